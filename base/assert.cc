@@ -1,0 +1,13 @@
+#include "base/assert.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace fb {
+
+void assertion_failed(const char* expression, const char* file, int line, const char* why) {
+  throw AssertionFailure(fmt::format("{}:{}: {} ({})", file, line, why, expression));
+}
+
+}  // namespace fb

@@ -1,0 +1,56 @@
+// IP addresses and UDP/TCP end points as values with a total order.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fb {
+
+/// An IPv4 or IPv6 address. IPv4 is kept in the last four bytes in the ::ffff:a.b.c.d form, which is
+/// the RoCEv2 GID of the address as well.
+class IpAddress {
+ public:
+  constexpr IpAddress() = default;
+  static constexpr IpAddress v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
+    IpAddress address;
+    address.bytes_ = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, a, b, c, d};
+    return address;
+  }
+  static constexpr IpAddress v6(const std::array<std::uint8_t, 16>& bytes) {
+    IpAddress address;
+    address.bytes_ = bytes;
+    return address;
+  }
+  /// "192.0.2.1" or "fd00::1" (also in square brackets).
+  static std::optional<IpAddress> parse(std::string_view text);
+
+  constexpr bool is_v4() const {
+    for (std::size_t i = 0; i < 10; ++i) {
+      if (bytes_[i] != 0) return false;
+    }
+    return bytes_[10] == 0xFF && bytes_[11] == 0xFF;
+  }
+  /// The 16 bytes of the GID / IPv6 form.
+  constexpr const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
+
+  constexpr auto operator<=>(const IpAddress&) const = default;
+
+ private:
+  std::array<std::uint8_t, 16> bytes_ = {};
+};
+
+struct Endpoint {
+  IpAddress address;
+  std::uint16_t port = 0;
+  constexpr auto operator<=>(const Endpoint&) const = default;
+};
+
+std::string to_string(const IpAddress& address);
+/// "192.0.2.1:4420" or "[fd00::1]:4420".
+std::string to_string(const Endpoint& endpoint);
+
+}  // namespace fb

@@ -1,0 +1,26 @@
+# Language, warnings and sanitizers, for every target alike.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+add_compile_options(-Wall -Wextra -Wconversion -Wshadow -fno-omit-frame-pointer)
+if(FABRICBENCH_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(FABRICBENCH_SANITIZE)
+  add_compile_options(-fsanitize=${FABRICBENCH_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${FABRICBENCH_SANITIZE})
+endif()
+if(FABRICBENCH_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# Faster rebuilds where ccache is installed; nothing depends on it.
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()

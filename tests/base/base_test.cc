@@ -1,0 +1,72 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/bytes.h"
+#include "base/ip.h"
+#include "base/result.h"
+#include "base/rng.h"
+#include "base/time.h"
+
+namespace fb {
+namespace {
+
+using namespace literals;
+
+constexpr std::uint8_t kSample[] = {1, 2, 3, 4, 5, 6, 7, 8};
+static_assert(load_le<std::uint32_t>(kSample) == 0x04030201);
+static_assert(load_be<std::uint64_t>(kSample) == 0x0102030405060708);
+
+TEST(Bytes, OrderHoldsAtRunTime) {
+  volatile int offset = 1;  // keeps the load out of constant evaluation, and unaligned
+  EXPECT_EQ(load_le<std::uint16_t>(kSample + offset), 0x0302);
+  EXPECT_EQ(load_be<std::uint32_t>(kSample + offset), 0x02030405u);
+  std::uint8_t out[8] = {};
+  store_be<std::uint32_t>(out + 1, 0xA1B2C3D4);
+  EXPECT_EQ(to_hex(out), "00a1b2c3d4000000");
+}
+
+TEST(Bytes, HexRoundTrip) {
+  EXPECT_EQ(to_hex(from_hex("00 Ff\n7a")), "00ff7a");
+  EXPECT_TRUE(from_hex("0g").empty());
+  EXPECT_TRUE(from_hex("123").empty());
+}
+
+TEST(Time, AddingForeverSaturates) {
+  EXPECT_EQ(Instant::at_ns(5) + Duration::forever(), Instant::never());
+  EXPECT_EQ(to_string(1500_us), "1.500 ms");
+  EXPECT_EQ(to_string(2_s), "2.000 s");
+}
+
+TEST(Rng, StreamsDependOnSeedAndNameOnly) {
+  Rng a(7, "link/loss"), b(7, "link/loss"), c(7, "link/delay"), d(8, "link/loss");
+  const auto first = a.next();
+  EXPECT_EQ(first, b.next());
+  EXPECT_NE(first, c.next());
+  EXPECT_NE(first, d.next());
+}
+
+TEST(Rng, BelowStaysBelowAndReachesAll) {
+  Rng rng(1);
+  std::set<std::uint64_t> seen;
+  for (int i = 0; i < 1000; ++i) seen.insert(rng.below(7));
+  EXPECT_EQ(seen.size(), 7u);
+  EXPECT_EQ(*seen.rbegin(), 6u);
+}
+
+TEST(Ip, ParsesAndPrints) {
+  EXPECT_EQ(to_string(*IpAddress::parse("127.0.0.2")), "127.0.0.2");
+  EXPECT_EQ(to_string(Endpoint{*IpAddress::parse("[fd00::1]"), 4420}), "[fd00::1]:4420");
+  EXPECT_FALSE(IpAddress::parse("300.1.1.1"));
+  EXPECT_TRUE(IpAddress::parse("10.0.0.1")->is_v4());
+  EXPECT_FALSE(IpAddress::parse("fd00::1")->is_v4());
+}
+
+TEST(Result, WrongAccessIsAnAssertion) {
+  Result<int> bad = Failure{Problem{"no"}};
+  EXPECT_FALSE(bad.ok());
+  EXPECT_THROW((void)bad.value(), AssertionFailure);
+}
+
+}  // namespace
+}  // namespace fb
