@@ -1,0 +1,162 @@
+// The loop: one thread, one total order of events by (deadline in nanoseconds, sequence number).
+// VirtualLoop jumps to the next event; RealLoop runs the same engines on the monotonic clock.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/assert.h"
+#include "base/rng.h"
+#include "base/time.h"
+
+namespace fb {
+
+class Loop;
+
+/// Something that will happen. Intrusive: scheduling allocates nothing (beyond the heap's growth).
+/// An event is on at most one loop; destroying it takes it off.
+class Event {
+ public:
+  /// `kind` names the event in the digest and in deadlock reports; it must outlive the event.
+  explicit Event(std::string_view kind) : kind_(kind), kind_hash_(hash_name(kind)) {}
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  virtual ~Event();
+
+  bool scheduled() const { return loop_ != nullptr; }
+  /// When it will fire; never() when it is not scheduled.
+  Instant deadline() const;
+  std::string_view kind() const { return kind_; }
+
+ protected:
+  virtual void fire() = 0;
+
+ private:
+  friend class Loop;
+  Loop* loop_ = nullptr;
+  std::size_t heap_index_ = 0;
+  std::string_view kind_;
+  std::uint64_t kind_hash_;
+};
+
+/// An event that calls a member function: `Timer<Engine, &Engine::on_timer> timer_{"rc.retry", *this};`
+template <class Owner, void (Owner::*Method)()>
+class Timer final : public Event {
+ public:
+  Timer(std::string_view kind, Owner& owner) : Event(kind), owner_(owner) {}
+
+ private:
+  void fire() override { (owner_.*Method)(); }
+  Owner& owner_;
+};
+
+class Loop {
+ public:
+  Loop() = default;
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  virtual ~Loop();
+
+  virtual Instant now() const = 0;
+  virtual bool is_virtual() const = 0;
+
+  /// Schedules, or moves, `event` to `when` (not before now).
+  void schedule(Event& event, Instant when);
+  void schedule_after(Event& event, Duration delay) { schedule(event, now() + delay); }
+  void cancel(Event& event);
+
+  enum class Step {
+    ran,   ///< an event was run (or, on a real loop, input was looked for)
+    idle,  ///< virtual only: nothing can ever happen again
+    limit  ///< the next event lies beyond the limit; now() has advanced to the limit
+  };
+  /// Runs the next event that is due at or before `limit`. Not to be called from inside an event.
+  virtual Step step(Instant limit) = 0;
+
+  /// Folds a word into the digest of this run: 64 bits that two equal runs share.
+  void fold(std::uint64_t word) { digest_ = mix64(digest_ ^ word) + word; }
+  std::uint64_t digest() const { return digest_; }
+  std::uint64_t events_run() const { return events_run_; }
+  std::size_t events_pending() const { return heap_.size(); }
+
+ protected:
+  Instant next_deadline() const {
+    return heap_.empty() ? Instant::never() : Instant::at_ns(heap_[0].deadline_ns);
+  }
+  /// Takes the first event off the heap and runs it.
+  void run_first();
+  bool inside_event() const { return inside_event_; }
+
+ private:
+  friend class Event;
+  struct Entry {
+    std::int64_t deadline_ns;
+    std::uint64_t sequence;
+    Event* event;
+    bool before(const Entry& other) const {
+      return deadline_ns != other.deadline_ns ? deadline_ns < other.deadline_ns
+                                              : sequence < other.sequence;
+    }
+  };
+  void place(std::size_t index, const Entry& entry);
+  void sift_up(std::size_t index);
+  void sift_down(std::size_t index);
+
+  std::vector<Entry> heap_;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t digest_ = 0;
+  std::uint64_t events_run_ = 0;
+  bool inside_event_ = false;
+};
+
+/// Virtual time: step() jumps to the next event.
+class VirtualLoop final : public Loop {
+ public:
+  Instant now() const override { return now_; }
+  bool is_virtual() const override { return true; }
+  Step step(Instant limit) override;
+
+ private:
+  Instant now_;
+};
+
+/// Told that a file descriptor has become readable (or writable, when asked for).
+class FdHandler {
+ public:
+  virtual void on_readable() = 0;
+  virtual void on_writable() {}
+
+ protected:
+  ~FdHandler() = default;
+};
+
+/// Real time on the monotonic clock, with epoll. now() is read once a step. With busy polling the
+/// loop never sleeps, and asks the kernel for input at every step.
+class RealLoop final : public Loop {
+ public:
+  explicit RealLoop(bool busy_poll = false);
+  ~RealLoop() override;
+
+  Instant now() const override { return now_; }
+  bool is_virtual() const override { return false; }
+  Step step(Instant limit) override;
+
+  void watch(int fd, FdHandler& handler, bool writable = false);
+  void unwatch(int fd);
+  void set_busy_poll(bool on) { busy_poll_ = on; }
+  /// Makes a sleeping or later step return soon; callable from a signal handler.
+  void wake();
+
+ private:
+  void refresh_now();
+  bool poll_descriptors(int timeout_ms);
+
+  Instant now_;
+  std::int64_t start_ns_ = 0;
+  int epoll_fd_ = -1;
+  int wake_fd_ = -1;
+  bool busy_poll_;
+};
+
+}  // namespace fb

@@ -1,0 +1,105 @@
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "sim/core/loop.h"
+
+namespace fb {
+
+namespace {
+
+std::int64_t monotonic_ns() {
+  timespec t = {};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+// Ready descriptors taken from the kernel at once.
+constexpr int kReadyMax = 64;
+// Busy polling looks at the descriptors every time; a sleep is cut into pieces of this length so
+// that a limit is never overslept by more.
+constexpr std::int64_t kSleepMax_ms = 1000;
+
+}  // namespace
+
+RealLoop::RealLoop(bool busy_poll) : start_ns_(monotonic_ns()), busy_poll_(busy_poll) {
+  epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
+  wake_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  BENCH_ASSERT(epoll_fd_ >= 0 && wake_fd_ >= 0, "the kernel gives an epoll and an event descriptor");
+  epoll_event event = {};
+  event.events = EPOLLIN;
+  event.data.ptr = nullptr;
+  epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &event);
+}
+
+RealLoop::~RealLoop() {
+  close(wake_fd_);
+  close(epoll_fd_);
+}
+
+void RealLoop::watch(int fd, FdHandler& handler, bool writable) {
+  epoll_event event = {};
+  event.events = static_cast<std::uint32_t>(EPOLLIN) |
+                 (writable ? static_cast<std::uint32_t>(EPOLLOUT) : 0u);
+  event.data.ptr = &handler;
+  if (epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) != 0) {
+    epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event);
+  }
+}
+
+void RealLoop::unwatch(int fd) { epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr); }
+
+void RealLoop::wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = write(wake_fd_, &one, sizeof one);
+}
+
+void RealLoop::refresh_now() { now_ = Instant::at_ns(monotonic_ns() - start_ns_); }
+
+bool RealLoop::poll_descriptors(int timeout_ms) {
+  epoll_event ready[kReadyMax];
+  const int count = epoll_wait(epoll_fd_, ready, kReadyMax, timeout_ms);
+  if (count <= 0) return false;
+  refresh_now();
+  for (int i = 0; i < count; ++i) {
+    if (ready[i].data.ptr == nullptr) {
+      std::uint64_t drained = 0;
+      [[maybe_unused]] const auto got = read(wake_fd_, &drained, sizeof drained);
+      continue;
+    }
+    auto* handler = static_cast<FdHandler*>(ready[i].data.ptr);
+    if ((ready[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0) handler->on_readable();
+    if ((ready[i].events & EPOLLOUT) != 0) handler->on_writable();
+  }
+  return true;
+}
+
+Loop::Step RealLoop::step(Instant limit) {
+  BENCH_ASSERT(!inside_event(), "the loop is not pumped from inside an event");
+  refresh_now();
+  if (next_deadline() <= now_) {
+    // Due timers, oldest first; those that they schedule for now wait for the next step, so that
+    // input is never starved.
+    std::size_t due = 0;
+    const std::size_t pending = events_pending();
+    while (due < pending && next_deadline() <= now_) {
+      run_first();
+      ++due;
+    }
+    poll_descriptors(0);
+    return Step::ran;
+  }
+  if (now_ >= limit) return poll_descriptors(0) ? Step::ran : Step::limit;
+  std::int64_t sleep_ms = 0;
+  if (!busy_poll_) {
+    const Duration until = std::min(next_deadline(), limit) - now_;
+    sleep_ms = std::min((until.count_ns() + 999'999) / 1'000'000, kSleepMax_ms);
+  }
+  poll_descriptors(static_cast<int>(sleep_ms));
+  return Step::ran;
+}
+
+}  // namespace fb

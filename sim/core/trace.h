@@ -1,0 +1,76 @@
+// One stream of evidence: everything observable is an event here. pcapng, ladder diagrams, monitors
+// and logs are sinks of it. The trace knows no protocol: decoders are handed in as callbacks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/ip.h"
+#include "base/time.h"
+
+namespace fb {
+
+enum class TraceKind : std::uint8_t { packet, capsule, message, state, fault, note, verdict };
+
+/// IP-level facts of a datagram, beyond its end points.
+struct IpFacts {
+  std::uint16_t id = 0;  ///< IPv4 identification
+  bool dont_fragment = true;
+  std::uint8_t tos = 0;  ///< TOS / traffic class
+  std::uint8_t ttl = 64;
+};
+
+/// One thing that was observed. Views are valid only during on_event().
+struct TraceEvent {
+  TraceKind kind = TraceKind::note;
+  Instant time;
+  std::string_view actor;  ///< "host", "target", a link's name
+  std::string_view label;  ///< what it is, stable: "roce", "nvme.command", "qp.state"
+  std::string_view text;   ///< words, where there are any
+  ByteView bytes;          ///< the packet's UDP payload, the capsule, the message
+  Endpoint source;         ///< packets only
+  Endpoint destination;    ///< packets only
+  IpFacts ip;              ///< packets only
+};
+
+class TraceSink {
+ public:
+  virtual ~TraceSink() = default;
+  virtual void on_event(const TraceEvent& event) = 0;
+};
+
+class Trace {
+ public:
+  /// False while nobody listens: then emitters skip the work of describing.
+  bool on() const { return !sinks_.empty(); }
+  void add_sink(TraceSink& sink) { sinks_.push_back(&sink); }
+  void remove_sink(TraceSink& sink);
+
+  void emit(const TraceEvent& event) {
+    for (TraceSink* sink : sinks_) sink->on_event(event);
+  }
+
+  /// A mark is a named place that a run has been through ("rc.nak.sequence.sent"). Cases state the
+  /// marks they must have reached. Marks are counted whether or not a sink listens.
+  void mark(std::string_view name);
+  std::uint64_t marks(std::string_view name) const;
+
+  /// Decoders turn the bytes of a label into words for logs and reports.
+  using Decoder = std::function<std::string(ByteView)>;
+  void set_decoder(std::string label, Decoder decoder) { decoders_[std::move(label)] = std::move(decoder); }
+  /// The event's text, or its bytes decoded, or hexadecimal.
+  std::string describe(const TraceEvent& event) const;
+
+ private:
+  std::vector<TraceSink*> sinks_;
+  std::map<std::string, std::uint64_t, std::less<>> marks_;
+  std::map<std::string, Decoder, std::less<>> decoders_;
+};
+
+}  // namespace fb
