@@ -1,8 +1,8 @@
 #include "base/assert.h"
 
-#include <fmt/format.h>
-
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace fb {
 

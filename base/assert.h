@@ -1,5 +1,5 @@
-// Assertions are always on. A broken invariant of the bench is never blamed on a product: the runner
-// catches AssertionFailure at the frame of a case and reports the verdict ERROR.
+// Assertions are always on. A broken invariant of the bench is never blamed on a product: the
+// runner catches AssertionFailure at the frame of a case and reports the verdict ERROR.
 #pragma once
 
 #include <stdexcept>
@@ -18,8 +18,8 @@ class AssertionFailure : public std::logic_error {
 }  // namespace fb
 
 /// BENCH_ASSERT(condition, "why it must hold").
-#define BENCH_ASSERT(condition, why)                                          \
-  do {                                                                        \
-    if (!(condition)) [[unlikely]]                                            \
-      ::fb::assertion_failed(#condition, __FILE__, __LINE__, why);            \
+#define BENCH_ASSERT(condition, why)                               \
+  do {                                                             \
+    if (!(condition)) [[unlikely]]                                 \
+      ::fb::assertion_failed(#condition, __FILE__, __LINE__, why); \
   } while (false)

@@ -1,9 +1,9 @@
 #include "base/ip.h"
 
+#include <algorithm>
+
 #include <arpa/inet.h>
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace fb {
 

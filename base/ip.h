@@ -10,8 +10,8 @@
 
 namespace fb {
 
-/// An IPv4 or IPv6 address. IPv4 is kept in the last four bytes in the ::ffff:a.b.c.d form, which is
-/// the RoCEv2 GID of the address as well.
+/// An IPv4 or IPv6 address. IPv4 is kept in the last four bytes in the ::ffff:a.b.c.d form, which
+/// is the RoCEv2 GID of the address as well.
 class IpAddress {
  public:
   constexpr IpAddress() = default;

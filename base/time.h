@@ -1,4 +1,5 @@
-// Time as integer nanoseconds. An Instant counts from the start of its world, never from a calendar.
+// Time as integer nanoseconds. An Instant counts from the start of its world, never from a
+// calendar.
 #pragma once
 
 #include <compare>
@@ -54,10 +55,18 @@ class Instant {
 };
 
 namespace literals {
-constexpr Duration operator""_ns(unsigned long long n) { return Duration::ns(static_cast<std::int64_t>(n)); }
-constexpr Duration operator""_us(unsigned long long n) { return Duration::us(static_cast<std::int64_t>(n)); }
-constexpr Duration operator""_ms(unsigned long long n) { return Duration::ms(static_cast<std::int64_t>(n)); }
-constexpr Duration operator""_s(unsigned long long n) { return Duration::s(static_cast<std::int64_t>(n)); }
+constexpr Duration operator""_ns(unsigned long long n) {
+  return Duration::ns(static_cast<std::int64_t>(n));
+}
+constexpr Duration operator""_us(unsigned long long n) {
+  return Duration::us(static_cast<std::int64_t>(n));
+}
+constexpr Duration operator""_ms(unsigned long long n) {
+  return Duration::ms(static_cast<std::int64_t>(n));
+}
+constexpr Duration operator""_s(unsigned long long n) {
+  return Duration::s(static_cast<std::int64_t>(n));
+}
 }  // namespace literals
 
 /// "1.500 ms", "2 s", "never": the shortest unit that reads well.

@@ -1,6 +1,6 @@
-// The kit in which every structure on a wire is declared: a field is a type with a name, an offset, a
-// storage type, a value type and a bit range; a layout is a list of fields with a size. Fields that
-// leave the structure or overlap, and questions for another layout's field, do not compile.
+// The kit in which every structure on a wire is declared: a field is a type with a name, an offset,
+// a storage type, a value type and a bit range; a layout is a list of fields with a size. Fields
+// that leave the structure or overlap, and questions for another layout's field, do not compile.
 //
 //   inline constexpr Le<"sqsize", 44, std::uint16_t, ZeroBased<std::uint16_t>> sqsize{};
 //   using ConnectSqe = Layout<64, opcode, cid, sqsize>;
@@ -56,8 +56,12 @@ template <class S>
 struct StorageOf {
   using Raw = S;
   static constexpr std::size_t size = sizeof(S);
-  static constexpr Raw load(const std::uint8_t* p, std::endian order) { return fb::load<S>(p, order); }
-  static constexpr void store(std::uint8_t* p, Raw v, std::endian order) { fb::store<S>(p, v, order); }
+  static constexpr Raw load(const std::uint8_t* p, std::endian order) {
+    return fb::load<S>(p, order);
+  }
+  static constexpr void store(std::uint8_t* p, Raw v, std::endian order) {
+    fb::store<S>(p, v, order);
+  }
 };
 template <>
 struct StorageOf<U24> {
@@ -156,22 +160,30 @@ struct BytesField {
 };
 
 /// Little-endian field (NVMe) and its bit-range form.
-template <FixedString Name, std::size_t Offset, class Storage, class V = typename wire_detail::StorageOf<Storage>::Raw>
-using Le = Field<Name, Offset, Storage, V, wire_detail::StorageOf<Storage>::size * 8 - 1, 0, std::endian::little>;
-template <FixedString Name, std::size_t Offset, class Storage, unsigned High, unsigned Low, class V = typename wire_detail::StorageOf<Storage>::Raw>
+template <FixedString Name, std::size_t Offset, class Storage,
+          class V = typename wire_detail::StorageOf<Storage>::Raw>
+using Le = Field<Name, Offset, Storage, V, wire_detail::StorageOf<Storage>::size * 8 - 1, 0,
+                 std::endian::little>;
+template <FixedString Name, std::size_t Offset, class Storage, unsigned High, unsigned Low,
+          class V = typename wire_detail::StorageOf<Storage>::Raw>
 using LeBits = Field<Name, Offset, Storage, V, High, Low, std::endian::little>;
 
 /// Big-endian field (InfiniBand, IP) and its bit-range form.
-template <FixedString Name, std::size_t Offset, class Storage, class V = typename wire_detail::StorageOf<Storage>::Raw>
-using Be = Field<Name, Offset, Storage, V, wire_detail::StorageOf<Storage>::size * 8 - 1, 0, std::endian::big>;
-template <FixedString Name, std::size_t Offset, class Storage, unsigned High, unsigned Low, class V = typename wire_detail::StorageOf<Storage>::Raw>
+template <FixedString Name, std::size_t Offset, class Storage,
+          class V = typename wire_detail::StorageOf<Storage>::Raw>
+using Be = Field<Name, Offset, Storage, V, wire_detail::StorageOf<Storage>::size * 8 - 1, 0,
+                 std::endian::big>;
+template <FixedString Name, std::size_t Offset, class Storage, unsigned High, unsigned Low,
+          class V = typename wire_detail::StorageOf<Storage>::Raw>
 using BeBits = Field<Name, Offset, Storage, V, High, Low, std::endian::big>;
 
 template <std::size_t Size, auto... Fields>
 struct Layout {
   static constexpr std::size_t size = Size;
 
-  static consteval bool fits() { return ((decltype(Fields)::offset + decltype(Fields)::size <= Size) && ...); }
+  static consteval bool fits() {
+    return ((decltype(Fields)::offset + decltype(Fields)::size <= Size) && ...);
+  }
   static consteval bool disjoint() {
     for (std::size_t at = 0; at < Size; ++at) {
       unsigned taken = 0;
@@ -187,7 +199,8 @@ struct Layout {
   static_assert(disjoint(), "two fields overlap");
 
   template <class F>
-  static constexpr bool has = (std::is_same_v<std::remove_cv_t<decltype(Fields)>, std::remove_cv_t<F>> || ...);
+  static constexpr bool has =
+      (std::is_same_v<std::remove_cv_t<decltype(Fields)>, std::remove_cv_t<F>> || ...);
 
   template <class Visitor>
   static constexpr void for_each(Visitor&& visit) {
@@ -214,8 +227,7 @@ class View {
     return View{bytes};
   }
   template <class F>
-    requires(L::template has<F>)
-  constexpr typename F::Value get(const F&) const {
+  requires(L::template has<F>) constexpr typename F::Value get(const F&) const {
     return F::get(data_);
   }
   constexpr ByteView bytes() const { return {data_, L::size}; }
@@ -233,13 +245,11 @@ class MutableView {
     BENCH_ASSERT(bytes.size() >= L::size, "view over too few bytes");
   }
   template <class F>
-    requires(L::template has<F>)
-  constexpr typename F::Value get(const F&) const {
+  requires(L::template has<F>) constexpr typename F::Value get(const F&) const {
     return F::get(data_);
   }
   template <class F, class V>
-    requires(L::template has<F>)
-  constexpr MutableView& set(const F&, const V& value) {
+  requires(L::template has<F>) constexpr MutableView& set(const F&, const V& value) {
     if constexpr (F::is_bytes) {
       F::set(data_, ByteView{value});
     } else if constexpr (std::is_same_v<V, typename F::Value>) {
@@ -264,13 +274,11 @@ class Record {
     std::copy_n(from.begin(), std::min(from.size(), L::size), bytes_.begin());
   }
   template <class F>
-    requires(L::template has<F>)
-  constexpr typename F::Value get(const F&) const {
+  requires(L::template has<F>) constexpr typename F::Value get(const F&) const {
     return F::get(bytes_.data());
   }
   template <class F, class V>
-    requires(L::template has<F>)
-  constexpr Record& set(const F& field, const V& value) {
+  requires(L::template has<F>) constexpr Record& set(const F& field, const V& value) {
     MutableView<L>{bytes_}.set(field, value);
     return *this;
   }

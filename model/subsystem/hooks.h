@@ -1,5 +1,6 @@
-// Where the emulated subsystem speaks. The honest model calls these and goes on as the specification
-// says; deviations, cases that play a misbehaving controller, and scripts override them.
+// Where the emulated subsystem speaks. The honest model calls these and goes on as the
+// specification says; deviations, cases that play a misbehaving controller, and scripts override
+// them.
 #pragma once
 
 #include <cstdint>

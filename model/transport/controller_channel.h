@@ -17,18 +17,18 @@ namespace fb::transport {
 
 class ControllerChannel;
 
-/// A command that arrived. Channels keep a fixed pool of these, one for each receive buffer; it is the
-/// subsystem's from on_command() until respond().
+/// A command that arrived. Channels keep a fixed pool of these, one for each receive buffer; it is
+/// the subsystem's from on_command() until respond().
 struct ArrivedCommand {
   std::array<std::uint8_t, 64> sqe = {};
-  ByteView in_capsule;           ///< bytes behind the SQE
+  ByteView in_capsule;  ///< bytes behind the SQE
   ControllerChannel* channel = nullptr;
   /// Staging memory for the command's data, sized by stage(); owned by the channel.
   MutableBytes data;
   /// The subsystem's, one word of state for a command in progress, and links for its lists.
   std::uint64_t tag = 0;
   ArrivedCommand* next = nullptr;
-  std::uint16_t index = 0;       ///< slot number in the channel's pool
+  std::uint16_t index = 0;  ///< slot number in the channel's pool
 };
 
 class ControllerChannelHandler {
@@ -49,12 +49,12 @@ class ControllerChannel {
 
   virtual void set_handler(ControllerChannelHandler* handler) = 0;
 
-  /// Checks the command's SGL against the transport's rules for this queue and against the bytes the
-  /// command moves; makes command.data that large. A status other than success is what the host is
-  /// to be told (NVMe base: SGL rules; nothing has been moved).
+  /// Checks the command's SGL against the transport's rules for this queue and against the bytes
+  /// the command moves; makes command.data that large. A status other than success is what the host
+  /// is to be told (NVMe base: SGL rules; nothing has been moved).
   virtual nvme::Status stage(ArrivedCommand& command, std::size_t bytes) = 0;
-  /// Gets the host's data into command.data (at once when it came in the capsule); on_pulled() follows,
-  /// possibly from inside this call.
+  /// Gets the host's data into command.data (at once when it came in the capsule); on_pulled()
+  /// follows, possibly from inside this call.
   virtual void pull(ArrivedCommand& command) = 0;
   /// Sends the first `bytes` of command.data to the host, ahead of the response.
   virtual void push(ArrivedCommand& command, std::size_t bytes) = 0;
@@ -65,7 +65,8 @@ class ControllerChannel {
   /// Ends the connection. on_end() does not follow.
   virtual void close() = 0;
 
-  /// The queue id that the connection was made for, where the transport says so (RDMA private data).
+  /// The queue id that the connection was made for, where the transport says so (RDMA private
+  /// data).
   virtual std::optional<std::uint16_t> requested_qid() const = 0;
   /// Entries that the host asked for on the transport level (RDMA: HSQSIZE + 1).
   virtual std::uint32_t entries() const = 0;
@@ -79,7 +80,7 @@ struct ControllerFabricFacts {
   std::uint8_t trtype = 1;                ///< discovery log TRTYPE
   std::uint32_t in_capsule_bytes = 4096;  ///< I/O queues; IOCCSZ = (64 + this) / 16
   std::uint8_t msdbd = 1;
-  std::uint32_t sgls = 0;                 ///< Identify Controller SGLS
+  std::uint32_t sgls = 0;  ///< Identify Controller SGLS
 };
 
 /// A listener of one subsystem port. Gives each accepted connection to the acceptor.

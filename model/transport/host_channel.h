@@ -1,6 +1,6 @@
-// Host side of one NVMe-oF queue's transport: capsules out, capsules in, data to and from host memory.
-// RDMA and TCP implement it. The queue above it owns command identifiers, SQ flow control and
-// timeouts; the channel owns the SGL, registrations and the connection.
+// Host side of one NVMe-oF queue's transport: capsules out, capsules in, data to and from host
+// memory. RDMA and TCP implement it. The queue above it owns command identifiers, SQ flow control
+// and timeouts; the channel owns the SGL, registrations and the connection.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ enum class Direction : std::uint8_t { none, to_controller, from_controller };
 /// What a channel needs to know before it connects. Queue sizes are counts of entries.
 struct ChannelOptions {
   std::uint16_t qid = 0;
-  std::uint16_t entries = 32;         ///< SQ size; also the receives posted and the slots
-  std::uint16_t cntlid = 0;           ///< goes into the CM private data of an I/O queue
-  std::uint32_t in_capsule_bytes = 0; ///< data room behind the SQE; 0 on the admin queue
+  std::uint16_t entries = 32;          ///< SQ size; also the receives posted and the slots
+  std::uint16_t cntlid = 0;            ///< goes into the CM private data of an I/O queue
+  std::uint32_t in_capsule_bytes = 0;  ///< data room behind the SQE; 0 on the admin queue
   /// Asks the controller to invalidate the key of each command's registration (subtype Fh).
   bool remote_invalidate = true;
 };

@@ -40,7 +40,8 @@ class Event {
   std::uint64_t kind_hash_;
 };
 
-/// An event that calls a member function: `Timer<Engine, &Engine::on_timer> timer_{"rc.retry", *this};`
+/// An event that calls a member function: `Timer<Engine, &Engine::on_timer> timer_{"rc.retry",
+/// *this};`
 template <class Owner, void (Owner::*Method)()>
 class Timer final : public Event {
  public:

@@ -1,5 +1,5 @@
-// Op<T>: an action that was started. wait() steps the world's loop until it is settled, or reports the
-// exact deadlock. Two started operations, waited for in turn, are concurrency.
+// Op<T>: an action that was started. wait() steps the world's loop until it is settled, or reports
+// the exact deadlock. Two started operations, waited for in turn, are concurrency.
 //
 //   auto [promise, op] = make_op<Reply>(world, "Connect reply on queue 0");
 //   ... an engine keeps the promise and calls promise.settle(reply) ...
@@ -55,7 +55,8 @@ class Op {
     World& world = *state_->world;
     switch (*end) {
       case WaitEnd::deadlock:
-        throw WaitFailure(*end, "deadlock: nothing can happen any more; " + world.describe_pending());
+        throw WaitFailure(*end,
+                          "deadlock: nothing can happen any more; " + world.describe_pending());
       case WaitEnd::timed_out:
         throw WaitFailure(*end, "no answer within " + to_string(limit) + ": " + what());
       case WaitEnd::cancelled:

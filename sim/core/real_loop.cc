@@ -1,9 +1,9 @@
+#include <algorithm>
+
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 #include "sim/core/loop.h"
 
@@ -28,7 +28,8 @@ constexpr std::int64_t kSleepMax_ms = 1000;
 RealLoop::RealLoop(bool busy_poll) : start_ns_(monotonic_ns()), busy_poll_(busy_poll) {
   epoll_fd_ = epoll_create1(EPOLL_CLOEXEC);
   wake_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  BENCH_ASSERT(epoll_fd_ >= 0 && wake_fd_ >= 0, "the kernel gives an epoll and an event descriptor");
+  BENCH_ASSERT(epoll_fd_ >= 0 && wake_fd_ >= 0,
+               "the kernel gives an epoll and an event descriptor");
   epoll_event event = {};
   event.events = EPOLLIN;
   event.data.ptr = nullptr;
@@ -42,8 +43,8 @@ RealLoop::~RealLoop() {
 
 void RealLoop::watch(int fd, FdHandler& handler, bool writable) {
   epoll_event event = {};
-  event.events = static_cast<std::uint32_t>(EPOLLIN) |
-                 (writable ? static_cast<std::uint32_t>(EPOLLOUT) : 0u);
+  event.events =
+      static_cast<std::uint32_t>(EPOLLIN) | (writable ? static_cast<std::uint32_t>(EPOLLOUT) : 0u);
   event.data.ptr = &handler;
   if (epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) != 0) {
     epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event);

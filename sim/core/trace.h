@@ -63,7 +63,9 @@ class Trace {
 
   /// Decoders turn the bytes of a label into words for logs and reports.
   using Decoder = std::function<std::string(ByteView)>;
-  void set_decoder(std::string label, Decoder decoder) { decoders_[std::move(label)] = std::move(decoder); }
+  void set_decoder(std::string label, Decoder decoder) {
+    decoders_[std::move(label)] = std::move(decoder);
+  }
   /// The event's text, or its bytes decoded, or hexadecimal.
   std::string describe(const TraceEvent& event) const;
 

@@ -1,5 +1,5 @@
-// A world: a loop, a trace, a random root. Passed by reference; no globals. A run is a pure function of
-// what is built in it and of its seed.
+// A world: a loop, a trace, a random root. Passed by reference; no globals. A run is a pure
+// function of what is built in it and of its seed.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@ namespace fb {
 
 /// Why a wait ended without its value.
 enum class WaitEnd {
-  deadlock,   ///< virtual time: nothing can ever happen again
-  timed_out,  ///< patience ran out
-  cancelled,  ///< cancel() was called
-  abandoned,  ///< whoever was to settle it is gone
-  interrupted ///< the user asked to stop
+  deadlock,    ///< virtual time: nothing can ever happen again
+  timed_out,   ///< patience ran out
+  cancelled,   ///< cancel() was called
+  abandoned,   ///< whoever was to settle it is gone
+  interrupted  ///< the user asked to stop
 };
 
 /// Thrown by Op::wait(). what() names every pending operation in a deadlock.

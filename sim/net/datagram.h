@@ -1,4 +1,5 @@
-// The datagram seam: UDP as a protocol engine needs it. Simulated hosts and real sockets implement it.
+// The datagram seam: UDP as a protocol engine needs it. Simulated hosts and real sockets implement
+// it.
 #pragma once
 
 #include <memory>
@@ -39,8 +40,9 @@ struct Outgoing {
   IpFacts ip;
 };
 
-/// One UDP port of one host. Sending is two steps, so that an engine builds its packet where it will
-/// leave from: begin() gives the room, commit() sends it. No other call on the port in between.
+/// One UDP port of one host. Sending is two steps, so that an engine builds its packet where it
+/// will leave from: begin() gives the room, commit() sends it. No other call on the port in
+/// between.
 class DatagramPort {
  public:
   virtual ~DatagramPort() = default;

@@ -1,7 +1,7 @@
 // The RDMA interface of the whole project: protection domains, memory regions, completion queues,
-// queue pairs, shared receive queues, listeners and connections. softroce, rdma-core and the Windows
-// providers implement it. Everything happens on the loop of one world: callbacks come from the loop,
-// never from inside a call into the device.
+// queue pairs, shared receive queues, listeners and connections. softroce, rdma-core and the
+// Windows providers implement it. Everything happens on the loop of one world: callbacks come from
+// the loop, never from inside a call into the device.
 //
 // Lifetimes: an object must be destroyed before the one that made it. Destroying a queue pair
 // discards what is posted on it without completions, and disconnects.
@@ -102,7 +102,7 @@ struct QueuePairOptions {
   std::uint32_t receive_entries = 128;
   std::uint32_t max_send_sges = 4;
   std::uint32_t max_receive_sges = 4;
-  void* context = nullptr;              ///< given back in each Completion
+  void* context = nullptr;  ///< given back in each Completion
   ConnectionHandler* handler = nullptr;
 };
 
@@ -125,8 +125,8 @@ class QueuePair {
   virtual void fail() = 0;
 };
 
-/// A connection that somebody asks for. Answer with accept() or reject(), once; dropping it unanswered
-/// rejects it. Outlives the callback when moved out of it.
+/// A connection that somebody asks for. Answer with accept() or reject(), once; dropping it
+/// unanswered rejects it. Outlives the callback when moved out of it.
 class ConnectionRequest {
  public:
   virtual ~ConnectionRequest() = default;

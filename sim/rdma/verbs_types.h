@@ -61,11 +61,12 @@ struct SendRequest {
   bool inline_data = false;  ///< copy the data at post time; lkeys are not looked at
   std::uint64_t remote_address = 0;
   std::uint32_t rkey = 0;
-  std::uint32_t immediate = 0;       ///< as a number; big-endian on the wire
-  std::uint32_t invalidate_rkey = 0; ///< send_with_invalidate, local_invalidate
-  std::uint64_t compare = 0;         ///< compare_and_swap
-  std::uint64_t swap_or_add = 0;     ///< compare_and_swap, fetch_and_add
-  /// fast_register: the region, the memory it shall cover, its I/O address, rights and new key byte.
+  std::uint32_t immediate = 0;        ///< as a number; big-endian on the wire
+  std::uint32_t invalidate_rkey = 0;  ///< send_with_invalidate, local_invalidate
+  std::uint64_t compare = 0;          ///< compare_and_swap
+  std::uint64_t swap_or_add = 0;      ///< compare_and_swap, fetch_and_add
+  /// fast_register: the region, the memory it shall cover, its I/O address, rights and new key
+  /// byte.
   MemoryRegion* region = nullptr;
   MutableBytes memory;
   std::uint64_t iova = 0;
@@ -157,11 +158,11 @@ inline constexpr std::uint16_t duplicate_local_comm_id = 30;
 
 /// What either side says of its connection. Depths are counted in reads and atomics.
 struct ConnectionParameters {
-  ByteView private_data;                  ///< at most 56 bytes on connect, 196 on accept
-  std::uint8_t responder_resources = 0;   ///< reads that this side will serve
-  std::uint8_t initiator_depth = 0;       ///< reads that this side will have in flight
-  std::uint8_t retry_count = 7;           ///< connect only
-  std::uint8_t rnr_retry_count = 7;       ///< 7 = for ever
+  ByteView private_data;                 ///< at most 56 bytes on connect, 196 on accept
+  std::uint8_t responder_resources = 0;  ///< reads that this side will serve
+  std::uint8_t initiator_depth = 0;      ///< reads that this side will have in flight
+  std::uint8_t retry_count = 7;          ///< connect only
+  std::uint8_t rnr_retry_count = 7;      ///< 7 = for ever
   bool flow_control = true;
 };
 

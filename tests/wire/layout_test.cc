@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "wire/layout.h"
+
+#include <gtest/gtest.h>
 
 namespace fb {
 namespace {
@@ -18,9 +18,14 @@ static_assert(Sample::reserved_bits(7) == 0xFF);
 
 TEST(Layout, WritesWhatItReads) {
   Record<Sample> record;
-  record.set(opcode, 0x7F).set(psdt, 1).set(sqsize, ZeroBased<std::uint16_t>::of(32)).set(psn, 0x123456);
+  record.set(opcode, 0x7F)
+      .set(psdt, 1)
+      .set(sqsize, ZeroBased<std::uint16_t>::of(32))
+      .set(psn, 0x123456);
   record.set(tail, Bytes{'a', 'b'});
-  EXPECT_EQ(to_hex(record.bytes()), "7f401f00123456006162" "0000");
+  EXPECT_EQ(to_hex(record.bytes()),
+            "7f401f00123456006162"
+            "0000");
   EXPECT_EQ(record.get(sqsize).count(), 32u);
   EXPECT_EQ(record.get(psn), 0x123456u);
   EXPECT_EQ(record.get(fuse), 0);

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""House rules that a compiler does not check: which folder may include which, what a deterministic
+world may not call, and how large a file may be. Prints file, line and the sentence that explains."""
+
+import pathlib
+import re
+import sys
+
+# A folder sees itself and what stands here; nothing else of the project.
+SEES = {
+    "base": [],
+    "wire": ["base"],
+    "sim": ["base", "wire"],
+    "model": ["base", "wire", "sim"],
+    "conformance": ["base", "wire", "sim", "model"],
+    "cli": ["base", "wire", "sim", "model", "conformance"],
+}
+# Finer rules inside: a path prefix may not include another prefix.
+HIDDEN = [
+    ("sim/core", "wire/", "the world knows no protocol"),
+    ("sim/net", "wire/", "the network knows no protocol"),
+    ("sim", "wire/nvme", "sim does not know NVMe"),
+    ("sim", "wire/fabrics", "sim does not know NVMe"),
+    ("model/transport", "sim/rdma/softroce", "models see rdma::Device, not an implementation"),
+    ("model/subsystem", "sim/rdma", "the subsystem sees channels, not a fabric"),
+    ("model/host", "sim/rdma", "the host sees channels, not a fabric"),
+    ("model/transport", "model/subsystem", "transports carry capsules for anybody"),
+    ("model/transport", "model/host", "transports carry capsules for anybody"),
+    ("model/subsystem", "model/host", "the two products do not know each other"),
+    ("model/host", "model/subsystem", "the two products do not know each other"),
+]
+REAL_TIME_FILES = {"sim/core/real_loop.cc"}
+BANNED = [
+    (re.compile(r"\b(system_clock|steady_clock|high_resolution_clock)\b"), "read time from the loop",
+     {"base", "wire", "sim", "model"}),
+    (re.compile(r"\b(clock_gettime|gettimeofday|time\(nullptr\)|time\(NULL\))"),
+     "read time from the loop", {"base", "wire", "sim", "model"}),
+    (re.compile(r"\b(std::random_device|std::mt19937|[^_a-z]rand\(\)|_distribution<)"),
+     "draw from a named stream of the world", {"base", "wire", "sim", "model", "conformance"}),
+    (re.compile(r"\bgetenv\b"), "options come in as values", {"base", "wire", "sim", "model"}),
+    (re.compile(r"\bunordered_(map|set)\b"), "iteration order must not depend on addresses or hashes",
+     {"base", "wire", "sim", "model", "conformance"}),
+    (re.compile(r"\bstd::(thread|mutex|atomic)\b"), "one world, one thread",
+     {"base", "wire", "sim", "model"}),
+    (re.compile(r"__attribute__\s*\(\(\s*packed|#pragma pack"), "declare wire structures with Layout",
+     {"base", "wire", "sim", "model", "conformance", "cli"}),
+    (re.compile(r"\bco_(await|return|yield)\b"), "g++ 12 miscompiles coroutines: use Op<T>",
+     {"base", "wire", "sim", "model", "conformance", "cli"}),
+]
+LINES_MAX = 600
+COLUMNS_MAX = 120
+
+
+def included(line):
+    match = re.match(r'\s*#include "([^"]+)"', line)
+    return match.group(1) if match else None
+
+
+def check_file(root, path, faults):
+    name = path.relative_to(root).as_posix()
+    top = name.split("/")[0]
+    lines = path.read_text().splitlines()
+    if path.suffix == ".h" and "#pragma once" not in lines:
+        faults.append(f"{name}:1: a header begins with #pragma once")
+    if len(lines) > LINES_MAX:
+        faults.append(f"{name}:{len(lines)}: {len(lines)} lines; above {LINES_MAX} split the file")
+    for number, line in enumerate(lines, 1):
+        where = f"{name}:{number}"
+        if len(line) > COLUMNS_MAX:
+            faults.append(f"{where}: {len(line)} columns; at most {COLUMNS_MAX}")
+        target = included(line)
+        if target:
+            folder = target.split("/")[0]
+            if folder in SEES and folder != top and folder not in SEES[top]:
+                faults.append(f"{where}: {top} may not include {target} (dependencies point one way)")
+            for prefix, hidden, why in HIDDEN:
+                if name.startswith(prefix + "/") and target.startswith(hidden):
+                    faults.append(f"{where}: {prefix} may not include {target}: {why}")
+        if name not in REAL_TIME_FILES:
+            code = line.split("//")[0]
+            for pattern, why, tops in BANNED:
+                if top in tops and pattern.search(code):
+                    faults.append(f"{where}: {pattern.search(code).group(0).strip()}: {why}")
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    faults = []
+    count = 0
+    for top in SEES:
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix in (".h", ".cc"):
+                count += 1
+                check_file(root, path, faults)
+    for fault in faults:
+        print(fault)
+    print(f"tidy: {count} files, {len(faults)} faults")
+    return 1 if faults or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
