@@ -1,0 +1,127 @@
+"""What scripts rely on: exit codes, JSON, reports, one clear line for wrong use."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree
+
+import pytest
+
+DISPOSITIONS = {"pass", "fail", "skip", "waived", "inconclusive", "error"}
+
+
+def test_list_names_requirement_and_deviations(fabricbench):
+    cases = fabricbench("list", "--json").json["cases"]
+    assert len(cases) >= 120
+    for case in cases:
+        assert set(case) >= {"name", "requirement", "suite", "role", "transports", "deviations"}
+    assert len({case["name"] for case in cases}) == len(cases)
+
+
+def test_coverage_accounts_for_every_requirement(fabricbench):
+    requirements = fabricbench("requirements", "--coverage", "--json").json["requirements"]
+    for entry in requirements:
+        assert entry["state"] in {"covered", "exception", "todo"}
+        assert entry["state"] != "covered" or entry["cases"]
+        assert entry["state"] != "exception" or entry["reason"]
+
+
+def test_run_writes_a_report(fabricbench, tmp_path):
+    done = fabricbench("run", "--seed", "1", "--case", "connect_*", "--report", tmp_path)
+    assert done.code == 0, done.out + done.err
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["seed"] == 1 and results["canary"] == "caught"
+    assert results["cases"] and {c["verdict"] for c in results["cases"]} <= DISPOSITIONS
+    assert results["summary"]["pass"] == len([c for c in results["cases"] if c["verdict"] == "pass"])
+    for case in results["cases"]:
+        assert (tmp_path / case["capture"]).stat().st_size > 0
+    suites = xml.etree.ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert len(list(suites.iter("testcase"))) >= len(results["cases"])
+    assert all(len(line) <= 80 for line in done.out.splitlines()), "the summary fits 80 columns"
+
+
+def test_same_seed_same_digest_whatever_the_jobs(fabricbench):
+    one = fabricbench("run", "--seed", "3", "--jobs", "1", "--json").json
+    two = fabricbench("run", "--seed", "3", "--jobs", "2", "--json").json
+    other = fabricbench("run", "--seed", "4", "--json").json
+    assert one["digest"] == two["digest"] != other["digest"]
+
+
+def test_replay_gives_the_same_bytes(fabricbench, tmp_path):
+    fabricbench("run", "--seed", "9", "--case", "connect_*", "--report", tmp_path)
+    case = json.loads((tmp_path / "results.json").read_text())["cases"][0]
+    done = fabricbench("replay", case["replay"])
+    assert done.code == 0
+    assert case["digest"] in done.out
+
+
+def test_captures_dissect_cleanly(fabricbench, tmp_path):
+    fabricbench("run", "--seed", "1", "--report", tmp_path)
+    results = json.loads((tmp_path / "results.json").read_text())
+    dissected = 0
+    for case in results["cases"]:
+        if not case["capture"] or case["sends_malformed"]:
+            continue
+        shown = subprocess.run(["tshark", "-r", str(tmp_path / case["capture"]), "-T", "fields", "-e",
+                                "frame.protocols", "-e", "_ws.malformed"],
+                               capture_output=True, text=True, check=True).stdout
+        assert shown.strip(), f"{case['name']}: an empty capture"
+        assert "malformed" not in shown.lower(), case["name"]
+        dissected += 1
+    assert dissected >= 100
+
+
+WRONG = [
+    (["run", "--suite", "no-such-suite"], "no-such-suite"),
+    (["run", "--case", "no_such_case"], "no_such_case"),
+    (["run", "--seed", "abc"], "abc"),
+    (["run", "--jobs", "0"], "jobs"),
+    (["run", "--waivers", "/nonexistent.yaml"], "/nonexistent.yaml"),
+    (["run", "--dut", "gopher://1.2.3.4"], "gopher"),
+    (["run", "--report", "/proc/no/such"], "/proc/no/such"),
+    (["replay", "not-a-token"], "not-a-token"),
+    (["target", "--listen", "rdma://127.0.0.2:99999"], "99999"),
+    (["target", "--listen", "rdma://127.0.0.2:4420", "--namespace", "12Q"], "12Q"),
+    (["target", "--listen", "rdma://127.0.0.2:4420", "--deviation", "no_such_deviation"],
+     "no_such_deviation"),
+    (["host", "io", "rdma://", "--verify"], "rdma://"),
+    (["no-such-command"], "no-such-command"),
+    ([], ""),
+]
+
+
+@pytest.mark.parametrize("arguments, named", WRONG, ids=[" ".join(w[0])[:40] for w in WRONG])
+def test_wrong_use_is_one_line_and_exit_2(fabricbench, arguments, named):
+    done = fabricbench(*arguments)
+    assert done.code == 2, done.out + done.err
+    assert 1 <= len(done.err.strip().splitlines()) <= 2
+    assert named in done.err
+
+
+def test_help_shows_an_example_each(fabricbench):
+    for command in ["run", "selftest", "list", "requirements", "replay", "target", "host",
+                    "host io", "host connect", "host discover", "host identify", "host read",
+                    "host write"]:
+        done = fabricbench(*command.split(), "--help")
+        assert done.code == 0
+        assert re.search(r"fabricbench " + command, done.out), f"{command} --help has no example"
+
+
+def test_ctrl_c_leaves_what_was_finished(start_program, tmp_path):
+    process = start_program("run", "--jobs", "1", "--twice", "--report", tmp_path)
+    time.sleep(0.15)
+    process.send_signal(signal.SIGINT)
+    code = process.wait(timeout=20)
+    assert code in (0, 130)  # 0 when the machine finished the suite first
+    assert "cases" in json.loads((tmp_path / "results.json").read_text())
+
+
+def test_a_deviation_is_caught_by_name(fabricbench):
+    case = next(c for c in fabricbench("list", "--json").json["cases"]
+                if c["role"] == "controller" and c["deviations"])
+    done = fabricbench("run", "--case", case["name"], "--deviation", case["deviations"][0], "--json")
+    assert done.code == 1
+    assert done.json["cases"][0]["verdict"] == "fail"
+    assert done.json["cases"][0]["expected"] and done.json["cases"][0]["seen"]
