@@ -185,15 +185,18 @@ struct Layout {
     return ((decltype(Fields)::offset + decltype(Fields)::size <= Size) && ...);
   }
   static consteval bool disjoint() {
-    for (std::size_t at = 0; at < Size; ++at) {
-      unsigned taken = 0;
-      bool clash = false;
-      ((clash = clash || (taken & decltype(Fields)::covers(at)) != 0,
-        taken |= decltype(Fields)::covers(at)),
-       ...);
-      if (clash) return false;
-    }
-    return true;
+    std::array<std::uint8_t, Size> taken = {};
+    bool clash = false;
+    const auto claim = [&](auto field) {
+      using F = decltype(field);
+      for (std::size_t at = F::offset; at < F::offset + F::size && at < Size; ++at) {
+        const std::uint8_t bits = F::covers(at);
+        clash = clash || (taken[at] & bits) != 0;
+        taken[at] = static_cast<std::uint8_t>(taken[at] | bits);
+      }
+    };
+    (claim(Fields), ...);
+    return !clash;
   }
   static_assert(fits(), "a field leaves the structure");
   static_assert(disjoint(), "two fields overlap");
@@ -286,6 +289,11 @@ class Record {
   constexpr View<M> as() const {
     return View<M>{bytes_};
   }
+  /// The same bytes seen as another structure, to write: the command fields of a submission entry.
+  template <class M>
+  constexpr MutableView<M> edit() {
+    return MutableView<M>{bytes_};
+  }
   constexpr View<L> view() const { return View<L>{bytes_}; }
   constexpr ByteView bytes() const { return bytes_; }
   constexpr MutableBytes mutable_bytes() { return bytes_; }
@@ -328,5 +336,43 @@ std::string text_of(ByteView field);
 
 /// Fills `field` with text padded by `pad`.
 void put_text(MutableBytes field, std::string_view text, char pad);
+
+/// Fills a text field of a record; what does not fit is cut.
+template <class L, class F>
+  requires(L::template has<F>)
+void set_text(Record<L>& record, const F&, std::string_view text, char pad) {
+  put_text(record.mutable_bytes().subspan(F::offset, F::size), text, pad);
+}
+
+/// Element `index` of the array that fills the bytes field `F` of a structure.
+template <class Element, class F>
+constexpr View<Element> element(ByteView structure, const F&, std::size_t index) {
+  BENCH_ASSERT((index + 1) * Element::size <= F::size, "index outside the array");
+  return View<Element>{structure.subspan(F::offset + index * Element::size, Element::size)};
+}
+template <class Element, class F>
+constexpr MutableView<Element> edit_element(MutableBytes structure, const F&, std::size_t index) {
+  BENCH_ASSERT((index + 1) * Element::size <= F::size, "index outside the array");
+  return MutableView<Element>{structure.subspan(F::offset + index * Element::size, Element::size)};
+}
+
+/// A little-endian register or command dword as a record, and back.
+template <class L>
+  requires(L::size <= 8)
+constexpr Record<L> record_from_integer(std::uint64_t value) {
+  Record<L> record;
+  for (std::uint8_t& byte : record.mutable_bytes()) {
+    byte = static_cast<std::uint8_t>(value & 0xFF);
+    value >>= 8;
+  }
+  return record;
+}
+template <class L>
+  requires(L::size <= 8)
+constexpr std::uint64_t integer_of(const Record<L>& record) {
+  std::uint64_t value = 0;
+  for (std::size_t at = L::size; at-- > 0;) value = value << 8 | record.bytes()[at];
+  return value;
+}
 
 }  // namespace fb
