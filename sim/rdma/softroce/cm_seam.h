@@ -47,6 +47,21 @@ class CmQueuePair {
   ~CmQueuePair() = default;
 };
 
+/// What a device may set of its connection manager. Timeout codes t of the CM mean 2^(t-8) ms.
+struct CmOptions {
+  /// What our REQs ask of the peer's retransmit timer, and what ours is when we are active:
+  /// 4.096 us * 2^16 = 268 ms. Linux says 19 (2.1 s), which makes each lost READ response cost that.
+  std::uint8_t local_ack_timeout_code = 16;
+  std::uint8_t target_ack_delay_code = 10;   ///< how late our acknowledgements may be, said in REPs
+  std::uint8_t cm_response_timeout_code = 20;
+  std::uint8_t packet_lifetime_code = 18;
+  std::uint8_t max_cm_retries = 15;
+  std::uint8_t min_rnr_timer_code = 12;      ///< 0.64 ms
+  /// Connections that may wait for their end of the handshake; further REQs get REJ 3.
+  std::uint32_t half_open_max = 1024;        ///< per listener
+  std::uint32_t connections_max = 65536;     ///< all, with those in TIMEWAIT
+};
+
 /// The connection manager as the device sees it.
 class CmCore {
  public:
@@ -62,6 +77,12 @@ class CmCore {
   virtual void on_mad(const Endpoint& from, const IpAddress& to, ByteView mad256) = 0;
   /// A valid request arrived on a queue pair that is still ready_to_receive.
   virtual void data_before_rtu(std::uint32_t qpn) = 0;
+  /// A connection of that queue pair number is not quite over (TIMEWAIT): packets of it may still
+  /// be on their way, so the number must not go to a new queue pair.
+  virtual bool qpn_lingers(std::uint32_t qpn) const {
+    (void)qpn;
+    return false;
+  }
 };
 
 /// What the device does for the connection manager.
@@ -87,6 +108,7 @@ class CmServices {
 };
 
 /// Implemented in cm.cc.
-std::unique_ptr<CmCore> make_connection_manager(CmServices& services);
+std::unique_ptr<CmCore> make_connection_manager(CmServices& services,
+                                                const CmOptions& options = {});
 
 }  // namespace fb::softroce
