@@ -62,6 +62,9 @@ class ControllerChannel {
   virtual void respond(ArrivedCommand& command, ByteView cqe) = 0;
   /// Gives the command back without a response (aborted by reset).
   virtual void drop(ArrivedCommand& command) = 0;
+  /// One more response capsule, in answer to no command: what a deviation sends twice. A channel that
+  /// cannot leaves it out.
+  virtual void send_extra(ByteView cqe) { (void)cqe; }
   /// Ends the connection. on_end() does not follow.
   virtual void close() = 0;
 
