@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace fb::nvme {
 
@@ -32,6 +33,9 @@ enum class Cns : std::uint8_t {
   command_set_allocated_namespace = 0x1B,
   command_set_combinations = 0x1C,
 };
+
+/// "Active Namespace ID List"; "Reserved" or "Vendor Specific" for others.
+std::string_view cns_name(std::uint8_t cns);
 
 enum class CommandSet : std::uint8_t {
   nvm = 0,

@@ -1,32 +1,11 @@
 #include <gtest/gtest.h>
 
+#include "tests/wire/nvme/places.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_namespace.h"
 
 namespace fb::nvme {
 namespace {
-
-struct Place {
-  std::string_view name;
-  std::size_t offset;
-  std::size_t size;
-};
-
-/// Offsets written down from the specification's figures, apart from the declarations.
-template <class L>
-void expect_places(std::initializer_list<Place> places) {
-  for (const Place& place : places) {
-    bool found = false;
-    L::for_each([&](auto field) {
-      using F = decltype(field);
-      if (F::name != place.name) return;
-      found = true;
-      EXPECT_EQ(F::offset, place.offset) << place.name;
-      EXPECT_EQ(F::size, place.size) << place.name;
-    });
-    EXPECT_TRUE(found) << place.name;
-  }
-}
 
 TEST(IdentifyController, Places) {
   expect_places<IdentifyController>(
