@@ -22,7 +22,7 @@ bool is_uuid(std::string_view text) {
 /// "yyyy-mm.": a year, a hyphen, a month and a point.
 bool is_date(std::string_view text) {
   if (text.size() < 8) return false;
-  for (const std::size_t at : {0, 1, 2, 3, 5, 6}) {
+  for (const std::size_t at : {0u, 1u, 2u, 3u, 5u, 6u}) {
     if (!digit(text[at])) return false;
   }
   const int month = (text[5] - '0') * 10 + (text[6] - '0');

@@ -78,6 +78,7 @@ inline constexpr Le<"nanagrpid", 348, std::uint32_t> nanagrpid{};
 inline constexpr Le<"pels", 352, std::uint32_t> pels{};
 inline constexpr Le<"domainid", 356, std::uint16_t> domainid{};
 inline constexpr BytesField<"megcap", 368, 16> megcap{};
+inline constexpr Le<"tmpthha", 384, std::uint8_t> tmpthha{};
 /// Command quiesce time, milliseconds.
 inline constexpr Le<"cqt", 386, std::uint16_t> cqt{};
 inline constexpr LeBits<"sqes_min", 512, std::uint8_t, 3, 0> sqes_min{};
@@ -126,8 +127,8 @@ using IdentifyController =
            id_ctrl::dsto, id_ctrl::fwug, id_ctrl::kas, id_ctrl::hctma, id_ctrl::mntmt,
            id_ctrl::mxtmt, id_ctrl::sanicap, id_ctrl::hmminds, id_ctrl::hmmaxd, id_ctrl::nsetidmax,
            id_ctrl::endgidmax, id_ctrl::anatt, id_ctrl::anacap, id_ctrl::anagrpmax,
-           id_ctrl::nanagrpid, id_ctrl::pels, id_ctrl::domainid, id_ctrl::megcap, id_ctrl::cqt,
-           id_ctrl::sqes_min, id_ctrl::sqes_max, id_ctrl::cqes_min, id_ctrl::cqes_max,
+           id_ctrl::nanagrpid, id_ctrl::pels, id_ctrl::domainid, id_ctrl::megcap, id_ctrl::tmpthha,
+           id_ctrl::cqt, id_ctrl::sqes_min, id_ctrl::sqes_max, id_ctrl::cqes_min, id_ctrl::cqes_max,
            id_ctrl::maxcmd, id_ctrl::nn, id_ctrl::oncs, id_ctrl::fuses, id_ctrl::fna, id_ctrl::vwc,
            id_ctrl::awun, id_ctrl::awupf, id_ctrl::icsvscc, id_ctrl::nwpc, id_ctrl::acwu,
            id_ctrl::ocfs, id_ctrl::sgls, id_ctrl::mnan, id_ctrl::maxdna, id_ctrl::maxcna,
@@ -207,6 +208,13 @@ inline constexpr std::uint16_t copy = 1u << 8;
 namespace fuses_bits {
 inline constexpr std::uint16_t compare_and_write = 1u << 0;
 }  // namespace fuses_bits
+
+namespace fna_bits {
+inline constexpr std::uint8_t format_all_namespaces = 1u << 0;
+inline constexpr std::uint8_t erase_all_namespaces = 1u << 1;
+inline constexpr std::uint8_t crypto_erase = 1u << 2;
+inline constexpr std::uint8_t no_broadcast_format = 1u << 3;
+}  // namespace fna_bits
 
 namespace vwc_bits {
 inline constexpr std::uint8_t present = 1u << 0;

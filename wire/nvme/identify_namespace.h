@@ -88,6 +88,25 @@ inline constexpr std::uint8_t ids_never_reused = 1u << 3;
 inline constexpr std::uint8_t optimal_io_fields = 1u << 4;
 }  // namespace nsfeat_bits
 
+namespace mc_bits {
+inline constexpr std::uint8_t extended = 1u << 0;
+inline constexpr std::uint8_t separate = 1u << 1;
+}  // namespace mc_bits
+
+namespace dpc_bits {
+inline constexpr std::uint8_t type_1 = 1u << 0;
+inline constexpr std::uint8_t type_2 = 1u << 1;
+inline constexpr std::uint8_t type_3 = 1u << 2;
+inline constexpr std::uint8_t first_bytes = 1u << 3;
+inline constexpr std::uint8_t last_bytes = 1u << 4;
+}  // namespace dpc_bits
+
+/// Bits 2:0 of DPS are the type, 0 without protection information.
+namespace dps_bits {
+inline constexpr std::uint8_t type_mask = 7u << 0;
+inline constexpr std::uint8_t first_bytes = 1u << 3;
+}  // namespace dps_bits
+
 namespace nmic_bits {
 inline constexpr std::uint8_t shared = 1u << 0;
 inline constexpr std::uint8_t dispersed = 1u << 1;

@@ -40,7 +40,8 @@ std::string_view cns_name(std::uint8_t cns) {
     case Cns::uuid_list: return "UUID List";
     case Cns::domain_list: return "Domain List";
     case Cns::endurance_group_list: return "Endurance Group List";
-    case Cns::command_set_allocated_namespace_list: return "I/O Command Set Allocated Namespace ID List";
+    case Cns::command_set_allocated_namespace_list:
+      return "I/O Command Set Allocated Namespace ID List";
     case Cns::command_set_allocated_namespace: return "I/O Command Set Allocated Namespace";
     case Cns::command_set_combinations: return "I/O Command Set Combinations";
   }

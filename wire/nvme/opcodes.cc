@@ -43,6 +43,7 @@ std::string_view admin_opcode_name(std::uint8_t opcode) {
     case AdminOpcode::manage_exported_nvm_subsystem: return "Manage Exported NVM Subsystem";
     case AdminOpcode::manage_exported_namespace: return "Manage Exported Namespace";
     case AdminOpcode::manage_exported_port: return "Manage Exported Port";
+    case AdminOpcode::cross_controller_reset: return "Cross-Controller Reset";
     case AdminOpcode::send_discovery_log_page: return "Send Discovery Log Page";
     case AdminOpcode::track_send: return "Track Send";
     case AdminOpcode::track_receive: return "Track Receive";

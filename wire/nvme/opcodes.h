@@ -39,6 +39,7 @@ enum class AdminOpcode : std::uint8_t {
   manage_exported_nvm_subsystem = 0x2D,
   manage_exported_namespace = 0x31,
   manage_exported_port = 0x35,
+  cross_controller_reset = 0x38,
   send_discovery_log_page = 0x39,
   track_send = 0x3D,
   track_receive = 0x3E,

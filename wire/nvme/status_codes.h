@@ -77,7 +77,7 @@
   X(1, 0x0E, feature_not_changeable, "Feature Not Changeable")                                     \
   X(1, 0x0F, feature_not_namespace_specific, "Feature Not Namespace Specific")                     \
   X(1, 0x10, firmware_needs_subsystem_reset, "Firmware Activation Requires NVM Subsystem Reset")   \
-  X(1, 0x11, firmware_needs_controller_reset, "Firmware Activation Requires Controller Reset")       \
+  X(1, 0x11, firmware_needs_controller_reset, "Firmware Activation Requires Controller Reset")     \
   X(1, 0x12, firmware_max_time_violation, "Firmware Activation Requires Maximum Time Violation")   \
   X(1, 0x13, firmware_activation_prohibited, "Firmware Activation Prohibited")                     \
   X(1, 0x14, overlapping_range, "Overlapping Range")                                               \
