@@ -1,0 +1,33 @@
+// Any bytes through everything that reads a structure of the NVMe wire.
+#include <cstdint>
+
+#include "wire/fabrics/describe.h"
+#include "wire/fabrics/discovery_log.h"
+#include "wire/fabrics/nqn.h"
+#include "wire/nvme/identify_misc.h"
+#include "wire/nvme/logs.h"
+#include "wire/nvme/sgl.h"
+#include "wire/rdma/mad.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const fb::ByteView bytes(data, size);
+  std::size_t words = 0;
+  words += fb::fabrics::describe_command(bytes, true).size();
+  words += fb::fabrics::describe_command(bytes, false).size();
+  words += fb::fabrics::describe_completion(bytes).size();
+  words += fb::cm::describe_mad(bytes).size();
+  words += fb::fabrics::terminated_text(bytes).has_value();
+  words += fb::fabrics::decimal_port(bytes).has_value();
+
+  fb::nvme::AnaWalk groups(bytes);
+  fb::nvme::AnaGroup group;
+  while (groups.next(group)) ++words;
+  fb::nvme::NamespaceIdWalk ids(bytes);
+  fb::nvme::NamespaceId id;
+  while (ids.next(id)) ++words;
+  if (size >= 16) {
+    const auto sgl = fb::nvme::SglDescriptor::parse(bytes.first<16>());
+    words += fb::fabrics::describe_sgl(sgl).size();
+  }
+  return words == 0 ? 1 : 0;
+}
