@@ -21,10 +21,13 @@ std::uint64_t Trace::marks(std::string_view name) const {
 }
 
 std::string Trace::describe(const TraceEvent& event) const {
-  if (!event.text.empty()) return std::string(event.text);
+  std::string words(event.text);
   const auto found = decoders_.find(event.label);
-  if (found != decoders_.end()) return found->second(event.bytes);
-  return to_hex(event.bytes);
+  if (found != decoders_.end()) {
+    if (!words.empty()) words += ": ";
+    return words + found->second(event.bytes);
+  }
+  return words.empty() ? to_hex(event.bytes) : words;
 }
 
 }  // namespace fb

@@ -66,7 +66,7 @@ class Trace {
   void set_decoder(std::string label, Decoder decoder) {
     decoders_[std::move(label)] = std::move(decoder);
   }
-  /// The event's text, or its bytes decoded, or hexadecimal.
+  /// The event's text and its bytes decoded; hexadecimal where there is neither.
   std::string describe(const TraceEvent& event) const;
 
  private:
