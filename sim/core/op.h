@@ -119,6 +119,8 @@ class Promise {
   ~Promise() { drop(); }
 
   explicit operator bool() const { return state_ != nullptr; }
+  /// Whether somebody still holds the operation and has not cancelled it.
+  bool wanted() const { return state_ != nullptr && state_.use_count() > 1 && !state_->end; }
   void settle(T value) {
     if (!state_) return;
     const auto state = std::exchange(state_, nullptr);

@@ -1,0 +1,170 @@
+#include "model/host/commands.h"
+
+namespace fb::host {
+
+namespace {
+
+template <class L>
+Record<L> start(std::uint8_t opcode) {
+  Record<L> command;
+  command.set(nvme::sqe::opcode, opcode).set(nvme::sqe::psdt, nvme::Psdt::sgl);
+  return command;
+}
+
+template <class L>
+Record<L> start_admin(nvme::AdminOpcode opcode) {
+  return start<L>(static_cast<std::uint8_t>(opcode));
+}
+
+template <class L>
+Record<L> start_fabrics(fabrics::FabricsType type) {
+  Record<L> command = start<L>(fabrics::kFabricsOpcode);
+  command.set(fabrics::sqe::fctype, type);
+  return command;
+}
+
+Record<nvme::ReadWriteSqe> start_io(nvme::IoOpcode opcode, std::uint32_t nsid, std::uint64_t lba,
+                                    std::uint32_t blocks) {
+  auto command = start<nvme::ReadWriteSqe>(static_cast<std::uint8_t>(opcode));
+  command.set(nvme::sqe::nsid, nsid)
+      .set(nvme::rw_sqe::slba, lba)
+      .set(nvme::rw_sqe::nlb, ZeroBased<std::uint16_t>::of(blocks));
+  return command;
+}
+
+ByteView text_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+ConnectCommand connect(const ConnectArguments& arguments) {
+  ConnectCommand made;
+  made.sqe = start_fabrics<fabrics::ConnectSqe>(fabrics::FabricsType::connect);
+  made.sqe.set(fabrics::connect_sqe::recfmt, fabrics::kConnectRecordFormat)
+      .set(fabrics::connect_sqe::qid, arguments.qid)
+      .set(fabrics::connect_sqe::sqsize, ZeroBased<std::uint16_t>::of(arguments.entries))
+      .set(fabrics::connect_sqe::cattr, arguments.cattr)
+      .set(fabrics::connect_sqe::kato, arguments.kato_ms);
+  made.data.set(fabrics::connect_data::hostid, ByteView{arguments.hostid})
+      .set(fabrics::connect_data::cntlid, arguments.cntlid)
+      .set(fabrics::connect_data::subnqn, text_bytes(arguments.subnqn))
+      .set(fabrics::connect_data::hostnqn, text_bytes(arguments.hostnqn));
+  return made;
+}
+
+Record<fabrics::PropertyGetSqe> property_get(std::uint32_t offset, fabrics::PropertySize size) {
+  auto command = start_fabrics<fabrics::PropertyGetSqe>(fabrics::FabricsType::property_get);
+  command.set(fabrics::property_sqe::size, size).set(fabrics::property_sqe::ofst, offset);
+  return command;
+}
+
+Record<fabrics::PropertyGetSqe> property_get(std::uint32_t offset) {
+  return property_get(offset, offset == fabrics::property::cap ? fabrics::PropertySize::eight
+                                                               : fabrics::PropertySize::four);
+}
+
+Record<fabrics::PropertySetSqe> property_set(std::uint32_t offset, std::uint64_t value) {
+  auto command = start_fabrics<fabrics::PropertySetSqe>(fabrics::FabricsType::property_set);
+  command.set(fabrics::property_sqe::size, fabrics::PropertySize::four)
+      .set(fabrics::property_sqe::ofst, offset)
+      .set(fabrics::property_sqe::value, value);
+  return command;
+}
+
+Record<fabrics::DisconnectSqe> disconnect() {
+  auto command = start_fabrics<fabrics::DisconnectSqe>(fabrics::FabricsType::disconnect);
+  command.set(fabrics::disconnect_sqe::recfmt, fabrics::kDisconnectRecordFormat);
+  return command;
+}
+
+Record<nvme::IdentifySqe> identify(nvme::Cns cns, std::uint32_t nsid) {
+  auto command = start_admin<nvme::IdentifySqe>(nvme::AdminOpcode::identify);
+  command.set(nvme::identify_sqe::cns, static_cast<std::uint8_t>(cns)).set(nvme::sqe::nsid, nsid);
+  return command;
+}
+
+Record<nvme::GetLogPageSqe> get_log(std::uint8_t lid, std::uint32_t length, std::uint64_t offset,
+                                    std::uint32_t nsid) {
+  auto command = start_admin<nvme::GetLogPageSqe>(nvme::AdminOpcode::get_log_page);
+  command.set(nvme::get_log_sqe::lid, lid).set(nvme::sqe::nsid, nsid);
+  nvme::set_log_range(command, offset, length);
+  return command;
+}
+
+Record<nvme::GetFeaturesSqe> get_features(std::uint8_t fid, nvme::FeatureSelect select,
+                                          std::uint32_t cdw11) {
+  auto command = start_admin<nvme::GetFeaturesSqe>(nvme::AdminOpcode::get_features);
+  command.set(nvme::features_sqe::fid, fid)
+      .set(nvme::features_sqe::sel, select)
+      .set(nvme::features_sqe::cdw11, cdw11);
+  return command;
+}
+
+Record<nvme::SetFeaturesSqe> set_features(std::uint8_t fid, std::uint32_t cdw11) {
+  auto command = start_admin<nvme::SetFeaturesSqe>(nvme::AdminOpcode::set_features);
+  command.set(nvme::features_sqe::fid, fid).set(nvme::features_sqe::cdw11, cdw11);
+  return command;
+}
+
+nvme::Sqe keep_alive() {
+  return start_admin<nvme::SqeLayout>(nvme::AdminOpcode::keep_alive);
+}
+
+Record<nvme::AbortSqe> abort(std::uint16_t sqid, std::uint16_t cid) {
+  auto command = start_admin<nvme::AbortSqe>(nvme::AdminOpcode::abort);
+  command.set(nvme::abort_sqe::sqid, sqid).set(nvme::abort_sqe::abort_cid, cid);
+  return command;
+}
+
+nvme::Sqe async_event_request() {
+  return start_admin<nvme::SqeLayout>(nvme::AdminOpcode::async_event_request);
+}
+
+Record<nvme::ReadWriteSqe> read(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks) {
+  return start_io(nvme::IoOpcode::read, nsid, lba, blocks);
+}
+Record<nvme::ReadWriteSqe> write(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks) {
+  return start_io(nvme::IoOpcode::write, nsid, lba, blocks);
+}
+Record<nvme::ReadWriteSqe> compare(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks) {
+  return start_io(nvme::IoOpcode::compare, nsid, lba, blocks);
+}
+Record<nvme::ReadWriteSqe> write_zeroes(std::uint32_t nsid, std::uint64_t lba,
+                                        std::uint32_t blocks) {
+  return start_io(nvme::IoOpcode::write_zeroes, nsid, lba, blocks);
+}
+Record<nvme::ReadWriteSqe> write_uncorrectable(std::uint32_t nsid, std::uint64_t lba,
+                                               std::uint32_t blocks) {
+  return start_io(nvme::IoOpcode::write_uncorrectable, nsid, lba, blocks);
+}
+Record<nvme::ReadWriteSqe> verify(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks) {
+  return start_io(nvme::IoOpcode::verify, nsid, lba, blocks);
+}
+
+nvme::Sqe flush(std::uint32_t nsid) {
+  return any_command(static_cast<std::uint8_t>(nvme::IoOpcode::flush), nsid);
+}
+
+Record<nvme::DatasetManagementSqe> deallocate(std::uint32_t nsid, std::uint32_t ranges) {
+  auto command = start<nvme::DatasetManagementSqe>(
+      static_cast<std::uint8_t>(nvme::IoOpcode::dataset_management));
+  command.set(nvme::sqe::nsid, nsid)
+      .set(nvme::dsm_sqe::nr, ZeroBased<std::uint8_t>::of(ranges))
+      .set(nvme::dsm_sqe::ad, true);
+  return command;
+}
+
+Record<nvme::DsmRange> dsm_range(std::uint64_t lba, std::uint32_t blocks) {
+  Record<nvme::DsmRange> range;
+  range.set(nvme::dsm_range::slba, lba).set(nvme::dsm_range::length, blocks);
+  return range;
+}
+
+nvme::Sqe any_command(std::uint8_t opcode, std::uint32_t nsid) {
+  auto command = start<nvme::SqeLayout>(opcode);
+  command.set(nvme::sqe::nsid, nsid);
+  return command;
+}
+
+}  // namespace fb::host

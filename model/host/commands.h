@@ -1,0 +1,111 @@
+// Builders of well-formed commands. They return records of the command's own layout, so that a case
+// may alter any field with set() before it sends them:
+//
+//   auto command = identify(nvme::Cns::controller);
+//   command.set(nvme::identify_sqe::csi, 7);
+//
+// CID 0 means "the queue chooses"; PSDT says SGL, as hosts do in every command over Fabrics. The data
+// pointer is the transport's.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "wire/fabrics/connect.h"
+#include "wire/fabrics/disconnect.h"
+#include "wire/fabrics/property.h"
+#include "wire/nvme/identify.h"
+#include "wire/nvme/sqe.h"
+
+namespace fb::host {
+
+using HostId = std::array<std::uint8_t, 16>;
+
+/// Every record of 64 bytes that begins with an opcode, as the common form.
+template <class L>
+nvme::Sqe as_sqe(const Record<L>& command) {
+  static_assert(L::size == nvme::kSqeSize, "not a submission queue entry");
+  return nvme::Sqe{command.bytes()};
+}
+
+// ---- Fabrics ----
+
+struct ConnectArguments {
+  std::uint16_t qid = 0;
+  std::uint16_t entries = 32;  ///< sent as SQSIZE, minus one
+  std::uint32_t kato_ms = 0;
+  std::uint8_t cattr = 0;
+  std::uint16_t cntlid = fabrics::kAnyController;
+  HostId hostid = {};
+  std::string_view hostnqn = {};
+  std::string_view subnqn = {};
+};
+
+/// Connect is a command with 1024 bytes of data.
+struct ConnectCommand {
+  Record<fabrics::ConnectSqe> sqe;
+  Record<fabrics::ConnectData> data;
+};
+ConnectCommand connect(const ConnectArguments& arguments);
+
+Record<fabrics::PropertyGetSqe> property_get(std::uint32_t offset, fabrics::PropertySize size);
+/// With the size that the property has: CAP is 8 bytes, all others are 4.
+Record<fabrics::PropertyGetSqe> property_get(std::uint32_t offset);
+Record<fabrics::PropertySetSqe> property_set(std::uint32_t offset, std::uint64_t value);
+Record<fabrics::DisconnectSqe> disconnect();
+
+// ---- Admin ----
+
+Record<nvme::IdentifySqe> identify(nvme::Cns cns, std::uint32_t nsid = 0);
+/// `length` is a multiple of 4. RAE is 0: the read clears the event.
+Record<nvme::GetLogPageSqe> get_log(std::uint8_t lid, std::uint32_t length,
+                                    std::uint64_t offset = 0,
+                                    std::uint32_t nsid = nvme::kAllNamespaces);
+Record<nvme::GetFeaturesSqe> get_features(
+    std::uint8_t fid, nvme::FeatureSelect select = nvme::FeatureSelect::current,
+    std::uint32_t cdw11 = 0);
+Record<nvme::SetFeaturesSqe> set_features(std::uint8_t fid, std::uint32_t cdw11);
+nvme::Sqe keep_alive();
+Record<nvme::AbortSqe> abort(std::uint16_t sqid, std::uint16_t cid);
+nvme::Sqe async_event_request();
+
+// ---- NVM ----
+
+/// `blocks` is a count, 1 to 65536.
+Record<nvme::ReadWriteSqe> read(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
+Record<nvme::ReadWriteSqe> write(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
+Record<nvme::ReadWriteSqe> compare(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
+Record<nvme::ReadWriteSqe> write_zeroes(std::uint32_t nsid, std::uint64_t lba,
+                                        std::uint32_t blocks);
+Record<nvme::ReadWriteSqe> write_uncorrectable(std::uint32_t nsid, std::uint64_t lba,
+                                               std::uint32_t blocks);
+Record<nvme::ReadWriteSqe> verify(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
+nvme::Sqe flush(std::uint32_t nsid);
+/// `ranges` is a count, 1 to 256; the ranges go with the command as data.
+Record<nvme::DatasetManagementSqe> deallocate(std::uint32_t nsid, std::uint32_t ranges);
+/// One range of Dataset Management.
+Record<nvme::DsmRange> dsm_range(std::uint64_t lba, std::uint32_t blocks);
+
+/// Any opcode, for what has no builder.
+nvme::Sqe any_command(std::uint8_t opcode, std::uint32_t nsid = 0);
+
+/// Feature and log page identifiers that the host uses.
+namespace fid {
+inline constexpr std::uint8_t number_of_queues = 0x07;
+inline constexpr std::uint8_t async_event_configuration = 0x0B;
+inline constexpr std::uint8_t keep_alive_timer = 0x0F;
+inline constexpr std::uint8_t host_behavior_support = 0x16;
+inline constexpr std::uint8_t command_set_profile = 0x19;
+inline constexpr std::uint8_t host_identifier = 0x81;
+}  // namespace fid
+namespace lid {
+inline constexpr std::uint8_t error_information = 0x01;
+inline constexpr std::uint8_t health = 0x02;
+inline constexpr std::uint8_t firmware_slot = 0x03;
+inline constexpr std::uint8_t changed_namespaces = 0x04;
+inline constexpr std::uint8_t ana = 0x0C;
+inline constexpr std::uint8_t discovery = 0x70;
+inline constexpr std::uint8_t reservation_notification = 0x80;
+}  // namespace lid
+
+}  // namespace fb::host
