@@ -157,6 +157,7 @@ class RealLoop final : public Loop {
   std::int64_t start_ns_ = 0;
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
+  std::vector<FdHandler*> handlers_;  // by descriptor
   bool busy_poll_;
 };
 

@@ -32,7 +32,7 @@ RealLoop::RealLoop(bool busy_poll) : start_ns_(monotonic_ns()), busy_poll_(busy_
                "the kernel gives an epoll and an event descriptor");
   epoll_event event = {};
   event.events = EPOLLIN;
-  event.data.ptr = nullptr;
+  event.data.fd = wake_fd_;
   epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &event);
 }
 
@@ -45,13 +45,20 @@ void RealLoop::watch(int fd, FdHandler& handler, bool writable) {
   epoll_event event = {};
   event.events =
       static_cast<std::uint32_t>(EPOLLIN) | (writable ? static_cast<std::uint32_t>(EPOLLOUT) : 0u);
-  event.data.ptr = &handler;
+  event.data.fd = fd;
+  const auto slot = static_cast<std::size_t>(fd);
+  if (handlers_.size() <= slot) handlers_.resize(slot + 1);
+  handlers_[slot] = &handler;
   if (epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) != 0) {
     epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event);
   }
 }
 
-void RealLoop::unwatch(int fd) { epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr); }
+void RealLoop::unwatch(int fd) {
+  const auto slot = static_cast<std::size_t>(fd);
+  if (slot < handlers_.size()) handlers_[slot] = nullptr;
+  epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
+}
 
 void RealLoop::wake() {
   const std::uint64_t one = 1;
@@ -66,14 +73,18 @@ bool RealLoop::poll_descriptors(int timeout_ms) {
   if (count <= 0) return false;
   refresh_now();
   for (int i = 0; i < count; ++i) {
-    if (ready[i].data.ptr == nullptr) {
+    const int fd = ready[i].data.fd;
+    if (fd == wake_fd_) {
       std::uint64_t drained = 0;
       [[maybe_unused]] const auto got = read(wake_fd_, &drained, sizeof drained);
       continue;
     }
-    auto* handler = static_cast<FdHandler*>(ready[i].data.ptr);
-    if ((ready[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0) handler->on_readable();
-    if ((ready[i].events & EPOLLOUT) != 0) handler->on_writable();
+    // Looked up each time: an earlier handler of this round may have closed this descriptor.
+    const auto handler = [this, fd] { return handlers_[static_cast<std::size_t>(fd)]; };
+    if ((ready[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0 && handler() != nullptr) {
+      handler()->on_readable();
+    }
+    if ((ready[i].events & EPOLLOUT) != 0 && handler() != nullptr) handler()->on_writable();
   }
   return true;
 }

@@ -1,0 +1,56 @@
+// This machine as a datagram host: UDP sockets behind the seam.
+//
+// RoCEv2's integrity check covers the IP header, so the header that a socket causes must be known
+// before it is sent: an unconnected socket with "do not fragment" sends identification 0, and a
+// segmentation-offload train counts the identification up from 0 (IPv6 has none).
+#pragma once
+
+#include <cstdint>
+
+#include "sim/core/world.h"
+#include "sim/net/datagram.h"
+
+namespace fb::net {
+
+struct RealHostOptions {
+  /// Send equal-sized datagrams to one destination as one train, where the kernel can.
+  bool segmentation = true;
+  /// Bounds mtu(); loopback interfaces would say 65536.
+  std::size_t mtu_max = 9000;
+  int socket_buffer_bytes = 32 << 20;
+};
+
+struct RealHostCounters {
+  std::uint64_t sent = 0;           ///< datagrams that the kernel took
+  std::uint64_t received = 0;
+  std::uint64_t trains = 0;         ///< sent with segmentation offload
+  std::uint64_t merged = 0;         ///< received datagrams that came merged with others
+  std::uint64_t send_calls = 0;
+  std::uint64_t receive_calls = 0;
+  std::uint64_t blocked = 0;        ///< times the socket's buffer was full
+  std::uint64_t dropped_backlog = 0;     ///< it stayed full, and so became the port's
+  std::uint64_t dropped_unsendable = 0;  ///< no route, too long for the path, segmentation refused
+  std::uint64_t dropped_received = 0;    ///< truncated, or from an address of another family
+};
+
+/// Needs a world in real time, which it must not outlive; ports go before it.
+class RealHost final : public DatagramHost {
+ public:
+  explicit RealHost(World& world, const RealHostOptions& options = {});
+
+  /// Opens one address, not a wildcard.
+  Result<std::unique_ptr<DatagramPort>> open(const Endpoint& local) override;
+
+  const RealHostCounters& counters() const { return counters_; }
+  /// Whether trains are sent. Known after the first open().
+  bool segmentation() const { return segmentation_; }
+
+ private:
+  friend class UdpPort;
+  World& world_;
+  RealHostOptions options_;
+  RealHostCounters counters_;
+  bool segmentation_;
+};
+
+}  // namespace fb::net
