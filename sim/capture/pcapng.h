@@ -1,0 +1,55 @@
+// The trace as a pcapng file: each packet with the Ethernet, IP and UDP headers that it would have on
+// a wire, and every other event as a comment on the packet that follows it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "sim/core/trace.h"
+
+namespace fb::capture {
+
+struct PcapngOptions {
+  std::string title = {};             ///< the case's name; the comment of the file
+  std::string interface = "fabric";
+  std::int64_t epoch_ns = 0;          ///< what Instant 0 is in the file
+  std::size_t bytes_max = 256 << 20;  ///< further packets are counted, not kept
+  const Trace* decoders = nullptr;    ///< turns events without words into words
+};
+
+class PcapngWriter final : public TraceSink {
+ public:
+  explicit PcapngWriter(const PcapngOptions& options = {});
+
+  /// Packets, and faults that took one off the wire, become packets; the rest comments.
+  void on_event(const TraceEvent& event) override;
+  /// A comment on the next packet.
+  void comment(std::string_view text);
+
+  /// The file as it stands. Comments that no packet followed are put on the last one.
+  Bytes bytes() const;
+  /// Writes bytes() so that the path holds the whole file or what it held before.
+  Result<void> write_file(const std::string& path) const;
+
+  std::uint64_t packets() const { return packets_; }
+  std::uint64_t packets_left_out() const { return left_out_; }
+
+ private:
+  void add_packet(const TraceEvent& event);
+
+  PcapngOptions options_;
+  Bytes file_;
+  std::string pending_;  // comments for the next packet, one a line
+  std::size_t pending_lost_ = 0;
+  std::size_t last_packet_ = 0;  // offset of its block; 0 before the first
+  std::uint64_t packets_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+/// Replaces the file at `path`, or leaves it as it was. The Problem names the path.
+Result<void> write_atomically(const std::string& path, ByteView bytes);
+
+}  // namespace fb::capture

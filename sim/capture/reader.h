@@ -1,0 +1,97 @@
+// Reads pcap and pcapng files, of either byte order, and gives their UDP datagrams. Any bytes will do:
+// what is broken ends in a Problem that says where.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "sim/capture/frame.h"
+#include "sim/core/trace.h"
+
+namespace fb::capture {
+
+/// A UDP datagram of a capture. Views are into the file's bytes.
+struct CapturedPacket {
+  std::uint64_t number = 0;   ///< of the frame in the file, from 1
+  std::int64_t time_ns = 0;   ///< since 1970
+  UdpFrame udp;
+  std::string_view comment;   ///< the first, in pcapng files
+
+  /// As a trace event that happened `time_ns - epoch_ns` after the start of a world.
+  TraceEvent as_event(std::int64_t epoch_ns) const;
+};
+
+/// Frames that hold no UDP datagram, by reason.
+struct SkippedFrames {
+  std::uint64_t not_udp = 0;
+  std::uint64_t fragments = 0;
+  std::uint64_t cut_short = 0;  ///< the capture kept only their start
+  std::uint64_t malformed = 0;
+  std::uint64_t unknown_link = 0;
+};
+
+class CaptureReader {
+ public:
+  /// `file` must outlive the reader and its packets.
+  explicit CaptureReader(ByteView file) : file_(file) {}
+
+  /// The next datagram: true, or false at the end. After a Problem there is no more.
+  Result<bool> next(CapturedPacket& packet);
+
+  const SkippedFrames& skipped() const { return skipped_; }
+  std::uint64_t frames() const { return frames_; }
+
+ private:
+  enum class Format { unknown, pcap, pcapng };
+  struct Interface {
+    std::uint32_t link = 0;
+    std::uint32_t snap = 0;        // bytes kept of a frame; 0 = all
+    std::uint8_t resolution = 6;   // as in the file: decimal digits, or with bit 7 binary ones
+    std::int64_t offset_s = 0;
+  };
+  struct Frame {
+    std::uint32_t link = 0;
+    std::int64_t time_ns = 0;
+    ByteView bytes;
+    std::string_view comment;
+  };
+
+  Result<bool> detect();
+  Result<bool> next_frame(Frame& frame);
+  Result<bool> next_record(Frame& frame);
+  Result<bool> next_block(Frame& frame, bool& has_frame);
+  Result<bool> begin_section();
+  Result<bool> add_interface(ByteView body);
+  Result<bool> read_packet(std::uint32_t type, ByteView body, Frame& frame);
+  bool take(const Frame& frame, CapturedPacket& packet);
+  template <class Visit>
+  void each_option(ByteView options, Visit&& visit) const;
+  Failure<Problem> broken(const std::string& what);
+
+  std::uint16_t u16(ByteView bytes, std::size_t at) const {
+    return load<std::uint16_t>(&bytes[at], order_);
+  }
+  std::uint32_t u32(ByteView bytes, std::size_t at) const {
+    return load<std::uint32_t>(&bytes[at], order_);
+  }
+
+  ByteView file_;
+  std::size_t at_ = 0;
+  Format format_ = Format::unknown;
+  bool ended_ = false;
+  std::endian order_ = std::endian::little;
+  std::uint32_t pcap_link_ = 0;
+  std::int64_t pcap_unit_ns_ = 1000;
+  std::vector<Interface> interfaces_;
+  std::uint64_t frames_ = 0;
+  SkippedFrames skipped_;
+};
+
+/// The bytes of a file; the Problem names it.
+Result<Bytes> read_file(const std::string& path);
+
+}  // namespace fb::capture
