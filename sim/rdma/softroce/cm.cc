@@ -68,7 +68,8 @@ void CmRequest::reject(std::uint16_t why, ByteView private_data) {
 ConnectionManager::ConnectionManager(CmServices& services, const CmOptions& options)
     : services_(services),
       options_(options),
-      random_(services.world().stream(std::string(services.name()) + "/cm")),
+      random_(services.world().stream(std::string(services.name()) + "/cm/" +
+                                      to_string(services.address()))),
       self_(std::make_shared<ConnectionManager*>(this)) {
   trace().set_decoder("cm", [](ByteView mad) { return cm::describe_mad(mad); });
 }

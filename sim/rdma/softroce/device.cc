@@ -36,7 +36,7 @@ class SoftDevice final : public SoftRoceDevice,
   SoftDevice(World& world, std::unique_ptr<net::DatagramPort> port, const SoftRoceOptions& options)
       : world_(world),
         options_(options),
-        rng_(world.stream("softroce/" + options.name)),
+        rng_(world.stream("softroce/" + options.name + "/" + to_string(options.address))),
         port_(std::move(port)),
         memory_(0x100 + static_cast<std::uint32_t>(rng_.below(0x1000)),
                 static_cast<std::uint8_t>(rng_.next())),
