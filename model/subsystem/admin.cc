@@ -1,0 +1,204 @@
+// Admin commands: which there are, Abort, Asynchronous Event Request, and where the others go.
+#include <algorithm>
+
+#include "model/subsystem/controller.h"
+#include "model/subsystem/departures.h"
+#include "model/subsystem/discovery.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/nvme/sqe.h"
+
+namespace fb::subsystem {
+
+namespace sc = nvme::sc;
+using nvme::AdminOpcode;
+
+bool Controller::executes_commands() const {
+  if (ready()) return true;
+  const bool down =
+      state_ == ControllerState::shutting_down || state_ == ControllerState::shut_down;
+  return down && rdy_ && departs(departure::shutdown_ignored);
+}
+
+bool Controller::admin_supported(std::uint8_t opcode) const {
+  const SubsystemOptions& options = subsystem_.options();
+  const bool discovery = subsystem_.discovery() != nullptr;
+  switch (static_cast<AdminOpcode>(opcode)) {
+    case AdminOpcode::get_log_page:
+    case AdminOpcode::identify:
+    case AdminOpcode::fabrics:
+      return true;
+    case AdminOpcode::set_features:
+    case AdminOpcode::get_features:
+    case AdminOpcode::async_event_request:
+      return !discovery || features_.kato_ms != 0;
+    case AdminOpcode::keep_alive:
+      return options.kas != 0 && (!discovery || features_.kato_ms != 0);
+    case AdminOpcode::abort:
+      return !discovery;
+    default:
+      return false;
+  }
+}
+
+void Controller::on_admin(const Command& command) {
+  Queue& queue = *command.queue;
+  const auto sqe = command.as<nvme::SqeLayout>();
+  if (!executes_commands() && queue.refuse(command, check::admin_ready)) return;
+  if (sqe.get(nvme::sqe::psdt) != nvme::Psdt::sgl && queue.refuse(command, check::command_psdt)) {
+    return;
+  }
+  if (sqe.get(nvme::sqe::fuse) != nvme::Fuse::normal && queue.refuse(command, check::admin_fuse)) {
+    return;
+  }
+  if (!admin_supported(command.opcode()) && queue.refuse(command, check::admin_opcode)) return;
+  switch (static_cast<AdminOpcode>(command.opcode())) {
+    case AdminOpcode::get_log_page:
+      return get_log_page(command);
+    case AdminOpcode::identify:
+      return identify(command);
+    case AdminOpcode::abort:
+      return abort(command);
+    case AdminOpcode::set_features:
+      return set_features(command);
+    case AdminOpcode::get_features:
+      return get_features(command);
+    case AdminOpcode::async_event_request:
+      return event_request(command);
+    case AdminOpcode::keep_alive:
+      return keep_alive(command);
+    default:
+      queue.complete(command, sc::success);
+  }
+}
+
+void Controller::abort(const Command& command) {
+  Queue& queue = *command.queue;
+  if (command.nsid() != 0 && queue.refuse(command, check::nsid_unused)) return;
+  const auto sqe = command.as<nvme::AbortSqe>();
+  const std::uint16_t sqid = sqe.get(nvme::abort_sqe::sqid);
+  const std::uint16_t cid = sqe.get(nvme::abort_sqe::abort_cid);
+  std::uint64_t not_done = nvme::kAbortNotDone;
+  Queue* const victim_queue = sqid == 0 ? admin_queue_ : io_queue(sqid);
+  transport::ArrivedCommand* const victim =
+      victim_queue != nullptr ? victim_queue->find(cid) : nullptr;
+  if (victim != nullptr) {
+    const Command found{victim_queue, victim};
+    // What is being fetched from the host cannot be stopped; everything else that is held can.
+    if (victim_queue->phase(found) != Phase::pulling) {
+      not_done = 0;
+      if (!departs(departure::abort_ineffective)) {
+        victim_queue->complete(found, sc::abort_requested);
+      }
+    }
+  }
+  if (departs(departure::abort_claims)) not_done = 0;
+  queue.complete(command, sc::success, not_done);
+}
+
+// ---- asynchronous events ----
+
+void Controller::event_request(const Command& command) {
+  Queue& queue = *command.queue;
+  if (command.nsid() != 0 && queue.refuse(command, check::nsid_unused)) return;
+  if (queue.count(Phase::event) >= subsystem_.options().aer_limit &&
+      queue.refuse(command, check::aer_limit)) {
+    return;
+  }
+  if (departs(departure::aer_answered_at_once)) {
+    const nvme::Event event{nvme::EventType::notice, nvme::event_info::notice_namespace_attribute,
+                            static_cast<std::uint8_t>(nvme::LogPage::changed_namespaces)};
+    return queue.complete(command, sc::success, event.dw0());
+  }
+  queue.hold(command, Phase::event);
+  deliver_events();
+}
+
+void Controller::raise(const nvme::Event& event) {
+  if (!associated_) return;
+  if (departs(departure::event_lost) &&
+      (admin_queue_ == nullptr || admin_queue_->oldest(Phase::event) == nullptr)) {
+    return;
+  }
+  events_.raise(event);
+  deliver_events();
+}
+
+void Controller::deliver_events() {
+  const bool repeat = departs(departure::event_repeated);
+  while (admin_queue_ != nullptr && events_.deliverable(repeat)) {
+    transport::ArrivedCommand* const request = admin_queue_->oldest(Phase::event);
+    if (request == nullptr) return;
+    nvme::Event event = *events_.take(repeat);
+    if (departs(departure::aer_wrong_log)) event.lid = static_cast<std::uint8_t>(event.lid + 1);
+    if (departs(departure::aer_wrong_type)) event.type = nvme::EventType::vendor;
+    const Command command{admin_queue_, request};
+    admin_queue_->hold(command, Phase::running);
+    admin_queue_->complete(command, sc::success, event.dw0());
+    if (repeat) events_.raise(event);
+    if (repeat) return;
+  }
+}
+
+std::uint32_t Controller::optional_events() const {
+  if (DiscoveryService* const discovery = subsystem_.discovery()) {
+    return discovery->options().persistent ? nvme::event_config_bits::discovery_log : 0;
+  }
+  std::uint32_t events = nvme::event_config_bits::namespace_attribute;
+  if (subsystem_.options().ana) events |= nvme::event_config_bits::ana_change;
+  return events;
+}
+
+void Controller::on_namespace_changed(std::uint32_t nsid) {
+  if (!associated_ || departs(departure::subsystem_offline)) return;
+  if (!departs(departure::changed_list_empty)) {
+    const auto at =
+        std::lower_bound(changed_namespaces_.begin(), changed_namespaces_.end(), nsid);
+    if (at == changed_namespaces_.end() || *at != nsid) changed_namespaces_.insert(at, nsid);
+  }
+  if ((features_.events & nvme::event_config_bits::namespace_attribute) != 0 ||
+      departs(departure::event_mask_ignored)) {
+    raise({nvme::EventType::notice, nvme::event_info::notice_namespace_attribute,
+           static_cast<std::uint8_t>(nvme::LogPage::changed_namespaces)});
+  }
+}
+
+void Controller::on_ana_changed() {
+  if ((features_.events & nvme::event_config_bits::ana_change) != 0 ||
+      departs(departure::event_mask_ignored)) {
+    raise({nvme::EventType::notice, nvme::event_info::notice_ana_change,
+           static_cast<std::uint8_t>(nvme::LogPage::ana)});
+  }
+}
+
+void Controller::on_discovery_changed() {
+  if ((features_.events & nvme::event_config_bits::discovery_log) != 0 ||
+      departs(departure::event_mask_ignored)) {
+    raise({nvme::EventType::notice, nvme::event_info::notice_discovery_log,
+           static_cast<std::uint8_t>(nvme::LogPage::discovery)});
+  }
+}
+
+void Controller::on_temperature() {
+  const std::uint16_t now = subsystem_.temperature();
+  const bool alarm = now >= features_.temperature_over || now <= features_.temperature_under;
+  const bool news = alarm && !temperature_alarm_;
+  temperature_alarm_ = alarm;
+  if (news && ((features_.events & nvme::smart_warning_bits::temperature) != 0 ||
+               departs(departure::event_mask_ignored))) {
+    raise({nvme::EventType::smart, nvme::event_info::smart_temperature,
+           static_cast<std::uint8_t>(nvme::LogPage::smart)});
+  }
+}
+
+void Controller::on_critical_warning(std::uint8_t news) {
+  const auto raise_smart = [&](std::uint8_t bit, std::uint8_t info) {
+    if ((news & bit) == 0) return;
+    if ((features_.events & bit) == 0 && !departs(departure::event_mask_ignored)) return;
+    raise({nvme::EventType::smart, info, static_cast<std::uint8_t>(nvme::LogPage::smart)});
+  };
+  raise_smart(nvme::smart_warning_bits::spare, nvme::event_info::smart_spare);
+  raise_smart(nvme::smart_warning_bits::temperature, nvme::event_info::smart_temperature);
+  raise_smart(nvme::smart_warning_bits::reliability, nvme::event_info::smart_reliability);
+}
+
+}  // namespace fb::subsystem

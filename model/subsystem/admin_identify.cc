@@ -1,0 +1,299 @@
+// Identify.
+#include <algorithm>
+#include <string>
+
+#include "model/subsystem/controller.h"
+#include "model/subsystem/departures.h"
+#include "model/subsystem/discovery.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/nvme/identify_controller.h"
+#include "wire/nvme/identify_misc.h"
+#include "wire/nvme/identify_namespace.h"
+#include "wire/nvme/sqe.h"
+
+namespace fb::subsystem {
+
+namespace sc = nvme::sc;
+using nvme::Cns;
+
+namespace {
+
+/// The last NSID that a list may start behind.
+constexpr std::uint32_t kListStartMax = 0xFFFFFFFD;
+
+constexpr auto kNvmCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::nvm);
+
+void set_text(MutableBytes page, std::size_t offset, std::size_t size, std::string_view text,
+              char pad) {
+  put_text(page.subspan(offset, size), text, pad);
+}
+
+}  // namespace
+
+void Controller::identify(const Command& command) {
+  Queue& queue = *command.queue;
+  Bytes& page = subsystem_.scratch();
+  page.assign(nvme::kIdentifySize, 0);
+  if (!identify_page(command, page)) return;
+  if (!queue.stage(command, page.size())) return;
+  std::copy(page.begin(), page.end(), command.data().begin());
+  queue.complete_with_data(command, page.size());
+}
+
+/// False: the command has been answered.
+bool Controller::identify_page(const Command& command, MutableBytes page) {
+  Queue& queue = *command.queue;
+  const auto sqe = command.as<nvme::IdentifySqe>();
+  const Cns cns = static_cast<Cns>(sqe.get(nvme::identify_sqe::cns));
+  const bool version_2 = subsystem_.has_version(2, 0);
+  if (subsystem_.discovery() != nullptr && cns != Cns::controller) {
+    return !queue.refuse(command, check::identify_cns);
+  }
+  switch (cns) {
+    case Cns::controller:
+      if (command.nsid() != 0 && queue.refuse(command, check::nsid_unused)) return false;
+      fill_identify_controller(page);
+      return true;
+    case Cns::identify_namespace:
+    case Cns::namespace_id_descriptors:
+      return identify_namespace_page(command, page);
+    case Cns::active_namespace_list:
+    case Cns::controller_list:
+      return identify_list_page(command, page);
+    case Cns::command_set_namespace:
+    case Cns::independent_namespace:
+      if (version_2) return identify_namespace_page(command, page);
+      break;
+    case Cns::command_set_active_namespace_list:
+      if (version_2) return identify_list_page(command, page);
+      break;
+    case Cns::command_set_controller: {
+      if (!version_2) break;
+      if (command.nsid() != 0 && queue.refuse(command, check::nsid_unused)) return false;
+      if (sqe.get(nvme::identify_sqe::csi) != kNvmCommandSet) {
+        return !queue.refuse(command, check::identify_csi);
+      }
+      const SubsystemOptions& options = subsystem_.options();
+      MutableView<nvme::IdentifyControllerNvm>{page}
+          .set(nvme::id_ctrl_nvm::vsl, options.verify_limit)
+          .set(nvme::id_ctrl_nvm::wzsl, options.write_zeroes_limit);
+      return true;
+    }
+    case Cns::command_set_combinations:
+      if (!version_2) break;
+      nvme::set_command_set_combination(page, 0, 1);
+      return true;
+    default:
+      break;
+  }
+  return !queue.refuse(command, check::identify_cns);
+}
+
+bool Controller::identify_namespace_page(const Command& command, MutableBytes page) {
+  Queue& queue = *command.queue;
+  const auto sqe = command.as<nvme::IdentifySqe>();
+  const Cns cns = static_cast<Cns>(sqe.get(nvme::identify_sqe::cns));
+  const std::uint32_t nsid = command.nsid();
+  if (cns == Cns::command_set_namespace &&
+      sqe.get(nvme::identify_sqe::csi) != kNvmCommandSet) {
+    return !queue.refuse(command, check::identify_csi);
+  }
+  // The capabilities that all namespaces share can be asked for; nothing else of all of them.
+  if (nsid == nvme::kAllNamespaces && cns == Cns::identify_namespace &&
+      !queue.refuse(command, check::identify_broadcast)) {
+    return true;
+  }
+  if (nsid == nvme::kAllNamespaces && cns == Cns::identify_namespace) return false;
+  const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
+  if (!valid && queue.refuse(command, check::identify_nsid)) return false;
+  const Namespace* ns = subsystem_.find_namespace(nsid);
+  if (ns == nullptr && departs(departure::identify_inactive) && !subsystem_.namespaces().empty()) {
+    ns = subsystem_.namespaces().begin()->second.get();
+  }
+  if (ns == nullptr) {
+    // An inactive NSID gets zeroes; but it has no names.
+    return cns != Cns::namespace_id_descriptors || !queue.refuse(command, check::identify_inactive);
+  }
+  if (cns == Cns::identify_namespace) fill_identify_namespace(*ns, page);
+  if (cns == Cns::namespace_id_descriptors) fill_namespace_ids(*ns, page);
+  if (cns == Cns::independent_namespace) fill_independent(*ns, page);
+  return true;
+}
+
+bool Controller::identify_list_page(const Command& command, MutableBytes page) {
+  Queue& queue = *command.queue;
+  const auto sqe = command.as<nvme::IdentifySqe>();
+  const Cns cns = static_cast<Cns>(sqe.get(nvme::identify_sqe::cns));
+  if (cns == Cns::controller_list) {
+    std::vector<std::uint16_t> ids;
+    for (const auto& [id, controller] : subsystem_.controllers()) {
+      if (id >= sqe.get(nvme::identify_sqe::cntid)) ids.push_back(id);
+    }
+    nvme::write_controller_list(page, ids);
+    return true;
+  }
+  if (cns == Cns::command_set_active_namespace_list &&
+      sqe.get(nvme::identify_sqe::csi) != kNvmCommandSet) {
+    return !queue.refuse(command, check::identify_csi);
+  }
+  if (command.nsid() > kListStartMax && queue.refuse(command, check::identify_list_start)) {
+    return false;
+  }
+  std::vector<std::uint32_t> ids;
+  for (const auto& [nsid, ns] : subsystem_.namespaces()) {
+    if (nsid > command.nsid() || departs(departure::identify_list_start)) ids.push_back(nsid);
+  }
+  if (departs(departure::identify_list_order)) std::reverse(ids.begin(), ids.end());
+  nvme::write_namespace_list(page, ids);
+  return true;
+}
+
+void Controller::fill_identify_controller(MutableBytes page) const {
+  namespace id = nvme::id_ctrl;
+  const SubsystemOptions& options = subsystem_.options();
+  DiscoveryService* const discovery = subsystem_.discovery();
+  MutableView<nvme::IdentifyController> out{page};
+  set_text(page, id::sn.offset, id::sn.size, options.serial, ' ');
+  set_text(page, id::mn.offset, id::mn.size, options.model, ' ');
+  set_text(page, id::fr.offset, id::fr.size, options.firmware, ' ');
+  const bool other = departs(departure::cntlid_other_in_identify);
+  auto type = discovery != nullptr ? nvme::ControllerType::discovery : nvme::ControllerType::io;
+  if (departs(departure::identify_type)) type = nvme::ControllerType::administrative;
+  out.set(id::cntlid, other ? cntlid_ + 1u : cntlid_)
+      .set(id::ver, options.version)
+      .set(id::oaes, optional_events())
+      .set(id::cntrltype, type)
+      .set(id::mdts, options.mdts)
+      .set(id::elpe, std::max(options.error_entries, std::uint16_t{1}) - 1u)
+      .set(id::lpa, nvme::lpa_bits::extended_data)
+      .set(id::sgls, port_ != nullptr ? port_->options().facts.sgls : 0)
+      .set(id::maxcmd, departs(departure::identify_maxcmd) ? 0u : options.io_entries_max);
+  std::string subnqn = options.nqn;
+  if (departs(departure::identify_subnqn)) subnqn += ".other";
+  set_text(page, id::subnqn.offset, id::subnqn.size, subnqn, '\0');
+  const bool keep_alive = discovery == nullptr || discovery->options().persistent;
+  std::uint32_t ctratt = nvme::ctratt_bits::host_id_128;
+  if (options.traffic_based_keep_alive && keep_alive) {
+    ctratt |= nvme::ctratt_bits::traffic_based_keep_alive;
+  }
+  out.set(id::ctratt, ctratt);
+  if (keep_alive) {
+    out.set(id::kas, options.kas).set(id::cqt, options.cqt_ms);
+    out.set(id::aerl, std::max(options.aer_limit, std::uint8_t{1}) - 1u);
+  }
+  const transport::ControllerFabricFacts facts =
+      port_ != nullptr ? port_->options().facts : transport::ControllerFabricFacts{};
+  const bool is_static = options.controllers == ControllerModel::static_controllers;
+  const bool deletion = options.individual_queue_deletion && discovery == nullptr;
+  std::uint32_t ioccsz = (64 + facts.in_capsule_bytes) / 16;
+  if (departs(departure::identify_ioccsz)) ioccsz = 2;
+  out.set(id::ioccsz, ioccsz)
+      .set(id::iorcsz, 1u)
+      .set(id::fcatt, is_static ? nvme::fcatt_bits::static_controllers : 0u)
+      .set(id::msdbd, facts.msdbd)
+      .set(id::ofcs, deletion ? nvme::ofcs_bits::disconnect : 0u);
+  if (discovery != nullptr) {
+    out.set(id::dctype, nvme::DiscoveryControllerType::direct);
+  } else {
+    fill_io_controller(page);
+  }
+}
+
+void Controller::fill_io_controller(MutableBytes page) const {
+  namespace id = nvme::id_ctrl;
+  namespace oncs = nvme::oncs_bits;
+  const SubsystemOptions& options = subsystem_.options();
+  MutableView<nvme::IdentifyController> out{page};
+  const bool many = options.controllers_max > 1;
+  std::uint8_t cmic = nvme::cmic_bits::multiple_ports;
+  if (many) cmic |= nvme::cmic_bits::multiple_controllers;
+  if (options.ana) cmic |= nvme::cmic_bits::ana_reporting;
+  unsigned commands = oncs::save_and_select;
+  if (options.compare) commands |= oncs::compare;
+  if (options.write_uncorrectable) commands |= oncs::write_uncorrectable;
+  if (options.dataset_management) commands |= oncs::dataset_management;
+  if (options.write_zeroes) commands |= oncs::write_zeroes;
+  if (options.verify) commands |= oncs::verify;
+  unsigned lpa = nvme::lpa_bits::extended_data | nvme::lpa_bits::commands_effects;
+  if (subsystem_.has_version(2, 0)) lpa |= nvme::lpa_bits::supported_pages;
+  unsigned vwc = options.volatile_write_cache ? nvme::vwc_bits::present : 0u;
+  vwc |= nvme::vwc_bits::flush_all_supported;
+  const bool few = departs(departure::identify_nn);
+  out.set(id::cmic, cmic)
+      .set(id::rab, 3u)
+      .set(id::acl, std::max(options.abort_limit, std::uint8_t{1}) - 1u)
+      .set(id::frmw, nvme::frmw_bits::slot_1_read_only | 1u << nvme::frmw_bits::slots_shift)
+      .set(id::lpa, lpa)
+      .set(id::wctemp, 343u)
+      .set(id::cctemp, 353u)
+      .set(id::sqes_min, 6u)
+      .set(id::sqes_max, 6u)
+      .set(id::cqes_min, 4u)
+      .set(id::cqes_max, 4u)
+      .set(id::nn, few ? 0u : options.namespaces_max)
+      .set(id::mnan, options.namespaces_max)
+      .set(id::oncs, commands)
+      .set(id::fuses,
+           options.fused_compare_and_write ? nvme::fuses_bits::compare_and_write : 0u)
+      .set(id::vwc, vwc)
+      .set(id::nwpc, options.namespace_write_protect ? nvme::nwpc_bits::write_protect : 0u)
+      .set(id::awun, 0xFFFFu);
+  if (options.fused_compare_and_write) {
+    out.set(id::acwu, std::max(options.atomic_compare_write_blocks, std::uint16_t{1}) - 1u);
+  }
+  if (options.ana) {
+    out.set(id::anatt, options.ana_transition_s)
+        .set(id::anacap, nvme::anacap_bits::optimized | nvme::anacap_bits::non_optimized |
+                             nvme::anacap_bits::inaccessible |
+                             nvme::anacap_bits::persistent_loss | nvme::anacap_bits::change |
+                             nvme::anacap_bits::group_id_fixed)
+        .set(id::anagrpmax, options.ana_groups_max)
+        .set(id::nanagrpid, options.ana_groups_max);
+  }
+  MutableView<nvme::PowerState>{page.subspan(id::psd.offset, nvme::PowerState::size)}.set(
+      nvme::power_state::mp, 2500u);
+}
+
+void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page) const {
+  namespace id = nvme::id_ns;
+  const SubsystemOptions& options = subsystem_.options();
+  std::uint64_t in_use = ns.blocks_in_use();
+  if (departs(departure::identify_nuse)) in_use = ns.blocks() + 1;
+  MutableView<nvme::IdentifyNamespace> out{page};
+  const unsigned zeroes = options.write_zeroes ? nvme::dlfeat_bits::write_zeroes_deallocates : 0u;
+  out.set(id::nsze, ns.blocks())
+      .set(id::ncap, ns.blocks())
+      .set(id::nuse, in_use)
+      .set(id::nsfeat, nvme::nsfeat_bits::thin_provisioning)
+      .set(id::nmic, ns.shared() ? nvme::nmic_bits::shared : 0u)
+      .set(id::dlfeat, nvme::dlfeat_bits::reads_zeroes | zeroes)
+      .set(id::nsattr, ns.write_protection() != 0 ? nvme::nsattr_bits::write_protected : 0u)
+      .set(id::anagrpid, options.ana ? ns.ana_group() : 0u)
+      .set(id::nguid, ByteView{ns.nguid()})
+      .set(id::eui64, ByteView{ns.eui64()});
+  nvme::edit_lba_format(page, 0).set(nvme::lba_format::lbads, ns.block_shift());
+}
+
+void Controller::fill_namespace_ids(const Namespace& ns, MutableBytes page) const {
+  std::size_t at = 0;
+  nvme::append_namespace_id(page, at, nvme::NamespaceIdType::uuid, ns.uuid());
+  nvme::append_namespace_id(page, at, nvme::NamespaceIdType::nguid, ns.nguid());
+  nvme::append_namespace_id(page, at, nvme::NamespaceIdType::eui64, ns.eui64());
+  if (subsystem_.has_version(2, 0) && !departs(departure::identify_no_csi)) {
+    static constexpr std::uint8_t kNvm[] = {kNvmCommandSet};
+    nvme::append_namespace_id(page, at, nvme::NamespaceIdType::csi, kNvm);
+  }
+  if (departs(departure::identify_descriptors)) page[1] = 15;
+}
+
+void Controller::fill_independent(const Namespace& ns, MutableBytes page) const {
+  namespace id = nvme::id_ns_independent;
+  MutableView<nvme::IdentifyNamespaceIndependent>{page}
+      .set(id::nsfeat, nvme::nsfeat_bits::thin_provisioning)
+      .set(id::nmic, ns.shared() ? nvme::nmic_bits::shared : 0u)
+      .set(id::anagrpid, subsystem_.options().ana ? ns.ana_group() : 0u)
+      .set(id::nsattr, ns.write_protection() != 0 ? nvme::nsattr_bits::write_protected : 0u)
+      .set(id::nstat, nvme::kNstatReady);
+}
+
+}  // namespace fb::subsystem

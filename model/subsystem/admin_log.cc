@@ -1,0 +1,233 @@
+// Get Log Page.
+#include <algorithm>
+#include <map>
+
+#include "model/subsystem/controller.h"
+#include "model/subsystem/departures.h"
+#include "model/subsystem/discovery.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/nvme/identify_misc.h"
+#include "wire/nvme/logs.h"
+#include "wire/nvme/sqe.h"
+
+namespace fb::subsystem {
+
+namespace sc = nvme::sc;
+namespace gl = nvme::get_log_sqe;
+using nvme::LogPage;
+
+bool Controller::log_supported(std::uint8_t lid) const {
+  const bool version_2 = subsystem_.has_version(2, 0);
+  const bool discovery = subsystem_.discovery() != nullptr;
+  switch (static_cast<LogPage>(lid)) {
+    case LogPage::supported_pages:
+      return version_2;
+    case LogPage::error_information:
+      return true;
+    case LogPage::commands_effects:
+      return !discovery || version_2;
+    case LogPage::smart:
+    case LogPage::firmware_slot:
+    case LogPage::changed_namespaces:
+      return !discovery;
+    case LogPage::feature_effects:
+      return !discovery && version_2;
+    case LogPage::ana:
+      return !discovery && subsystem_.options().ana;
+    case LogPage::discovery:
+      return discovery;
+    default:
+      return false;
+  }
+}
+
+void Controller::get_log_page(const Command& command) {
+  Queue& queue = *command.queue;
+  const auto sqe = command.as<nvme::GetLogPageSqe>();
+  const std::uint8_t lid = sqe.get(gl::lid);
+  const std::uint64_t length = nvme::log_length(sqe);
+  std::uint64_t offset = nvme::log_offset(sqe);
+  if (!log_supported(lid) && queue.refuse(command, check::log_lid)) return;
+  const std::uint32_t nsid = command.nsid();
+  if (nsid != 0 && nsid != nvme::kAllNamespaces && queue.refuse(command, check::log_nsid)) return;
+  if (sqe.get(gl::ot) && queue.refuse(command, check::log_offset_type)) return;
+  if (offset % 4 != 0 && queue.refuse(command, check::log_offset_dword)) return;
+  const std::uint8_t mdts = subsystem_.options().mdts;
+  const std::uint64_t limit = mdts == 0 ? 1u << 24 : std::uint64_t{4096} << mdts;
+  if (length > limit) {
+    if (!queue.refuse(command, check::log_length)) queue.complete(command, sc::success);
+    return;
+  }
+  DiscoveryService* const discovery = subsystem_.discovery();
+  const bool discovery_log = lid == static_cast<std::uint8_t>(LogPage::discovery) && discovery;
+  if (discovery_log) {
+    const std::uint64_t genctr = discovery->generation();
+    const bool stale = offset != 0 && genctr_known_ && genctr_seen_ != genctr;
+    if (stale && queue.refuse(command, check::log_restart)) return;
+    if (offset == 0) {
+      genctr_seen_ = genctr;
+      genctr_known_ = true;
+    }
+  }
+  const Bytes page = log_page(command, lid);
+  if (offset > page.size() && queue.refuse(command, check::log_offset)) return;
+  if (departs(departure::log_offset_ignored)) offset = 0;
+  if (!queue.stage(command, static_cast<std::size_t>(length))) return;
+  const MutableBytes out = command.data().first(static_cast<std::size_t>(length));
+  const std::size_t from = static_cast<std::size_t>(std::min<std::uint64_t>(offset, page.size()));
+  const std::size_t copied = std::min(out.size(), page.size() - from);
+  std::copy_n(page.begin() + static_cast<std::ptrdiff_t>(from), copied, out.begin());
+  std::fill(out.begin() + static_cast<std::ptrdiff_t>(copied), out.end(), std::uint8_t{0});
+  const bool retain = sqe.get(gl::rae) && !departs(departure::event_rae_clears);
+  queue.complete_with_data(command, out.size());
+  if (!retain) acknowledge_log(lid);
+}
+
+void Controller::acknowledge_log(std::uint8_t lid) {
+  if (!associated_) return;
+  if (lid == static_cast<std::uint8_t>(LogPage::changed_namespaces) &&
+      !departs(departure::changed_list_kept)) {
+    changed_namespaces_.clear();
+  }
+  if (!departs(departure::event_not_rearmed)) events_.clear(lid);
+  deliver_events();
+}
+
+Bytes Controller::log_page(const Command& command, std::uint8_t lid) {
+  switch (static_cast<LogPage>(lid)) {
+    case LogPage::supported_pages:
+      return log_supported_pages();
+    case LogPage::error_information:
+      return log_errors();
+    case LogPage::smart:
+      return log_smart();
+    case LogPage::firmware_slot:
+      return log_firmware();
+    case LogPage::changed_namespaces:
+      return log_changed_namespaces();
+    case LogPage::commands_effects:
+      return log_effects();
+    case LogPage::ana: {
+      const auto lsp = command.as<nvme::GetLogPageSqe>().get(gl::lsp);
+      const bool groups_only = (lsp & nvme::kAnaGroupsOnly) != 0;
+      return log_ana(groups_only && !departs(departure::ana_rgo_ignored));
+    }
+    case LogPage::feature_effects:
+      return log_feature_effects();
+    case LogPage::discovery:
+      if (subsystem_.discovery() == nullptr) break;
+      return subsystem_.discovery()->log_for(host_.hostnqn);
+    default:
+      break;
+  }
+  return Bytes(nvme::kIdentifySize);
+}
+
+Bytes Controller::log_supported_pages() const {
+  Bytes page(nvme::SupportedPages::size);
+  for (unsigned lid = 0; lid < 256; ++lid) {
+    if (!log_supported(static_cast<std::uint8_t>(lid))) continue;
+    edit_element<nvme::SupportedPage>(page, nvme::supported_pages::lids, lid)
+        .set(nvme::supported_page::lsupp, true);
+  }
+  return page;
+}
+
+Bytes Controller::log_smart() const {
+  namespace sm = nvme::smart;
+  Record<nvme::SmartLog> log;
+  std::uint8_t warning = subsystem_.critical_warning();
+  if (temperature_alarm_) warning |= nvme::smart_warning_bits::temperature;
+  log.set(sm::cw, warning)
+      .set(sm::ctemp, subsystem_.temperature())
+      .set(sm::avsp, 100u)
+      .set(sm::avspt, 10u);
+  // Data units are thousands of 512 bytes, rounded up.
+  constexpr std::uint64_t kDataUnit = 512'000;
+  nvme::set_counter(log, sm::dur, (counters_.bytes_read + kDataUnit - 1) / kDataUnit);
+  nvme::set_counter(log, sm::duw, (counters_.bytes_written + kDataUnit - 1) / kDataUnit);
+  nvme::set_counter(log, sm::hrc, counters_.reads);
+  nvme::set_counter(log, sm::hwc, counters_.writes);
+  nvme::set_counter(log, sm::pwrc, 1);
+  nvme::set_counter(log, sm::neile, error_count_);
+  return Bytes(log.bytes().begin(), log.bytes().end());
+}
+
+Bytes Controller::log_firmware() const {
+  Record<nvme::FirmwareSlots> log;
+  log.set(nvme::firmware_slots::cafsi, 1u);
+  put_text(log.mutable_bytes().subspan(nvme::firmware_slots::frs.offset, 8),
+           subsystem_.options().firmware, ' ');
+  return Bytes(log.bytes().begin(), log.bytes().end());
+}
+
+Bytes Controller::log_changed_namespaces() const {
+  Bytes page(nvme::kNamespaceListMax * 4);
+  if (changed_namespaces_.size() > nvme::kNamespaceListMax) {
+    const std::uint32_t too_many[] = {nvme::kTooManyChangedNamespaces};
+    nvme::write_namespace_list(page, too_many);
+  } else {
+    nvme::write_namespace_list(page, changed_namespaces_);
+  }
+  return page;
+}
+
+Bytes Controller::log_effects() const {
+  namespace ce = nvme::command_effect;
+  Bytes page(nvme::CommandEffects::size);
+  const bool has_io = subsystem_.discovery() == nullptr;
+  for (unsigned opcode = 0; opcode < 256; ++opcode) {
+    const auto code = static_cast<std::uint8_t>(opcode);
+    auto admin = edit_element<nvme::CommandEffect>(page, nvme::command_effects::acs, opcode);
+    const bool extra = departs(departure::effects_too_many) &&
+                       code == static_cast<std::uint8_t>(nvme::AdminOpcode::format_nvm);
+    const bool missing = departs(departure::effects_missing) &&
+                         code == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
+    if ((admin_supported(code) || extra) && !missing) admin.set(ce::csupp, true);
+    if (!has_io || !io_supported(code)) continue;
+    const auto io = static_cast<nvme::IoOpcode>(code);
+    const bool changes = io == nvme::IoOpcode::write || io == nvme::IoOpcode::write_zeroes ||
+                         io == nvme::IoOpcode::write_uncorrectable ||
+                         io == nvme::IoOpcode::dataset_management;
+    edit_element<nvme::CommandEffect>(page, nvme::command_effects::iocs, opcode)
+        .set(ce::csupp, true)
+        .set(ce::lbcc, changes);
+  }
+  return page;
+}
+
+Bytes Controller::log_ana(bool groups_only) const {
+  std::map<std::uint32_t, nvme::AnaGroup> groups;
+  const std::uint16_t portid = port_ != nullptr ? port_->options().portid : std::uint16_t{0};
+  for (const auto& [nsid, ns] : subsystem_.namespaces()) {
+    nvme::AnaGroup& group = groups[ns->ana_group()];
+    group.id = ns->ana_group();
+    group.state = subsystem_.ana_state(group.id, portid);
+    group.change_count = subsystem_.ana_group_change_count(group.id);
+    group.namespaces.push_back(nsid);
+  }
+  std::vector<nvme::AnaGroup> ordered;
+  for (auto& [id, group] : groups) {
+    if (departs(departure::ana_order)) std::reverse(group.namespaces.begin(), group.namespaces.end());
+    ordered.push_back(std::move(group));
+  }
+  return nvme::make_ana_log(subsystem_.ana_change_count(), ordered, groups_only);
+}
+
+Bytes Controller::log_feature_effects() const {
+  namespace fe = nvme::feature_effect;
+  Bytes page(nvme::FeatureEffects::size);
+  for (unsigned fid = 0; fid < 256; ++fid) {
+    if (!feature_supported(static_cast<std::uint8_t>(fid))) continue;
+    const bool of_namespace =
+        fid == static_cast<unsigned>(nvme::FeatureId::namespace_write_protection);
+    edit_element<nvme::FeatureEffect>(page, nvme::feature_effects::fids, fid)
+        .set(fe::fsupp, true)
+        .set(fe::nic, of_namespace)
+        .set(fe::fsp, of_namespace ? nvme::scope_bits::namespace_scope
+                                   : nvme::scope_bits::controller);
+  }
+  return page;
+}
+
+}  // namespace fb::subsystem

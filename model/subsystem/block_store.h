@@ -1,0 +1,38 @@
+// Where the bytes of a namespace lie: in sparse memory, in a file, or nowhere.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace fb::subsystem {
+
+/// A run of bytes. Callers keep to [0, bytes()). What was never written reads as zeroes.
+class BlockStore {
+ public:
+  virtual ~BlockStore() = default;
+
+  virtual std::uint64_t bytes() const = 0;
+  virtual Result<void> read(std::uint64_t offset, MutableBytes to) = 0;
+  virtual Result<void> write(std::uint64_t offset, ByteView from) = 0;
+  /// The range reads as zeroes afterwards; its space is given up where the store can.
+  virtual Result<void> zero(std::uint64_t offset, std::uint64_t length) = 0;
+  /// What was written before survives whatever happens to this process.
+  virtual Result<void> flush() = 0;
+  /// Space in use, at most bytes().
+  virtual std::uint64_t bytes_held() const = 0;
+};
+
+/// Costs what is written, in pages of 4 KiB.
+std::unique_ptr<BlockStore> make_memory_store(std::uint64_t bytes);
+
+/// Takes every write and reads as zeroes.
+std::unique_ptr<BlockStore> make_null_store(std::uint64_t bytes);
+
+/// A file, made (sparse) or grown to `bytes` when it is smaller.
+Result<std::unique_ptr<BlockStore>> open_file_store(const std::string& path, std::uint64_t bytes);
+
+}  // namespace fb::subsystem

@@ -1,0 +1,155 @@
+// Every check on account of which the honest subsystem refuses a command: a stable name, the status,
+// whether a retry is pointless (DNR), and for Connect where the fault stands. All of them pass through
+// SubsystemHooks::refuses(), so that a deviation can leave out or alter just one.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "wire/nvme/status.h"
+
+namespace fb::subsystem {
+
+struct Check {
+  std::string_view name;
+  nvme::Status status;
+  std::uint16_t parameter_offset = 0;
+  bool parameter_in_data = false;
+};
+
+// clang-format off
+
+// X(identifier, name, status, DNR, IPO, IPS)
+#define FB_CONNECT_CHECKS(X)                                                                       \
+  X(connect_once, "connect.queue.connected", command_sequence_error, 1, 0, 0)                      \
+  X(connect_recfmt, "connect.recfmt", incompatible_format, 1, 0, 0)                                \
+  X(connect_qid_transport, "connect.qid.transport", connect_invalid_parameters, 1, 42, 0)          \
+  X(connect_sqsize_minimum, "connect.sqsize.minimum", connect_invalid_parameters, 1, 44, 0)        \
+  X(connect_sqsize_admin, "connect.sqsize.admin", connect_invalid_parameters, 1, 44, 0)            \
+  X(connect_sqsize_io, "connect.sqsize.io", connect_invalid_parameters, 1, 44, 0)                  \
+  X(connect_sqsize_transport, "connect.sqsize.transport", connect_invalid_parameters, 1, 44, 0)    \
+  X(connect_subnqn_terminated, "connect.subnqn.terminated", connect_invalid_parameters, 1, 256, 1) \
+  X(connect_subnqn_syntax, "connect.subnqn.syntax", connect_invalid_parameters, 1, 256, 1)         \
+  X(connect_subnqn_known, "connect.subnqn.known", connect_invalid_parameters, 1, 256, 1)           \
+  X(connect_hostnqn_terminated, "connect.hostnqn.terminated", connect_invalid_parameters, 1, 512, 1) \
+  X(connect_hostnqn_syntax, "connect.hostnqn.syntax", connect_invalid_parameters, 1, 512, 1)       \
+  X(connect_host_allowed, "connect.host.allowed", connect_invalid_host, 1, 0, 0)                   \
+  X(connect_moved, "connect.subsystem.moved", connect_restart_discovery, 0, 0, 0)                  \
+  X(connect_hostid_zero, "connect.hostid.zero", connect_invalid_parameters, 1, 0, 1)               \
+  X(connect_cntlid_reserved, "connect.cntlid.reserved", connect_invalid_parameters, 1, 16, 1)      \
+  X(connect_cntlid_dynamic, "connect.cntlid.dynamic", connect_invalid_parameters, 1, 16, 1)        \
+  X(connect_cntlid_static, "connect.cntlid.static", connect_invalid_parameters, 1, 16, 1)          \
+  X(connect_cntlid_exists, "connect.cntlid.exists", connect_invalid_parameters, 1, 16, 1)          \
+  X(connect_controller_free, "connect.controller.free", controller_busy, 0, 0, 0)                  \
+  X(connect_controller_left, "connect.controller.left", controller_busy, 0, 0, 0)                  \
+  X(connect_kato_discovery, "connect.kato.discovery", connect_invalid_parameters, 1, 48, 0)        \
+  X(connect_kato_required, "connect.kato.required", keep_alive_timeout_invalid, 1, 0, 0)           \
+  X(connect_kato_maximum, "connect.kato.maximum", keep_alive_timeout_invalid, 1, 0, 0)             \
+  X(connect_io_discovery, "connect.io.discovery", connect_invalid_parameters, 1, 42, 0)            \
+  X(connect_io_qid_range, "connect.io.qid.range", connect_invalid_parameters, 1, 42, 0)            \
+  X(connect_io_qid_granted, "connect.io.qid.granted", connect_invalid_parameters, 1, 42, 0)        \
+  X(connect_io_qid_exists, "connect.io.qid.exists", command_sequence_error, 1, 0, 0)               \
+  X(connect_io_cntlid, "connect.io.cntlid", connect_invalid_parameters, 1, 16, 1)                  \
+  X(connect_io_port, "connect.io.port", connect_invalid_parameters, 1, 16, 1)                      \
+  X(connect_io_hostnqn, "connect.io.hostnqn", connect_invalid_parameters, 1, 512, 1)               \
+  X(connect_io_hostid, "connect.io.hostid", connect_invalid_parameters, 1, 0, 1)                   \
+  X(connect_io_ready, "connect.io.ready", connect_invalid_parameters, 0, 42, 0)
+
+// X(identifier, name, status, DNR)
+#define FB_COMMAND_CHECKS(X)                                                                       \
+  X(before_connect, "command.before_connect", command_sequence_error, 1)                           \
+  X(cid_unique, "command.cid.unique", command_id_conflict, 1)                                      \
+  X(command_sgl, "command.sgl", sgl_descriptor_type_invalid, 1)                                    \
+  X(command_psdt, "command.psdt", invalid_field, 1)                                                \
+  X(command_fuse, "command.fuse.reserved", invalid_field, 1)                                       \
+  X(nsid_unused, "command.nsid.unused", invalid_field, 1)                                          \
+  X(admin_ready, "admin.controller.ready", command_sequence_error, 1)                              \
+  X(io_ready, "io.controller.ready", command_sequence_error, 1)                                    \
+  X(fabrics_fctype, "fabrics.fctype", invalid_field, 1)                                            \
+  X(fabrics_io_queue, "fabrics.io_queue", invalid_field, 1)                                        \
+  X(property_attrib, "property.attrib", invalid_field, 1)                                          \
+  X(property_offset, "property.offset", invalid_field, 1)                                          \
+  X(property_size, "property.size", invalid_field, 1)                                              \
+  X(property_read_only, "property.read_only", invalid_field, 1)                                    \
+  X(disconnect_supported, "disconnect.supported", invalid_opcode, 1)                               \
+  X(disconnect_recfmt, "disconnect.recfmt", incompatible_format, 1)                                \
+  X(disconnect_admin, "disconnect.admin_queue", invalid_queue_type, 1)                             \
+  X(admin_opcode, "admin.opcode", invalid_opcode, 1)                                               \
+  X(admin_fuse, "admin.fuse", invalid_field, 1)                                                    \
+  X(identify_cns, "identify.cns", invalid_field, 1)                                                \
+  X(identify_csi, "identify.csi", invalid_io_command_set, 1)                                       \
+  X(identify_nsid, "identify.nsid", invalid_namespace_or_format, 1)                                \
+  X(identify_inactive, "identify.nsid.inactive", invalid_field, 1)                                 \
+  X(identify_list_start, "identify.list.start", invalid_namespace_or_format, 1)                    \
+  X(identify_broadcast, "identify.nsid.broadcast", invalid_namespace_or_format, 1)                 \
+  X(log_lid, "log.lid", invalid_log_page, 1)                                                       \
+  X(log_nsid, "log.nsid", invalid_field, 1)                                                        \
+  X(log_offset, "log.offset", invalid_field, 1)                                                    \
+  X(log_offset_dword, "log.offset.dword", invalid_field, 1)                                        \
+  X(log_offset_type, "log.offset_type", invalid_field, 1)                                          \
+  X(log_length, "log.length", invalid_field, 1)                                                    \
+  X(log_restart, "log.discovery.restart", discover_restart, 0)                                     \
+  X(feature_fid, "feature.fid", invalid_field, 1)                                                  \
+  X(feature_select, "feature.select", invalid_field, 1)                                            \
+  X(feature_save, "feature.save", feature_not_saveable, 1)                                         \
+  X(feature_change, "feature.change", feature_not_changeable, 1)                                   \
+  X(feature_nsid, "feature.nsid", invalid_namespace_or_format, 1)                                  \
+  X(feature_not_namespace, "feature.namespace_specific", feature_not_namespace_specific, 1)        \
+  X(feature_power_state, "feature.power_state", invalid_field, 1)                                  \
+  X(feature_temperature, "feature.temperature", invalid_field, 1)                                  \
+  X(feature_recovery, "feature.error_recovery", invalid_field, 1)                                  \
+  X(feature_queues_reserved, "feature.queues.reserved", invalid_field, 1)                          \
+  X(feature_queues_sequence, "feature.queues.sequence", command_sequence_error, 1)                 \
+  X(feature_kato_zero, "feature.kato.zero", keep_alive_timeout_invalid, 1)                         \
+  X(feature_kato_maximum, "feature.kato.maximum", keep_alive_timeout_invalid, 1)                   \
+  X(feature_hostid_set, "feature.hostid.set", command_sequence_error, 1)                           \
+  X(feature_hostid_exhid, "feature.hostid.exhid", invalid_field, 1)                                \
+  X(feature_write_protect, "feature.write_protect", invalid_field, 1)                              \
+  X(feature_command_set, "feature.command_set", io_command_set_combination_rejected, 1)            \
+  X(abort_limit, "abort.limit", abort_command_limit_exceeded, 0)                                   \
+  X(aer_limit, "aer.limit", async_event_request_limit_exceeded, 0)                                 \
+  X(io_opcode, "io.opcode", invalid_opcode, 1)                                                     \
+  X(io_nsid, "io.nsid", invalid_namespace_or_format, 1)                                            \
+  X(io_nsid_inactive, "io.nsid.inactive", invalid_field, 1)                                        \
+  X(io_nsid_broadcast, "io.nsid.broadcast", invalid_field, 1)                                      \
+  X(io_ana_inaccessible, "io.ana.inaccessible", ana_inaccessible, 0)                               \
+  X(io_ana_persistent_loss, "io.ana.persistent_loss", ana_persistent_loss, 0)                      \
+  X(io_ana_change, "io.ana.change", ana_transition, 0)                                             \
+  X(io_mdts, "io.mdts", invalid_field, 1)                                                          \
+  X(io_range, "io.lba.range", lba_out_of_range, 1)                                                 \
+  X(io_protection, "io.protection_information", invalid_field, 1)                                  \
+  X(io_write_protected, "io.write_protected", namespace_write_protected, 1)                        \
+  X(io_uncorrectable, "io.uncorrectable", unrecovered_read_error, 1)                               \
+  X(io_size_limit, "io.size_limit", invalid_field, 1)                                              \
+  X(compare_mismatch, "compare.mismatch", compare_failure, 1)                                      \
+  X(dsm_ranges, "dsm.ranges", invalid_field, 1)                                                    \
+  X(fused_missing, "fused.missing", aborted_missing_fused, 0)                                      \
+  X(fused_failed, "fused.failed", aborted_failed_fused, 0)                                         \
+  X(fused_operation, "fused.operation", invalid_field, 1)                                          \
+  X(fused_range, "fused.range", invalid_field, 1)                                                  \
+  X(fused_unit, "fused.atomic_unit", atomic_write_unit_exceeded, 1)
+
+namespace check {
+#define FB_CONNECT_CHECK(id, name, status, dnr, ipo, ips) \
+  inline constexpr Check id{name, nvme::sc::status.with_dnr(dnr != 0), ipo, ips != 0};
+#define FB_COMMAND_CHECK(id, name, status, dnr) \
+  inline constexpr Check id{name, nvme::sc::status.with_dnr(dnr != 0)};
+FB_CONNECT_CHECKS(FB_CONNECT_CHECK)
+FB_COMMAND_CHECKS(FB_COMMAND_CHECK)
+#undef FB_CONNECT_CHECK
+#undef FB_COMMAND_CHECK
+}  // namespace check
+
+/// All of them, for who writes deviations.
+inline constexpr Check kChecks[] = {
+#define FB_CONNECT_CHECK(id, ...) check::id,
+#define FB_COMMAND_CHECK(id, ...) check::id,
+FB_CONNECT_CHECKS(FB_CONNECT_CHECK)
+FB_COMMAND_CHECKS(FB_COMMAND_CHECK)
+#undef FB_CONNECT_CHECK
+#undef FB_COMMAND_CHECK
+};
+
+// clang-format on
+
+}  // namespace fb::subsystem

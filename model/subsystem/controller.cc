@@ -1,0 +1,145 @@
+#include "model/subsystem/controller.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/subsystem/departures.h"
+#include "model/subsystem/discovery.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/fabrics/property.h"
+
+namespace fb::subsystem {
+
+Controller::Controller(Subsystem& subsystem, std::uint16_t cntlid)
+    : subsystem_(subsystem), cntlid_(cntlid), features_(default_features()) {}
+
+Controller::~Controller() { end_association("the controller is gone"); }
+
+bool Controller::departs(std::string_view point) const { return subsystem_.hooks().departs(point); }
+
+SubsystemHooks& Controller::hooks() const { return subsystem_.hooks(); }
+
+Controller::Features Controller::default_features() const {
+  Features features;
+  features.queues = subsystem_.options().io_queues_max;
+  features.write_cache = subsystem_.options().volatile_write_cache ? 1 : 0;
+  return features;
+}
+
+// ---- the association ----
+
+void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_t kato_ms,
+                                   bool individual_deletion) {
+  BENCH_ASSERT(!associated_, "a controller has one host at a time");
+  associated_ = true;
+  admin_queue_ = &admin;
+  port_ = &admin.port();
+  host_ = std::move(host);
+  individual_deletion_ = individual_deletion;
+  state_ = ControllerState::disabled;
+  cc_ = 0;
+  rdy_ = false;
+  shst_ = 0;
+  features_ = default_features();
+  features_.kato_ms = rounded_kato(kato_ms);
+  events_.reset();
+  changed_namespaces_.clear();
+  genctr_known_ = false;
+  if (subsystem_.discovery() != nullptr && kato_ms != 0 &&
+      !departs(departure::discovery_not_armed)) {
+    features_.events |= nvme::event_config_bits::discovery_log;
+  }
+  subsystem_.trace_state("association.begin",
+                         "controller " + std::to_string(cntlid_) + " with " + host_.hostnqn);
+  traffic_ = false;
+  watch_idleness();
+  if (departs(departure::kato_before_ready)) restart_keep_alive();
+}
+
+Queue* Controller::io_queue(std::uint16_t qid) const {
+  for (Queue* queue : io_queues_) {
+    if (queue->qid() == qid) return queue;
+  }
+  return nullptr;
+}
+
+void Controller::end_association(std::string_view why) {
+  if (!associated_) return;
+  associated_ = false;
+  Loop& loop = subsystem_.world().loop();
+  for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_),
+                       static_cast<Event*>(&shutdown_timer_), static_cast<Event*>(&kato_timer_),
+                       static_cast<Event*>(&idle_timer_)}) {
+    loop.cancel(*event);
+  }
+  Queue* const admin = std::exchange(admin_queue_, nullptr);
+  const std::vector<Queue*> queues = std::exchange(io_queues_, {});
+  if (admin != nullptr) admin->close(why);
+  for (Queue* queue : queues) queue->close(why);
+  subsystem_.trace_state("association.end",
+                         "controller " + std::to_string(cntlid_) + ": " + std::string(why));
+  subsystem_.world().trace().mark("subsystem.association.ended");
+  port_ = nullptr;
+  state_ = ControllerState::disabled;
+  cc_ = 0;
+  rdy_ = false;
+  shst_ = 0;
+  events_.reset();
+  subsystem_.reap_later();
+}
+
+void Controller::on_queue_lost(Queue& queue, std::string_view why) {
+  if (&queue == admin_queue_) {
+    admin_queue_ = nullptr;
+    if (!departs(departure::admin_loss_tolerated)) end_association(why);
+    return;
+  }
+  std::erase(io_queues_, &queue);
+  const bool individual = subsystem_.options().individual_queue_deletion &&
+                          (individual_deletion_ || queue.individually_deletable());
+  if (individual || departs(departure::io_loss_tolerated)) return;
+  end_association("an I/O queue was lost");
+}
+
+void Controller::forget(Queue& queue) {
+  if (&queue == admin_queue_) admin_queue_ = nullptr;
+  std::erase(io_queues_, &queue);
+}
+
+void Controller::fail_association(std::string_view why) {
+  if (!departs(departure::overfill_no_cfs)) step(ControllerEvent::fail);
+  end_association(why);
+}
+
+void Controller::on_subsystem_reset() {
+  end_association("NVM subsystem reset");
+  nssro_ = true;
+  clear_errors();
+}
+
+/// The limit of silence has passed: a host that never enables, or a discovery host that said KATO 0.
+void Controller::on_idle() {
+  World& world = subsystem_.world();
+  DiscoveryService* const discovery = subsystem_.discovery();
+  if (discovery != nullptr && features_.kato_ms == 0) {
+    const std::uint64_t fetched = admin_queue_ != nullptr ? admin_queue_->commands_fetched() : 0;
+    if (fetched == idle_mark_) return end_association("no activity");
+    idle_mark_ = fetched;
+    world.loop().schedule_after(idle_timer_, discovery->options().activity_limit);
+    return;
+  }
+  if (!cc_enabled()) end_association("not enabled in time");
+}
+
+void Controller::watch_idleness() {
+  Loop& loop = subsystem_.world().loop();
+  DiscoveryService* const discovery = subsystem_.discovery();
+  if (discovery != nullptr && features_.kato_ms == 0) {
+    idle_mark_ = admin_queue_ != nullptr ? admin_queue_->commands_fetched() : 0;
+    loop.schedule_after(idle_timer_, discovery->options().activity_limit);
+  } else if (subsystem_.options().enable_limit > Duration{}) {
+    loop.schedule_after(idle_timer_, subsystem_.options().enable_limit);
+  }
+}
+
+}  // namespace fb::subsystem

@@ -1,0 +1,266 @@
+// One controller of an emulated subsystem: its association with a host, its properties, and the
+// execution of admin and I/O commands.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/subsystem/event_queue.h"
+#include "model/subsystem/queue.h"
+#include "model/subsystem/state.h"
+#include "wire/nvme/features.h"
+#include "wire/nvme/logs.h"
+
+namespace fb::subsystem {
+
+class Namespace;
+class Subsystem;
+
+/// Who is at the other end of an association.
+struct HostIdentity {
+  std::array<std::uint8_t, 16> hostid = {};
+  std::string hostnqn;
+};
+
+class Controller {
+ public:
+  Controller(Subsystem& subsystem, std::uint16_t cntlid);
+  ~Controller();
+  Controller(const Controller&) = delete;
+  Controller& operator=(const Controller&) = delete;
+
+  Subsystem& subsystem() { return subsystem_; }
+  std::uint16_t cntlid() const { return cntlid_; }
+  ControllerState state() const { return state_; }
+  bool ready() const { return state_ == ControllerState::ready; }
+  bool in_association() const { return associated_; }
+  const HostIdentity& host() const { return host_; }
+  Port* port() const { return port_; }
+  std::uint32_t kato_ms() const { return features_.kato_ms; }
+  /// I/O queues that the host may have now.
+  std::uint16_t queues_granted() const { return features_.queues; }
+
+  // ---- the association ----
+
+  void begin_association(Queue& admin, HostIdentity host, std::uint32_t kato_ms,
+                         bool individual_deletion);
+  void add_io_queue(Queue& queue) { io_queues_.push_back(&queue); }
+  Queue* io_queue(std::uint16_t qid) const;
+  const std::vector<Queue*>& io_queues() const { return io_queues_; }
+  /// Closes every connection. In the dynamic model the controller ceases to exist, in an event of
+  /// its own.
+  void end_association(std::string_view why);
+  void on_queue_lost(Queue& queue, std::string_view why);
+  /// The queue object goes away.
+  void forget(Queue& queue);
+  /// A fatal error of the host's making: CSTS.CFS, then the end of the association.
+  void fail_association(std::string_view why);
+  /// NSSR, from whichever controller: everything ends; CSTS.NSSRO stays.
+  void on_subsystem_reset();
+
+  // ---- commands; each is answered, held or discarded ----
+
+  void on_fabrics(const Command& command);
+  void on_admin(const Command& command);
+  void on_io(const Command& command);
+  /// The data of an earlier admin or I/O command has arrived.
+  void on_data(const Command& command);
+  /// A command other than Fabrics was fetched.
+  void on_traffic() { traffic_ = true; }
+
+  /// Adds an error log entry where the status deserves one; gives the status with M set then.
+  nvme::Status log_error(const Command& command, nvme::Status status);
+
+  // ---- what happens around it ----
+
+  void raise(const nvme::Event& event);
+  void on_namespace_changed(std::uint32_t nsid);
+  void on_ana_changed();
+  void on_discovery_changed();
+  void on_temperature();
+  /// Bits of the critical warning that were not set before.
+  void on_critical_warning(std::uint8_t news);
+
+ private:
+  struct Features {
+    std::uint32_t arbitration = 0;
+    std::uint32_t power = 0;
+    std::uint16_t temperature_over = 0x157;
+    std::uint16_t temperature_under = 0;
+    std::uint32_t recovery = 0;
+    std::uint32_t write_cache = 1;
+    std::uint16_t queues = 0;
+    std::uint32_t atomicity = 0;
+    std::uint32_t events = 0;
+    std::uint32_t kato_ms = 0;
+    std::uint8_t retry_delays = 0;  ///< Host Behavior Support, ACRE
+    std::uint32_t command_sets = 0;
+  };
+  Features default_features() const;
+
+  // state and properties: properties.cc
+  bool step(ControllerEvent event);
+  void enter_ready();
+  void start_reset();
+  void finish_reset();
+  void finish_shutdown();
+  void write_cc(std::uint32_t value);
+  bool configuration_ok(std::uint32_t value) const;
+  bool cc_enabled() const { return (cc_ & 1) != 0; }
+  void arm_ready();
+  void clear_for_reset();
+  std::uint64_t cap() const;
+  std::uint32_t csts() const;
+  bool property_value(std::uint32_t offset, std::uint64_t& value, unsigned& bytes) const;
+  void property_get(const Command& command);
+  void property_set(const Command& command);
+  void disconnect(const Command& command);
+  bool executes_commands() const;
+
+  // keep alive: keep_alive.cc
+  bool keep_alive_runs() const;
+  void restart_keep_alive();
+  void on_keep_alive_due();
+  void keep_alive(const Command& command);
+  void on_idle();
+  void watch_idleness();
+  std::uint32_t rounded_kato(std::uint32_t kato_ms) const;
+
+  // error_log.cc
+  struct ErrorFacts {
+    std::uint16_t sqid = 0xFFFF;
+    std::uint16_t cid = 0xFFFF;
+    nvme::Status status;
+    std::uint64_t lba = 0;
+    std::uint32_t nsid = 0;
+    std::uint8_t opcode = 0;
+  };
+  void add_error(const ErrorFacts& facts);
+  void clear_errors() { errors_valid_ = 0; }
+
+  // admin.cc
+  bool admin_supported(std::uint8_t opcode) const;
+  bool io_supported(std::uint8_t opcode) const;
+  void abort(const Command& command);
+  void event_request(const Command& command);
+  void deliver_events();
+
+  // admin_identify.cc
+  void identify(const Command& command);
+  bool identify_page(const Command& command, MutableBytes page);
+  bool identify_namespace_page(const Command& command, MutableBytes page);
+  bool identify_list_page(const Command& command, MutableBytes page);
+  void fill_identify_controller(MutableBytes page) const;
+  void fill_io_controller(MutableBytes page) const;
+  void fill_identify_namespace(const Namespace& ns, MutableBytes page) const;
+  void fill_namespace_ids(const Namespace& ns, MutableBytes page) const;
+  void fill_independent(const Namespace& ns, MutableBytes page) const;
+  std::uint32_t optional_events() const;
+
+  // admin_log.cc
+  bool log_supported(std::uint8_t lid) const;
+  void get_log_page(const Command& command);
+  void acknowledge_log(std::uint8_t lid);
+  Bytes log_page(const Command& command, std::uint8_t lid);
+  Bytes log_supported_pages() const;
+  Bytes log_errors() const;
+  Bytes log_smart() const;
+  Bytes log_firmware() const;
+  Bytes log_changed_namespaces() const;
+  Bytes log_effects() const;
+  Bytes log_ana(bool groups_only) const;
+  Bytes log_feature_effects() const;
+
+  // admin_features.cc
+  bool feature_supported(std::uint8_t fid) const;
+  void get_features(const Command& command);
+  void set_features(const Command& command);
+  bool temperature_ok(const Command& command, std::uint32_t cdw11);
+  void set_features_data(const Command& command);
+  void set_feature_value(const Command& command, std::uint8_t fid);
+  void set_kato(const Command& command, std::uint32_t kato_ms);
+  void set_queues(const Command& command, std::uint32_t value);
+  void set_write_protection(const Command& command, std::uint32_t value);
+  std::uint32_t feature_value(const Features& from, std::uint8_t fid, std::uint32_t cdw11,
+                              std::uint32_t nsid) const;
+  bool feature_addresses_namespace(const Command& command, std::uint8_t fid);
+
+  // io.cc, io_fused.cc
+  struct Target {
+    Namespace* ns = nullptr;  ///< null only when a deviation skipped the check
+    std::uint64_t slba = 0;
+    std::uint32_t blocks = 0;
+    bool in_range = false;
+  };
+  void start_io(const Command& command);
+  bool find_namespace(const Command& command, Namespace*& ns);
+  bool check_path(const Command& command, const Namespace& ns);
+  bool check_io(const Command& command, Target& target);
+  Target target_of(const Command& command);
+  void read(const Command& command, const Target& target);
+  void write(const Command& command);
+  void compare(const Command& command);
+  void compare_data(const Command& command, const Target& target);
+  void write_zeroes(const Command& command, const Target& target);
+  void write_uncorrectable(const Command& command, const Target& target);
+  void verify(const Command& command, const Target& target);
+  void flush(const Command& command);
+  void dataset_management(const Command& command, Namespace* ns);
+  void dataset_management_data(const Command& command);
+  bool writable(const Command& command, const Namespace* ns);
+  bool on_fuse(const Command& command);
+  void break_fused(Queue& queue);
+  void start_fused(const Command& first, const Command& second);
+  void on_fused_data(const Command& command);
+  void count_io(std::size_t bytes, bool write);
+  friend class Queue;
+
+  bool departs(std::string_view point) const;
+  SubsystemHooks& hooks() const;
+
+  Subsystem& subsystem_;
+  std::uint16_t cntlid_;
+  HostIdentity host_;
+  bool associated_ = false;
+  Port* port_ = nullptr;
+  Queue* admin_queue_ = nullptr;
+  std::vector<Queue*> io_queues_;
+  bool individual_deletion_ = false;
+
+  ControllerState state_ = ControllerState::disabled;
+  std::uint32_t cc_ = 0;
+  bool rdy_ = false;
+  std::uint8_t shst_ = 0;
+  bool nssro_ = false;
+  Features features_;
+  bool traffic_ = false;
+  std::uint64_t idle_mark_ = 0;
+
+  EventQueue events_;
+  std::vector<std::uint32_t> changed_namespaces_;  ///< ascending
+  bool temperature_alarm_ = false;
+
+  std::vector<std::array<std::uint8_t, 64>> errors_;  ///< a ring, at error_count_ % size
+  std::uint64_t error_count_ = 0;
+  std::uint64_t errors_valid_ = 0;
+
+  /// What the host last saw of the discovery log, from its first byte on.
+  std::uint64_t genctr_seen_ = 0;
+  bool genctr_known_ = false;
+
+  struct Counters {
+    std::uint64_t reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
+  };
+  Counters counters_;
+
+  Timer<Controller, &Controller::enter_ready> ready_timer_{"subsystem.controller.ready", *this};
+  Timer<Controller, &Controller::finish_reset> reset_timer_{"subsystem.controller.reset", *this};
+  Timer<Controller, &Controller::finish_shutdown> shutdown_timer_{"subsystem.controller.shutdown",
+                                                                  *this};
+  Timer<Controller, &Controller::on_keep_alive_due> kato_timer_{"subsystem.keep_alive", *this};
+  Timer<Controller, &Controller::on_idle> idle_timer_{"subsystem.association.idle", *this};
+};
+
+}  // namespace fb::subsystem

@@ -1,0 +1,135 @@
+// Misbehaviours that are not a missing refusal: the places where the model asks
+// SubsystemHooks::departs(), each with what it breaks.
+#pragma once
+
+#include <string_view>
+
+namespace fb::subsystem {
+
+struct DeparturePoint {
+  std::string_view name;
+  std::string_view breaks;
+};
+
+// clang-format off
+
+#define FB_SUBSYSTEM_DEPARTURES(X)                                                                 \
+  X(cntlid_reused, "sub.cntlid.reused", "every association gets controller identifier 1, taken or not") \
+  X(cntlid_reserved, "sub.cntlid.reserved", "Connect gives an identifier of the reserved range")   \
+  X(cntlid_other_in_identify, "sub.cntlid.identify", "Identify names another controller than Connect did") \
+  X(connect_authreq, "sub.connect.authreq", "reserved AUTHREQ bits are set in the Connect response") \
+  X(connect_flow_control, "sub.connect.sqhd", "SQHD FFFFh although the host did not ask for it")   \
+  X(connect_failed_logged, "sub.connect.error_log", "a failed Connect makes an error log entry")   \
+  X(connect_second_host, "sub.connect.steals", "a second Connect takes a static controller from its host") \
+  X(sqhd_constant, "sub.sqhd.constant", "SQHD never moves")                                        \
+  X(sqhd_ahead, "sub.sqhd.ahead", "SQHD runs past what was fetched")                               \
+  X(sqhd_without_flow_control, "sub.sqhd.disabled", "SQHD is not 0 with flow control off")         \
+  X(overfill_tolerated, "sub.sq.overfill", "a capsule into a full submission queue is taken")      \
+  X(overfill_no_cfs, "sub.sq.overfill.cfs", "an overfilled queue is dropped without CFS")          \
+  X(cid_other, "sub.cqe.cid", "completions carry the next command identifier")                     \
+  X(sqid_set, "sub.cqe.sqid", "SQID is filled in")                                                 \
+  X(dnr_missing, "sub.cqe.dnr", "DNR is not set on permanent errors")                              \
+  X(more_without_entry, "sub.cqe.more", "M is set without an error log entry")                     \
+  X(rdy_never, "sub.csts.rdy.never", "CC.EN = 1 never leads to CSTS.RDY")                          \
+  X(rdy_without_enable, "sub.csts.rdy.early", "CSTS.RDY is 1 before CC.EN was set")                \
+  X(rdy_stays, "sub.csts.rdy.stays", "CSTS.RDY stays 1 after CC.EN was cleared")                   \
+  X(cfs_not_set, "sub.csts.cfs.missing", "a bad configuration becomes ready")                      \
+  X(shst_never, "sub.csts.shst.never", "CSTS.SHST stays 0 after CC.SHN")                           \
+  X(shst_not_cleared, "sub.csts.shst.stays", "a reset does not clear CSTS.SHST")                   \
+  X(shutdown_ignored, "sub.shutdown.commands", "commands are executed after the shutdown")         \
+  X(cc_not_cleared, "sub.cc.reads_zero", "CC always reads 0")                                      \
+  X(cc_en_sticks, "sub.cc.en.sticks", "a controller reset is ignored")                             \
+  X(nssr_ignored, "sub.nssr.ignored", "NSSR is written without effect")                            \
+  X(nssr_any_value, "sub.nssr.any_value", "any value in NSSR resets the subsystem")                \
+  X(reset_keeps_io_queues, "sub.reset.io_queues", "I/O queues outlive a controller reset")         \
+  X(reset_drops_admin, "sub.reset.admin_queue", "a controller reset drops the admin queue")        \
+  X(reset_answers_aer, "sub.reset.aer", "Async Event Requests are answered at a reset")            \
+  X(reset_keeps_features, "sub.reset.features", "features outlive a controller reset")             \
+  X(io_loss_tolerated, "sub.association.io_loss", "the loss of an I/O queue does not end the association") \
+  X(admin_loss_tolerated, "sub.association.admin_loss", "I/O queues outlive the admin queue")      \
+  X(disconnect_ends_all, "sub.disconnect.all", "Disconnect of one I/O queue ends the association") \
+  X(disconnect_silent, "sub.disconnect.silent", "Disconnect is not answered")                      \
+  X(disconnect_stays, "sub.disconnect.stays", "a disconnected queue goes on executing commands")   \
+  X(kato_never, "sub.kato.never", "the keep alive timer never expires")                            \
+  X(kato_early, "sub.kato.early", "the keep alive timer expires after half its time")              \
+  X(kato_before_ready, "sub.kato.before_ready", "the keep alive timer runs while CC.EN is 0")      \
+  X(kato_after_shutdown, "sub.kato.after_shutdown", "the keep alive timer runs on after a shutdown") \
+  X(kato_not_rounded, "sub.kato.not_rounded", "KATO is not rounded up to KAS")                     \
+  X(kato_keeps_connections, "sub.kato.connections", "connections stay open after the keep alive timeout") \
+  X(kato_no_log, "sub.kato.no_log", "a keep alive timeout makes no error log entry")               \
+  X(keep_alive_ineffective, "sub.keep_alive.ineffective", "Keep Alive does not restart the timer") \
+  X(traffic_ignored, "sub.kato.traffic", "traffic does not restart a traffic based timer")         \
+  X(aer_answered_at_once, "sub.aer.at_once", "Async Event Requests complete without an event")     \
+  X(aer_wrong_log, "sub.aer.log_page", "events name another log page")                             \
+  X(aer_wrong_type, "sub.aer.type", "events carry another type")                                   \
+  X(event_mask_ignored, "sub.event.mask", "events are sent although feature 0Bh masks them")       \
+  X(event_repeated, "sub.event.repeated", "an event is sent again before it was cleared")          \
+  X(event_rae_clears, "sub.event.rae", "reading a log page with RAE = 1 clears the event")         \
+  X(event_not_rearmed, "sub.event.not_rearmed", "reading a log page with RAE = 0 does not clear the event") \
+  X(event_lost, "sub.event.lost", "events with no request outstanding are lost")                   \
+  X(discovery_not_armed, "sub.discovery.not_armed", "a persistent discovery controller does not arm bit 31") \
+  X(genctr_stays, "sub.discovery.genctr.stays", "GENCTR does not count changes")                   \
+  X(genctr_runs, "sub.discovery.genctr.runs", "GENCTR counts every read")                          \
+  X(numrec_wrong, "sub.discovery.numrec", "NUMREC counts one entry too many")                      \
+  X(discovery_cntlid, "sub.discovery.cntlid", "entries carry CNTLID 0")                            \
+  X(discovery_asqsz, "sub.discovery.asqsz", "entries carry an ASQSZ below 32")                     \
+  X(discovery_filter, "sub.discovery.filter", "entries are shown to hosts that are not allowed")   \
+  X(discovery_trsvcid, "sub.discovery.trsvcid", "TRSVCID is not a decimal number")                 \
+  X(discovery_trtype, "sub.discovery.trtype", "entries carry a reserved TRTYPE")                   \
+  X(discovery_subtype, "sub.discovery.subtype", "NVM subsystems are listed as referrals")          \
+  X(identify_subnqn, "sub.identify.subnqn", "Identify carries another SUBNQN")                     \
+  X(identify_maxcmd, "sub.identify.maxcmd", "MAXCMD is 0")                                         \
+  X(identify_ioccsz, "sub.identify.ioccsz", "IOCCSZ is below 4")                                   \
+  X(identify_type, "sub.identify.cntrltype", "CNTRLTYPE does not fit the controller")              \
+  X(identify_nn, "sub.identify.nn", "NN is below an active NSID")                                  \
+  X(identify_list_order, "sub.identify.list.order", "the active namespace list does not ascend")   \
+  X(identify_list_start, "sub.identify.list.start", "the active namespace list ignores its starting NSID") \
+  X(identify_descriptors, "sub.identify.descriptors", "an identification descriptor has a wrong length") \
+  X(identify_no_csi, "sub.identify.csi", "the command set descriptor is missing")                  \
+  X(identify_nuse, "sub.identify.nuse", "NUSE exceeds NCAP")                                       \
+  X(identify_inactive, "sub.identify.inactive", "an inactive NSID gets the first namespace's data") \
+  X(changed_list_kept, "sub.log.changed.kept", "the changed namespace list is not cleared by its read") \
+  X(changed_list_empty, "sub.log.changed.empty", "the changed namespace list stays empty")         \
+  X(error_log_oldest, "sub.log.error.order", "the error log begins with the oldest entry")         \
+  X(error_log_empty, "sub.log.error.empty", "errors make no log entries")                          \
+  X(error_log_cid, "sub.log.error.cid", "error log entries carry another CID")                     \
+  X(error_log_status, "sub.log.error.status", "error log entries carry another status")            \
+  X(effects_missing, "sub.log.effects.missing", "the commands supported log leaves out Identify")  \
+  X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Format NVM")     \
+  X(log_offset_ignored, "sub.log.offset", "the log page offset is ignored")                        \
+  X(ana_count_stays, "sub.ana.count", "the ANA change count does not move")                        \
+  X(ana_order, "sub.ana.order", "NSIDs in the ANA log descend")                                    \
+  X(ana_rgo_ignored, "sub.ana.rgo", "NSIDs are returned although only groups were asked for")      \
+  X(feature_default_wrong, "sub.feature.default", "SEL = 1 gives the current value")               \
+  X(feature_not_kept, "sub.feature.not_kept", "Set Features succeeds without effect")              \
+  X(feature_queues_excess, "sub.feature.queues", "Number of Queues grants more than the limit")      \
+  X(abort_claims, "sub.abort.claims", "Abort says it aborted a command that does not exist")       \
+  X(abort_ineffective, "sub.abort.ineffective", "Abort says it aborted, and the command goes on")  \
+  X(read_corrupted, "sub.io.read.data", "the first byte that is read is wrong")                    \
+  X(write_lost, "sub.io.write.lost", "Write succeeds and stores nothing")                          \
+  X(flush_skipped, "sub.io.flush.skipped", "Flush succeeds and flushes nothing")                   \
+  X(compare_equal, "sub.io.compare.equal", "Compare finds everything equal")                       \
+  X(write_zeroes_nothing, "sub.io.write_zeroes", "Write Zeroes leaves the blocks as they are")     \
+  X(deallocate_garbage, "sub.io.deallocate", "deallocated blocks read as FFh")                     \
+  X(uncorrectable_forgotten, "sub.io.uncorrectable", "Write Uncorrectable does not spoil the blocks") \
+  X(uncorrectable_stays, "sub.io.uncorrectable.stays", "a write does not mend spoilt blocks")      \
+  X(fused_not_atomic, "sub.io.fused.write", "a fused Write is executed though the Compare failed") \
+  X(fused_apart, "sub.io.fused.adjacent", "fused halves need not be adjacent")                     \
+  X(short_transfer, "sub.io.short", "the last block of a read is not sent")                        \
+  X(subsystem_offline, "sub.events.silent", "namespace changes are not announced")
+
+namespace departure {
+#define FB_DEPARTURE(id, name, breaks) inline constexpr std::string_view id = name;
+FB_SUBSYSTEM_DEPARTURES(FB_DEPARTURE)
+#undef FB_DEPARTURE
+}  // namespace departure
+
+inline constexpr DeparturePoint kSubsystemDeparturePoints[] = {
+#define FB_DEPARTURE(id, name, breaks) {name, breaks},
+FB_SUBSYSTEM_DEPARTURES(FB_DEPARTURE)
+#undef FB_DEPARTURE
+};
+
+// clang-format on
+
+}  // namespace fb::subsystem

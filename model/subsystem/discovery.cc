@@ -1,0 +1,142 @@
+#include "model/subsystem/discovery.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/subsystem/departures.h"
+#include "wire/fabrics/connect.h"
+#include "wire/fabrics/discovery_log.h"
+
+namespace fb::subsystem {
+
+namespace {
+
+namespace dh = fabrics::discovery_header;
+namespace de = fabrics::discovery_entry;
+
+SubsystemOptions subsystem_options(const DiscoveryOptions& options) {
+  SubsystemOptions made;
+  made.nqn = options.unique_nqn.empty() ? std::string(fabrics::kDiscoveryNqn) : options.unique_nqn;
+  made.model = "fabricbench discovery controller";
+  made.io_queues_max = 0;
+  made.individual_queue_deletion = false;
+  made.subsystem_reset = false;
+  made.ana = false;
+  if (!options.persistent) made.kas = 0;
+  return made;
+}
+
+constexpr std::uint16_t kSmallestAdminQueue = 32;
+
+}  // namespace
+
+DiscoveryService::DiscoveryService(World& world, DiscoveryOptions options, SubsystemHooks* hooks)
+    : options_(std::move(options)), subsystem_(world, subsystem_options(options_), hooks, *this) {}
+
+bool DiscoveryService::answers_to(std::string_view nqn) const {
+  return nqn == fabrics::kDiscoveryNqn || (!options_.unique_nqn.empty() && nqn == options_.unique_nqn);
+}
+
+void DiscoveryService::add_port(Port& port) { ports_.push_back(&port); }
+
+void DiscoveryService::remove_port(Port& port) {
+  if (std::erase(ports_, &port) > 0) changed();
+}
+
+void DiscoveryService::add_referral(Referral referral) {
+  referrals_.push_back(std::move(referral));
+  changed();
+}
+
+void DiscoveryService::clear_referrals() {
+  referrals_.clear();
+  changed();
+}
+
+void DiscoveryService::changed() {
+  if (!subsystem_.departs(departure::genctr_stays)) ++generation_;
+  for (const auto& [id, controller] : subsystem_.controllers()) controller->on_discovery_changed();
+}
+
+std::uint64_t DiscoveryService::generation() {
+  return subsystem_.departs(departure::genctr_runs) ? ++generation_ : generation_;
+}
+
+void DiscoveryService::append_entry(Bytes& log, const Port& port, Subsystem& subsystem) {
+  const PortOptions& at = port.options();
+  const SubsystemOptions& facts = subsystem.options();
+  const bool self = subsystem.discovery() == this;
+  Record<fabrics::RdmaDiscoveryEntry> entry;
+  auto subtype = self ? fabrics::SubsystemType::current_discovery : fabrics::SubsystemType::nvm;
+  if (subsystem_.departs(departure::discovery_subtype)) subtype = fabrics::SubsystemType::referral;
+  const bool dynamic = facts.controllers == ControllerModel::dynamic_controllers;
+  std::uint16_t cntlid = dynamic ? fabrics::kAnyController : fabrics::kAnyStaticController;
+  if (subsystem_.departs(departure::discovery_cntlid)) cntlid = 0;
+  std::uint16_t asqsz = std::max(facts.admin_entries_max, kSmallestAdminQueue);
+  if (subsystem_.departs(departure::discovery_asqsz)) asqsz = 16;
+  unsigned treq = fabrics::treq_bits::secure_channel_not_required;
+  if (facts.flow_control_may_be_off) treq |= fabrics::treq_bits::disable_sq_flow_control;
+  if (facts.allow_zero_hostid) treq |= fabrics::treq_bits::zero_host_id;
+  const bool reserved = subsystem_.departs(departure::discovery_trtype);
+  entry.set(de::trtype, reserved ? 0x55u : at.facts.trtype)
+      .set(de::adrfam, at.family)
+      .set(de::subtype, subtype)
+      .set(de::treq, treq)
+      .set(de::portid, at.portid)
+      .set(de::cntlid, cntlid)
+      .set(de::asqsz, asqsz);
+  if (self && options_.persistent) {
+    entry.set(de::eflags, fabrics::eflags_bits::persistent_connections);
+  }
+  const bool words = subsystem_.departs(departure::discovery_trsvcid);
+  fb::set_text(entry, de::trsvcid, words ? "nvme" : at.trsvcid, ' ');
+  fb::set_text(entry, de::subnqn, facts.nqn, '\0');
+  fb::set_text(entry, de::traddr, at.traddr, ' ');
+  if (at.facts.trtype == static_cast<std::uint8_t>(fabrics::TransportType::rdma)) {
+    entry.set(de::qptype, fabrics::RdmaQpType::reliable_connected)
+        .set(de::prtype, fabrics::RdmaProvider::roce_v2)
+        .set(de::cms, fabrics::RdmaCms::rdma_cm);
+  }
+  log.insert(log.end(), entry.bytes().begin(), entry.bytes().end());
+}
+
+void DiscoveryService::append_referral(Bytes& log, const Referral& referral) {
+  Record<fabrics::RdmaDiscoveryEntry> entry;
+  entry.set(de::trtype, referral.trtype)
+      .set(de::adrfam, referral.family)
+      .set(de::subtype, fabrics::SubsystemType::referral)
+      .set(de::portid, referral.portid)
+      .set(de::cntlid, fabrics::kAnyController)
+      .set(de::asqsz, kSmallestAdminQueue);
+  fb::set_text(entry, de::trsvcid, referral.trsvcid, ' ');
+  fb::set_text(entry, de::subnqn, referral.subnqn, '\0');
+  fb::set_text(entry, de::traddr, referral.traddr, ' ');
+  if (referral.trtype == static_cast<std::uint8_t>(fabrics::TransportType::rdma)) {
+    entry.set(de::qptype, fabrics::RdmaQpType::reliable_connected)
+        .set(de::prtype, fabrics::RdmaProvider::roce_v2)
+        .set(de::cms, fabrics::RdmaCms::rdma_cm);
+  }
+  log.insert(log.end(), entry.bytes().begin(), entry.bytes().end());
+}
+
+Bytes DiscoveryService::log_for(std::string_view hostnqn) {
+  Bytes log(fabrics::DiscoveryHeader::size);
+  for (const Port* port : ports_) {
+    for (Subsystem* subsystem : port->subsystems()) {
+      const bool self = subsystem->discovery() != nullptr;
+      if (self && !options_.list_itself) continue;
+      const bool visible =
+          subsystem->host_allowed(hostnqn) || subsystem_.departs(departure::discovery_filter);
+      if (visible && !subsystem->moved()) append_entry(log, *port, *subsystem);
+    }
+  }
+  for (const Referral& referral : referrals_) append_referral(log, referral);
+  std::uint64_t records = log.size() / fabrics::DiscoveryEntry::size - 1;
+  if (subsystem_.departs(departure::numrec_wrong)) ++records;
+  MutableView<fabrics::DiscoveryHeader>{log}
+      .set(dh::genctr, generation())
+      .set(dh::numrec, records);
+  return log;
+}
+
+}  // namespace fb::subsystem

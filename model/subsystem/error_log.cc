@@ -1,0 +1,74 @@
+// The error information log of a controller.
+#include <algorithm>
+
+#include "model/subsystem/controller.h"
+#include "model/subsystem/departures.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/nvme/logs.h"
+
+namespace fb::subsystem {
+
+namespace {
+
+/// Aborts and path statuses are no errors of the controller; nothing is logged for them.
+bool deserves_entry(nvme::Status status) {
+  if (status.sct() == static_cast<unsigned>(nvme::StatusCodeType::path)) return false;
+  const nvme::Status code = status.code();
+  return code != nvme::sc::abort_requested && code != nvme::sc::aborted_sq_deletion &&
+         code != nvme::sc::aborted_failed_fused;
+}
+
+}  // namespace
+
+void Controller::add_error(const ErrorFacts& facts) {
+  const std::size_t limit = std::max<std::size_t>(subsystem_.options().error_entries, 1);
+  if (errors_.size() != limit) errors_.resize(limit);
+  const std::uint16_t cid =
+      departs(departure::error_log_cid) ? static_cast<std::uint16_t>(facts.cid + 1) : facts.cid;
+  const nvme::Status status =
+      departs(departure::error_log_status) ? nvme::sc::internal_error : facts.status;
+  auto& entry = errors_[error_count_ % limit];
+  ++error_count_;
+  errors_valid_ = std::min<std::uint64_t>(errors_valid_ + 1, limit);
+  entry.fill(0);
+  MutableView<nvme::ErrorEntry>{entry}
+      .set(nvme::error_entry::error_count, error_count_)
+      .set(nvme::error_entry::sqid, facts.sqid)
+      .set(nvme::error_entry::cid, cid)
+      .set(nvme::error_entry::status, status)
+      .set(nvme::error_entry::pel, nvme::kErrorNotInCommand)
+      .set(nvme::error_entry::lba, facts.lba)
+      .set(nvme::error_entry::nsid, facts.nsid)
+      .set(nvme::error_entry::trtype, port_ != nullptr ? port_->options().facts.trtype : 0)
+      .set(nvme::error_entry::opc, facts.opcode);
+}
+
+nvme::Status Controller::log_error(const Command& command, nvme::Status status) {
+  if (!deserves_entry(status)) return status;
+  if (departs(departure::more_without_entry)) return status.with_more();
+  if (departs(departure::error_log_empty)) return status;
+  const bool fabrics = command.opcode() == nvme::kFabricsOpcode;
+  const bool io = command.queue->qid() != 0 && !fabrics;
+  status = status.with_more();
+  add_error({.sqid = command.queue->qid(),
+             .cid = command.cid(),
+             .status = status,
+             .lba = io ? command.as<nvme::ReadWriteSqe>().get(nvme::rw_sqe::slba) : 0,
+             .nsid = fabrics ? 0 : command.nsid(),
+             .opcode = command.opcode()});
+  return status;
+}
+
+Bytes Controller::log_errors() const {
+  const std::size_t limit = std::max<std::size_t>(subsystem_.options().error_entries, 1);
+  Bytes page(limit * nvme::ErrorEntry::size);
+  for (std::uint64_t i = 0; i < errors_valid_; ++i) {
+    const std::uint64_t back = departs(departure::error_log_oldest) ? errors_valid_ - i : i + 1;
+    const auto& entry = errors_[(error_count_ - back) % limit];
+    std::copy(entry.begin(), entry.end(),
+              page.begin() + static_cast<std::ptrdiff_t>(i * entry.size()));
+  }
+  return page;
+}
+
+}  // namespace fb::subsystem

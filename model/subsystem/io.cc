@@ -1,0 +1,337 @@
+// The NVM command set.
+#include <algorithm>
+
+#include "model/subsystem/controller.h"
+#include "model/subsystem/departures.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/nvme/sqe.h"
+
+namespace fb::subsystem {
+
+namespace sc = nvme::sc;
+namespace rw = nvme::rw_sqe;
+using nvme::IoOpcode;
+
+bool Controller::io_supported(std::uint8_t opcode) const {
+  const SubsystemOptions& options = subsystem_.options();
+  switch (static_cast<IoOpcode>(opcode)) {
+    case IoOpcode::flush:
+    case IoOpcode::write:
+    case IoOpcode::read:
+    case IoOpcode::fabrics:
+      return true;
+    case IoOpcode::write_uncorrectable:
+      return options.write_uncorrectable;
+    case IoOpcode::compare:
+      return options.compare;
+    case IoOpcode::write_zeroes:
+      return options.write_zeroes;
+    case IoOpcode::dataset_management:
+      return options.dataset_management;
+    case IoOpcode::verify:
+      return options.verify;
+    default:
+      return false;
+  }
+}
+
+void Controller::on_io(const Command& command) {
+  Queue& queue = *command.queue;
+  const auto sqe = command.as<nvme::SqeLayout>();
+  if (!executes_commands() && queue.refuse(command, check::io_ready)) return;
+  if (sqe.get(nvme::sqe::psdt) != nvme::Psdt::sgl && queue.refuse(command, check::command_psdt)) {
+    return;
+  }
+  if (on_fuse(command)) return;
+  if (subsystem_.options().io_latency > Duration{}) {
+    return queue.delay(command, subsystem_.options().io_latency);
+  }
+  start_io(command);
+}
+
+void Controller::start_io(const Command& command) {
+  Queue& queue = *command.queue;
+  if (!io_supported(command.opcode()) && queue.refuse(command, check::io_opcode)) return;
+  const auto opcode = static_cast<IoOpcode>(command.opcode());
+  if (opcode == IoOpcode::flush) return flush(command);
+  if (opcode == IoOpcode::dataset_management) {
+    Namespace* ns = nullptr;
+    if (!find_namespace(command, ns) || (ns != nullptr && !check_path(command, *ns))) return;
+    return dataset_management(command, ns);
+  }
+  Target target;
+  if (!check_io(command, target)) return;
+  const std::size_t bytes =
+      target.ns != nullptr ? std::size_t{target.blocks} << target.ns->block_shift() : 0;
+  switch (opcode) {
+    case IoOpcode::read:
+      return read(command, target);
+    case IoOpcode::write:
+    case IoOpcode::compare:
+      if (queue.stage(command, bytes)) queue.pull(command);
+      return;
+    case IoOpcode::write_zeroes:
+      return write_zeroes(command, target);
+    case IoOpcode::write_uncorrectable:
+      return write_uncorrectable(command, target);
+    case IoOpcode::verify:
+      return verify(command, target);
+    default:
+      queue.complete(command, sc::success);
+  }
+}
+
+void Controller::on_data(const Command& command) {
+  Queue& queue = *command.queue;
+  if (queue.qid() == 0) return set_features_data(command);
+  if (command.arrived == queue.fused_first || command.arrived == queue.fused_second) {
+    return on_fused_data(command);
+  }
+  switch (static_cast<IoOpcode>(command.opcode())) {
+    case IoOpcode::write:
+      return write(command);
+    case IoOpcode::compare:
+      return compare(command);
+    case IoOpcode::dataset_management:
+      return dataset_management_data(command);
+    default:
+      queue.complete(command, sc::success);
+  }
+}
+
+// ---- what is common to all ----
+
+/// False: the command has been answered. `ns` stays null only where a deviation skipped the check and
+/// there is no namespace at all.
+bool Controller::find_namespace(const Command& command, Namespace*& ns) {
+  Queue& queue = *command.queue;
+  const std::uint32_t nsid = command.nsid();
+  ns = subsystem_.find_namespace(nsid);
+  if (ns == nullptr) {
+    const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
+    const Check& check = nsid == nvme::kAllNamespaces ? check::io_nsid_broadcast
+                         : valid                      ? check::io_nsid_inactive
+                                                      : check::io_nsid;
+    if (queue.refuse(command, check)) return false;
+    if (!subsystem_.namespaces().empty()) ns = subsystem_.namespaces().begin()->second.get();
+  }
+  return true;
+}
+
+bool Controller::check_path(const Command& command, const Namespace& ns) {
+  if (!subsystem_.options().ana || port_ == nullptr) return true;
+  Queue& queue = *command.queue;
+  switch (subsystem_.ana_state(ns.ana_group(), port_->options().portid)) {
+    case nvme::AnaState::inaccessible:
+      return !queue.refuse(command, check::io_ana_inaccessible);
+    case nvme::AnaState::persistent_loss:
+      return !queue.refuse(command, check::io_ana_persistent_loss);
+    case nvme::AnaState::change:
+      return !queue.refuse(command, check::io_ana_change);
+    default:
+      return true;
+  }
+}
+
+Controller::Target Controller::target_of(const Command& command) {
+  const auto sqe = command.as<nvme::ReadWriteSqe>();
+  Target target;
+  target.ns = subsystem_.find_namespace(command.nsid());
+  if (target.ns == nullptr && !subsystem_.namespaces().empty()) {
+    target.ns = subsystem_.namespaces().begin()->second.get();
+  }
+  target.slba = sqe.get(rw::slba);
+  target.blocks = static_cast<std::uint32_t>(sqe.get(rw::nlb).count());
+  target.in_range = target.ns != nullptr && target.ns->in_range(target.slba, target.blocks);
+  return target;
+}
+
+bool Controller::check_io(const Command& command, Target& target) {
+  Queue& queue = *command.queue;
+  Namespace* ns = nullptr;
+  if (!find_namespace(command, ns)) return false;
+  target = target_of(command);
+  if (ns == nullptr) return true;
+  if (!check_path(command, *ns)) return false;
+  const auto sqe = command.as<nvme::ReadWriteSqe>();
+  const SubsystemOptions& options = subsystem_.options();
+  const auto opcode = static_cast<IoOpcode>(command.opcode());
+  std::uint8_t limit = options.mdts;
+  const Check* size_check = &check::io_mdts;
+  if (opcode == IoOpcode::verify || opcode == IoOpcode::write_zeroes ||
+      opcode == IoOpcode::write_uncorrectable) {
+    limit = opcode == IoOpcode::verify         ? options.verify_limit
+            : opcode == IoOpcode::write_zeroes ? options.write_zeroes_limit
+                                               : std::uint8_t{0};
+    size_check = &check::io_size_limit;
+  }
+  const std::uint64_t bytes = std::uint64_t{target.blocks} << ns->block_shift();
+  if (limit != 0 && bytes > std::uint64_t{4096} << limit && queue.refuse(command, *size_check)) {
+    return false;
+  }
+  if (!target.in_range && queue.refuse(command, check::io_range)) return false;
+  // No protection information anywhere: nothing may be asked of it.
+  if (sqe.get(rw::pract) && queue.refuse(command, check::io_protection)) return false;
+  const bool reads = opcode == IoOpcode::read || opcode == IoOpcode::compare ||
+                     opcode == IoOpcode::verify;
+  if (!reads) return writable(command, ns);
+  return !target.in_range || !ns->uncorrectable(target.slba, target.blocks) ||
+         !queue.refuse(command, check::io_uncorrectable);
+}
+
+bool Controller::writable(const Command& command, const Namespace* ns) {
+  return ns == nullptr || ns->write_protection() == 0 ||
+         !command.queue->refuse(command, check::io_write_protected);
+}
+
+void Controller::count_io(std::size_t bytes, bool write) {
+  (write ? counters_.writes : counters_.reads) += 1;
+  (write ? counters_.bytes_written : counters_.bytes_read) += bytes;
+}
+
+// ---- the commands ----
+
+void Controller::read(const Command& command, const Target& target) {
+  Queue& queue = *command.queue;
+  const std::size_t bytes =
+      target.ns != nullptr ? std::size_t{target.blocks} << target.ns->block_shift() : 0;
+  if (!queue.stage(command, bytes)) return;
+  const MutableBytes data = command.data().first(bytes);
+  if (target.in_range) {
+    const nvme::Status status = target.ns->read(target.slba, data);
+    if (!status.ok()) return queue.complete(command, status);
+  } else {
+    std::fill(data.begin(), data.end(), std::uint8_t{0});
+  }
+  if (departs(departure::read_corrupted) && !data.empty()) data[0] ^= 0xFF;
+  count_io(bytes, false);
+  const bool cut = departs(departure::short_transfer) && target.ns != nullptr;
+  queue.complete_with_data(command, cut ? bytes - target.ns->block_bytes() : bytes);
+}
+
+void Controller::write(const Command& command) {
+  Queue& queue = *command.queue;
+  // Things may have changed while the data was on its way.
+  const Target target = target_of(command);
+  if (target.ns == nullptr) return queue.complete(command, sc::success);
+  if (!target.in_range) {
+    if (!queue.refuse(command, check::io_range)) queue.complete(command, sc::success);
+    return;
+  }
+  const std::size_t bytes = std::size_t{target.blocks} << target.ns->block_shift();
+  if (command.data().size() < bytes) return queue.complete(command, sc::internal_error);
+  nvme::Status status = sc::success;
+  if (!departs(departure::write_lost)) {
+    const bool spoilt = departs(departure::uncorrectable_stays) &&
+                        target.ns->uncorrectable(target.slba, target.blocks);
+    status = target.ns->write(target.slba, command.data().first(bytes));
+    if (spoilt) target.ns->write_uncorrectable(target.slba, target.blocks);
+    if (status.ok() && command.as<nvme::ReadWriteSqe>().get(rw::fua)) status = target.ns->flush();
+  }
+  count_io(bytes, true);
+  queue.complete(command, status);
+}
+
+void Controller::compare(const Command& command) {
+  const Target target = target_of(command);
+  compare_data(command, target);
+}
+
+void Controller::compare_data(const Command& command, const Target& target) {
+  Queue& queue = *command.queue;
+  const std::size_t bytes =
+      target.ns != nullptr ? std::size_t{target.blocks} << target.ns->block_shift() : 0;
+  if (!target.in_range || command.data().size() < bytes) {
+    return queue.complete(command, sc::success);
+  }
+  const nvme::Status status = target.ns->compare(target.slba, command.data().first(bytes));
+  const bool equal = status.ok() || departs(departure::compare_equal);
+  if (!equal && nvme::same_code(status, sc::compare_failure)) {
+    if (!queue.refuse(command, check::compare_mismatch)) queue.complete(command, sc::success);
+    return;
+  }
+  queue.complete(command, equal ? sc::success : status);
+}
+
+void Controller::write_zeroes(const Command& command, const Target& target) {
+  nvme::Status status = sc::success;
+  if (target.in_range && !departs(departure::write_zeroes_nothing)) {
+    status = target.ns->write_zeroes(target.slba, target.blocks);
+    if (status.ok() && command.as<nvme::ReadWriteSqe>().get(rw::fua)) status = target.ns->flush();
+  }
+  command.queue->complete(command, status);
+}
+
+void Controller::write_uncorrectable(const Command& command, const Target& target) {
+  if (target.in_range && !departs(departure::uncorrectable_forgotten)) {
+    target.ns->write_uncorrectable(target.slba, target.blocks);
+  }
+  command.queue->complete(command, sc::success);
+}
+
+void Controller::verify(const Command& command, const Target& target) {
+  nvme::Status status = sc::success;
+  if (target.in_range) status = target.ns->verify(target.slba, target.blocks);
+  command.queue->complete(command, status);
+}
+
+void Controller::flush(const Command& command) {
+  Queue& queue = *command.queue;
+  nvme::Status status = sc::success;
+  const bool skipped = departs(departure::flush_skipped);
+  if (command.nsid() == nvme::kAllNamespaces) {
+    for (const auto& [nsid, ns] : subsystem_.namespaces()) {
+      if (skipped) break;
+      const nvme::Status one = ns->flush();
+      if (!one.ok()) status = one;
+    }
+    return queue.complete(command, status);
+  }
+  Namespace* ns = nullptr;
+  if (!find_namespace(command, ns) || (ns != nullptr && !check_path(command, *ns))) return;
+  if (ns != nullptr && !skipped) status = ns->flush();
+  queue.complete(command, status);
+}
+
+void Controller::dataset_management(const Command& command, Namespace* ns) {
+  Queue& queue = *command.queue;
+  if (!writable(command, ns)) return;
+  const std::uint64_t ranges = command.as<nvme::DatasetManagementSqe>().get(nvme::dsm_sqe::nr).count();
+  if (queue.stage(command, ranges * nvme::DsmRange::size)) queue.pull(command);
+}
+
+void Controller::dataset_management_data(const Command& command) {
+  Queue& queue = *command.queue;
+  const auto sqe = command.as<nvme::DatasetManagementSqe>();
+  const Target target = target_of(command);
+  const std::size_t ranges = std::min<std::size_t>(sqe.get(nvme::dsm_sqe::nr).count(),
+                                                   command.data().size() / nvme::DsmRange::size);
+  if (target.ns == nullptr) return queue.complete(command, sc::success);
+  const auto range_at = [&](std::size_t i) {
+    return View<nvme::DsmRange>{
+        ByteView{command.data()}.subspan(i * nvme::DsmRange::size, nvme::DsmRange::size)};
+  };
+  for (std::size_t i = 0; i < ranges; ++i) {
+    const auto range = range_at(i);
+    if (!target.ns->in_range(range.get(nvme::dsm_range::slba), range.get(nvme::dsm_range::length)) &&
+        queue.refuse(command, check::io_range)) {
+      return;
+    }
+  }
+  nvme::Status status = sc::success;
+  for (std::size_t i = 0; i < ranges && sqe.get(nvme::dsm_sqe::ad); ++i) {
+    const auto range = range_at(i);
+    const std::uint64_t slba = range.get(nvme::dsm_range::slba);
+    const std::uint32_t length = range.get(nvme::dsm_range::length);
+    if (length == 0 || !target.ns->in_range(slba, length)) continue;
+    nvme::Status one = target.ns->deallocate(slba, length);
+    if (departs(departure::deallocate_garbage)) {
+      const Bytes garbage(target.ns->block_bytes(), 0xFF);
+      one = target.ns->write(slba, garbage);
+    }
+    if (!one.ok()) status = one;
+  }
+  queue.complete(command, status);
+}
+
+}  // namespace fb::subsystem

@@ -1,0 +1,124 @@
+// Fused Compare and Write: two adjacent commands that succeed or fail together.
+#include "model/subsystem/controller.h"
+#include "model/subsystem/departures.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/nvme/sqe.h"
+
+namespace fb::subsystem {
+
+namespace sc = nvme::sc;
+namespace rw = nvme::rw_sqe;
+using nvme::Fuse;
+using nvme::IoOpcode;
+
+/// The waiting first half has lost its partner.
+void Controller::break_fused(Queue& queue) {
+  if (queue.fused_first == nullptr) return;
+  const Command first{&queue, queue.fused_first};
+  if (queue.phase(first) != Phase::fused) return;
+  queue.fused_first = nullptr;
+  queue.hold(first, Phase::running);
+  if (!queue.refuse(first, check::fused_missing)) start_io(first);
+}
+
+/// True: the command is part of a fused operation, and has been taken care of.
+bool Controller::on_fuse(const Command& command) {
+  Queue& queue = *command.queue;
+  const Fuse fuse = command.as<nvme::SqeLayout>().get(nvme::sqe::fuse);
+  const bool waiting = queue.fused_first != nullptr &&
+                       queue.phase({&queue, queue.fused_first}) == Phase::fused;
+  if (waiting && fuse != Fuse::second && !departs(departure::fused_apart)) break_fused(queue);
+  if (!queue.alive()) return true;
+  if (fuse == Fuse::normal) return false;
+  if (fuse == Fuse::reserved) return queue.refuse(command, check::command_fuse);
+  const auto opcode = static_cast<IoOpcode>(command.opcode());
+  const auto wanted = fuse == Fuse::first ? IoOpcode::compare : IoOpcode::write;
+  const bool offered = subsystem_.options().fused_compare_and_write && opcode == wanted;
+  if (fuse == Fuse::first) {
+    if (!offered) return queue.refuse(command, check::fused_operation);
+    if (queue.fused_first != nullptr) {  // the pair before is still fetching its data
+      return queue.refuse(command, check::fused_missing);
+    }
+    queue.fused_first = command.arrived;
+    queue.hold(command, Phase::fused);
+    return true;
+  }
+  if (queue.fused_first == nullptr || queue.phase({&queue, queue.fused_first}) != Phase::fused) {
+    return queue.refuse(command, check::fused_missing);
+  }
+  const Command first{&queue, queue.fused_first};
+  if (!offered) {
+    queue.fused_first = nullptr;
+    queue.hold(first, Phase::running);
+    if (!queue.refuse(first, check::fused_missing)) start_io(first);
+    return !queue.alive() || queue.refuse(command, check::fused_operation);
+  }
+  start_fused(first, command);
+  return true;
+}
+
+void Controller::start_fused(const Command& first, const Command& second) {
+  Queue& queue = *first.queue;
+  queue.hold(first, Phase::running);
+  queue.fused_first = nullptr;
+  const auto a = first.as<nvme::ReadWriteSqe>();
+  const auto b = second.as<nvme::ReadWriteSqe>();
+  const bool same = first.nsid() == second.nsid() && a.get(rw::slba) == b.get(rw::slba) &&
+                    a.get(rw::nlb) == b.get(rw::nlb);
+  if (!same && queue.refuse(first, check::fused_range)) {
+    if (queue.alive() && !queue.refuse(second, check::fused_range)) start_io(second);
+    return;
+  }
+  Target target;
+  Target second_target;
+  const auto fail_second = [&] {
+    if (queue.alive() && !queue.refuse(second, check::fused_failed)) start_io(second);
+  };
+  const std::uint64_t blocks = a.get(rw::nlb).count();
+  const bool fits = blocks <= subsystem_.options().atomic_compare_write_blocks;
+  if (!fits && queue.refuse(first, check::fused_unit)) return fail_second();
+  if (!check_io(first, target)) return fail_second();
+  const std::size_t bytes =
+      target.ns != nullptr ? std::size_t{target.blocks} << target.ns->block_shift() : 0;
+  if (!queue.stage(first, bytes)) return fail_second();
+  if (!check_io(second, second_target) || !queue.stage(second, bytes)) {
+    if (queue.alive() && !queue.refuse(first, check::fused_failed)) {
+      queue.complete(first, sc::success);
+    }
+    return;
+  }
+  queue.fused_first = first.arrived;
+  queue.fused_second = second.arrived;
+  queue.fused_missing_data = 2;
+  queue.pull(first);
+  if (queue.alive()) queue.pull(second);
+}
+
+void Controller::on_fused_data(const Command& command) {
+  Queue& queue = *command.queue;
+  queue.hold(command, Phase::pulling);  // not to be aborted: its other half may be on the way
+  if (queue.fused_missing_data > 0 && --queue.fused_missing_data > 0) return;
+  if (queue.fused_first == nullptr || queue.fused_second == nullptr) return;
+  const Command first{&queue, queue.fused_first};
+  const Command second{&queue, queue.fused_second};
+  queue.fused_first = nullptr;
+  queue.fused_second = nullptr;
+  queue.hold(first, Phase::running);
+  queue.hold(second, Phase::running);
+  const Target target = target_of(first);
+  nvme::Status compared = sc::success;
+  if (target.in_range) {
+    const std::size_t bytes = std::size_t{target.blocks} << target.ns->block_shift();
+    compared = bytes <= first.data().size()
+                   ? target.ns->compare(target.slba, first.data().first(bytes))
+                   : sc::internal_error;
+  }
+  compare_data(first, target);
+  if (!queue.alive()) return;
+  if (compared.ok() || departs(departure::compare_equal) ||
+      departs(departure::fused_not_atomic) || !queue.refuse(second, check::fused_failed)) {
+    write(second);
+  }
+}
+
+}  // namespace fb::subsystem

@@ -1,0 +1,93 @@
+// An NVM namespace: logical blocks on a BlockStore, with its names and its damaged ranges.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "model/subsystem/block_store.h"
+#include "wire/nvme/status.h"
+
+namespace fb::subsystem {
+
+struct NamespaceOptions {
+  std::uint32_t nsid = 0;            ///< 0: the lowest that is free
+  std::uint32_t block_bytes = 512;   ///< 512 or 4096
+  std::uint64_t blocks = 131072;     ///< NSZE
+  std::uint32_t ana_group = 1;
+  bool shared = true;
+  bool write_protected = false;
+  /// All zero: derived from the subsystem's name and the NSID, so that they outlive a restart.
+  std::array<std::uint8_t, 16> uuid = {};
+  std::array<std::uint8_t, 16> nguid = {};
+  std::array<std::uint8_t, 8> eui64 = {};
+  /// Nothing: sparse memory.
+  std::unique_ptr<BlockStore> store;
+};
+
+class Namespace {
+ public:
+  /// `family` is the subsystem's name. options.nsid must have been chosen.
+  Namespace(std::string_view family, NamespaceOptions options);
+
+  std::uint32_t nsid() const { return nsid_; }
+  std::uint64_t blocks() const { return blocks_; }
+  std::uint32_t block_bytes() const { return 1u << block_shift_; }
+  unsigned block_shift() const { return block_shift_; }
+  std::uint32_t ana_group() const { return ana_group_; }
+  bool shared() const { return shared_; }
+  const std::array<std::uint8_t, 16>& uuid() const { return uuid_; }
+  const std::array<std::uint8_t, 16>& nguid() const { return nguid_; }
+  const std::array<std::uint8_t, 8>& eui64() const { return eui64_; }
+  /// Blocks in use (NUSE).
+  std::uint64_t blocks_in_use() const;
+
+  /// 0 none, 1 write protect (feature 84h).
+  std::uint32_t write_protection() const { return write_protection_; }
+  void set_write_protection(std::uint32_t state) { write_protection_ = state; }
+  /// NSZE is changed; what lies beyond a smaller size is out of reach. At most the store's size.
+  void resize(std::uint64_t blocks);
+
+  /// [slba, slba + count) lies inside, without overflow.
+  bool in_range(std::uint64_t slba, std::uint64_t count) const {
+    return slba <= blocks_ && count <= blocks_ - slba;
+  }
+  bool uncorrectable(std::uint64_t slba, std::uint64_t count) const;
+
+  // The range must be inside. `data` is count * block_bytes() long.
+  nvme::Status read(std::uint64_t slba, MutableBytes data);
+  nvme::Status write(std::uint64_t slba, ByteView data);
+  nvme::Status compare(std::uint64_t slba, ByteView data);
+  /// Reads without giving the data to anybody.
+  nvme::Status verify(std::uint64_t slba, std::uint64_t count);
+  /// Zeroes; deallocated blocks read as zeroes too (DLFEAT 001b).
+  nvme::Status write_zeroes(std::uint64_t slba, std::uint64_t count);
+  nvme::Status deallocate(std::uint64_t slba, std::uint64_t count);
+  void write_uncorrectable(std::uint64_t slba, std::uint64_t count);
+  nvme::Status flush();
+
+  BlockStore& store() { return *store_; }
+
+ private:
+  void mend(std::uint64_t slba, std::uint64_t count);
+
+  std::uint32_t nsid_;
+  unsigned block_shift_;
+  std::uint64_t blocks_;
+  std::uint32_t ana_group_;
+  bool shared_;
+  std::uint32_t write_protection_;
+  std::array<std::uint8_t, 16> uuid_;
+  std::array<std::uint8_t, 16> nguid_;
+  std::array<std::uint8_t, 8> eui64_;
+  std::unique_ptr<BlockStore> store_;
+  /// Damaged ranges, first block to one past the last; disjoint.
+  std::map<std::uint64_t, std::uint64_t> uncorrectable_;
+  /// For Compare and Verify, allocated at the first of them.
+  Bytes scratch_;
+};
+
+}  // namespace fb::subsystem

@@ -1,0 +1,109 @@
+// What an emulated subsystem, its ports and its discovery service are made of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "model/transport/controller_channel.h"
+#include "wire/fabrics/discovery_log.h"
+#include "wire/fabrics/property.h"
+
+namespace fb::subsystem {
+
+enum class ControllerModel : std::uint8_t { dynamic_controllers, static_controllers };
+
+inline constexpr const char* kDefaultSubsystemNqn = "nqn.2026-11.org.fabricbench:subsystem.1";
+
+struct SubsystemOptions {
+  std::string nqn = kDefaultSubsystemNqn;
+  std::string serial = "FB0000000001";
+  std::string model = "fabricbench emulated controller";
+  std::string firmware = "1.0";
+  /// 1.4.0 or 2.0.0; the older one has no CRTO, no log pages 00h and 12h, no command set selection.
+  std::uint32_t version = fabrics::version(2, 0, 0);
+
+  ControllerModel controllers = ControllerModel::dynamic_controllers;
+  std::vector<std::uint16_t> static_cntlids = {1, 2, 3, 4};
+  std::uint32_t controllers_max = 4096;  ///< dynamic model
+  bool allow_any_host = true;
+  std::vector<std::string> allowed_hosts;
+  bool allow_zero_hostid = false;  ///< TREQ.ZHIDS
+
+  std::uint16_t io_queues_max = 16;
+  std::uint16_t admin_entries_max = 32;  ///< ASQSZ
+  std::uint16_t io_entries_max = 128;    ///< CAP.MQES + 1
+  bool flow_control_may_be_off = true;
+  bool individual_queue_deletion = true;  ///< OFCS bit 0
+  std::uint8_t mdts = 8;                  ///< in powers of two of 4 KiB; 0: no limit
+  std::uint8_t verify_limit = 0;          ///< VSL, as MDTS
+  std::uint8_t write_zeroes_limit = 0;    ///< WZSL, as MDTS
+
+  std::uint16_t kas = 10;  ///< units of 100 ms; 0: no keep alive
+  std::uint32_t kato_max_ms = 3'600'000;
+  bool kato_required = false;  ///< refuse Connect with KATO 0 (many hosts send that)
+  bool traffic_based_keep_alive = false;
+  std::uint16_t cqt_ms = 1000;
+  std::uint8_t abort_limit = 4;     ///< ACL + 1
+  std::uint8_t aer_limit = 4;       ///< AERL + 1
+  std::uint16_t error_entries = 64; ///< ELPE + 1, at most 256
+
+  bool volatile_write_cache = true;
+  bool compare = true;
+  bool write_uncorrectable = true;
+  bool dataset_management = true;
+  bool write_zeroes = true;
+  bool verify = true;
+  bool fused_compare_and_write = true;
+  bool namespace_write_protect = true;
+  std::uint16_t atomic_compare_write_blocks = 128;  ///< ACWU + 1
+  bool subsystem_reset = true;                      ///< CAP.NSSRS
+  std::uint32_t namespaces_max = 1024;              ///< NN
+
+  bool ana = true;
+  std::uint8_t ana_transition_s = 10;  ///< ANATT
+  std::uint32_t ana_groups_max = 32;
+
+  Duration enable_delay = Duration::ms(1);
+  Duration disable_delay;
+  Duration shutdown_delay = Duration::ms(1);
+  std::uint8_t ready_timeout = 30;  ///< CAP.TO and CRTO, units of 500 ms
+  /// An association whose controller is not enabled for so long is dropped.
+  Duration enable_limit = Duration::s(180);
+  /// Time between the arrival of an I/O command and its execution.
+  Duration io_latency;
+};
+
+struct DiscoveryOptions {
+  /// A name of its own beside the well-known one.
+  std::string unique_nqn;
+  /// Explicit persistent connections: KATO, Keep Alive, Async Event Requests.
+  bool persistent = true;
+  /// Without keep alive: an association that is silent so long is dropped.
+  Duration activity_limit = Duration::s(120);
+  bool list_itself = false;  ///< an entry of SUBTYPE 3 for the service itself
+};
+
+using fabrics::AddressFamily;
+
+/// One subsystem port. Its facts go into Identify and the discovery log.
+struct PortOptions {
+  std::uint16_t portid = 1;
+  std::string traddr = "192.0.2.1";
+  std::string trsvcid = "4420";
+  AddressFamily family = AddressFamily::ipv4;
+  transport::ControllerFabricFacts facts;
+};
+
+/// A discovery service elsewhere.
+struct Referral {
+  std::string subnqn{fabrics::kDiscoveryNqn};
+  std::string traddr;
+  std::string trsvcid = "4420";
+  AddressFamily family = AddressFamily::ipv4;
+  std::uint8_t trtype = 1;
+  std::uint16_t portid = 0;
+};
+
+}  // namespace fb::subsystem

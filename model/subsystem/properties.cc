@@ -1,0 +1,222 @@
+// CC and CSTS: the state machine of enable, reset and shutdown; the values of the properties.
+#include <string>
+#include <utility>
+
+#include "model/subsystem/controller.h"
+#include "model/subsystem/departures.h"
+#include "model/subsystem/discovery.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/fabrics/property.h"
+
+namespace fb::subsystem {
+
+namespace {
+
+namespace prop = fabrics::property;
+using fabrics::ShutdownNotification;
+
+/// Bits of CC that are defined.
+constexpr std::uint32_t kCcMask = 0x01FFFFF1;
+
+/// CSTS.SHST as it is kept.
+constexpr std::uint8_t kShstNone = 0;
+constexpr std::uint8_t kShstBusy = 1;
+constexpr std::uint8_t kShstDone = 2;
+
+}  // namespace
+
+bool Controller::step(ControllerEvent event) {
+  const std::optional<ControllerState> to = next_state(state_, event);
+  if (!to) return false;
+  if (subsystem_.tracing()) {
+    subsystem_.trace_state("controller.state", std::to_string(cntlid_) + ": " +
+                                                   std::string(name_of(state_)) + " -> " +
+                                                   std::string(name_of(*to)));
+  }
+  state_ = *to;
+  return true;
+}
+
+bool Controller::configuration_ok(std::uint32_t value) const {
+  const auto cc = record_from_integer<fabrics::Cc>(value);
+  const auto offered = record_from_integer<fabrics::Cap>(cap());
+  const auto css = cc.get(fabrics::cc::css);
+  const bool profile = (offered.get(fabrics::cap::css) & fabrics::cap_css_bits::io_command_sets) != 0;
+  if (css != fabrics::CommandSetSelected::nvm &&
+      !(css == fabrics::CommandSetSelected::all && profile)) {
+    return false;
+  }
+  if (cc.get(fabrics::cc::ams) != 0) return false;
+  const auto mps = cc.get(fabrics::cc::mps);
+  if (mps < offered.get(fabrics::cap::mpsmin) || mps > offered.get(fabrics::cap::mpsmax)) {
+    return false;
+  }
+  if (subsystem_.discovery() != nullptr) return true;  // no I/O queues to size
+  return cc.get(fabrics::cc::iosqes) == fabrics::kIoSqEntrySizeLog2 &&
+         cc.get(fabrics::cc::iocqes) == fabrics::kIoCqEntrySizeLog2;
+}
+
+void Controller::arm_ready() {
+  if (departs(departure::rdy_never)) return;
+  subsystem_.world().loop().schedule_after(ready_timer_, subsystem_.options().enable_delay);
+}
+
+void Controller::write_cc(std::uint32_t value) {
+  const auto before = record_from_integer<fabrics::Cc>(cc_);
+  const auto after = record_from_integer<fabrics::Cc>(value & kCcMask);
+  const bool was_enabled = before.get(fabrics::cc::en);
+  const bool enabled = after.get(fabrics::cc::en);
+  if (was_enabled && !enabled && departs(departure::cc_en_sticks)) return;
+  cc_ = value & kCcMask;
+  if (was_enabled && !enabled) return start_reset();
+  if (!was_enabled && enabled) {
+    if (state_ == ControllerState::resetting) finish_reset();
+    if (!step(ControllerEvent::enable)) return;  // still shutting down: only a reset helps
+    shst_ = kShstNone;
+    if (subsystem_.discovery() == nullptr || features_.kato_ms != 0) {
+      subsystem_.world().loop().cancel(idle_timer_);
+    }
+    if (!configuration_ok(cc_) && !departs(departure::cfs_not_set)) {
+      step(ControllerEvent::fail);
+    } else {
+      arm_ready();
+    }
+  }
+  const ShutdownNotification shn = after.get(fabrics::cc::shn);
+  const bool asked = shn == ShutdownNotification::normal || shn == ShutdownNotification::abrupt;
+  if (asked && shn != before.get(fabrics::cc::shn) && step(ControllerEvent::shutdown)) {
+    subsystem_.world().loop().cancel(ready_timer_);
+    if (!departs(departure::kato_after_shutdown)) subsystem_.world().loop().cancel(kato_timer_);
+    if (departs(departure::shst_never)) return;
+    shst_ = kShstBusy;
+    subsystem_.world().loop().schedule_after(shutdown_timer_, subsystem_.options().shutdown_delay);
+  }
+}
+
+void Controller::enter_ready() {
+  if (!step(ControllerEvent::enabled)) return;
+  rdy_ = true;
+  restart_keep_alive();
+}
+
+void Controller::start_reset() {
+  Loop& loop = subsystem_.world().loop();
+  loop.cancel(ready_timer_);
+  loop.cancel(shutdown_timer_);
+  loop.cancel(kato_timer_);
+  step(ControllerEvent::reset);
+  subsystem_.world().trace().mark("subsystem.controller.reset");
+  clear_for_reset();
+  if (departs(departure::reset_drops_admin)) return end_association("controller reset");
+  if (subsystem_.options().disable_delay == Duration{}) return finish_reset();
+  loop.schedule_after(reset_timer_, subsystem_.options().disable_delay);
+}
+
+void Controller::clear_for_reset() {
+  if (admin_queue_ != nullptr) {
+    if (departs(departure::reset_answers_aer)) {
+      while (transport::ArrivedCommand* const request = admin_queue_->oldest(Phase::event)) {
+        admin_queue_->hold({admin_queue_, request}, Phase::running);
+        admin_queue_->complete({admin_queue_, request}, nvme::sc::abort_requested);
+      }
+    }
+    admin_queue_->discard_all();
+  }
+  if (!departs(departure::reset_keeps_io_queues)) {
+    const std::vector<Queue*> queues = std::exchange(io_queues_, {});
+    for (Queue* queue : queues) queue->close("controller reset");
+  }
+  events_.reset();
+  changed_namespaces_.clear();
+  clear_errors();
+  genctr_known_ = false;
+  temperature_alarm_ = false;
+  if (!departs(departure::reset_keeps_features)) {
+    // The keep alive timeout belongs to the association, not to the controller's features.
+    const std::uint32_t kato_ms = features_.kato_ms;
+    features_ = default_features();
+    features_.kato_ms = kato_ms;
+    if (subsystem_.discovery() != nullptr && kato_ms != 0) {
+      features_.events |= nvme::event_config_bits::discovery_log;
+    }
+  }
+}
+
+void Controller::finish_reset() {
+  subsystem_.world().loop().cancel(reset_timer_);
+  if (!step(ControllerEvent::reset_done)) return;
+  if (!departs(departure::rdy_stays)) rdy_ = false;
+  if (!departs(departure::shst_not_cleared)) shst_ = kShstNone;
+  cc_ = 0;
+  watch_idleness();
+}
+
+void Controller::finish_shutdown() {
+  if (!step(ControllerEvent::shutdown_done)) return;
+  for (const auto& [nsid, ns] : subsystem_.namespaces()) ns->flush();
+  shst_ = kShstDone;
+  watch_idleness();
+}
+
+std::uint64_t Controller::cap() const {
+  const SubsystemOptions& options = subsystem_.options();
+  const bool discovery = subsystem_.discovery() != nullptr;
+  const bool version_2 = subsystem_.has_version(2, 0) && !discovery;
+  std::uint8_t css = fabrics::cap_css_bits::nvm;
+  if (version_2) css |= fabrics::cap_css_bits::io_command_sets;
+  Record<fabrics::Cap> cap;
+  cap.set(fabrics::cap::mqes, options.io_entries_max - 1u)
+      .set(fabrics::cap::cqr, true)
+      .set(fabrics::cap::to, options.ready_timeout)
+      .set(fabrics::cap::nssrs, options.subsystem_reset && !discovery)
+      .set(fabrics::cap::css, css)
+      .set(fabrics::cap::mpsmax, discovery ? 0u : 4u)
+      .set(fabrics::cap::crwms, version_2);
+  return integer_of(cap);
+}
+
+std::uint32_t Controller::csts() const {
+  Record<fabrics::Csts> csts;
+  csts.set(fabrics::csts::rdy, rdy_ || departs(departure::rdy_without_enable))
+      .set(fabrics::csts::cfs, state_ == ControllerState::failed)
+      .set(fabrics::csts::shst, shst_)
+      .set(fabrics::csts::nssro, nssro_);
+  return static_cast<std::uint32_t>(integer_of(csts));
+}
+
+/// False where no property stands.
+bool Controller::property_value(std::uint32_t offset, std::uint64_t& value,
+                                unsigned& bytes) const {
+  const bool discovery = subsystem_.discovery() != nullptr;
+  bytes = 4;
+  value = 0;
+  switch (offset) {
+    case prop::cap:
+      bytes = 8;
+      value = cap();
+      return true;
+    case prop::vs:
+      value = subsystem_.options().version;
+      return true;
+    case prop::cc:
+      value = departs(departure::cc_not_cleared) ? 0 : cc_;
+      return true;
+    case prop::csts:
+      value = csts();
+      return true;
+    case prop::nssr:
+      return subsystem_.options().subsystem_reset && !discovery;
+    case prop::crto: {
+      if (discovery || !subsystem_.has_version(2, 0)) return false;
+      Record<fabrics::Crto> crto;
+      crto.set(fabrics::crto::crwmt, subsystem_.options().ready_timeout)
+          .set(fabrics::crto::crimt, subsystem_.options().ready_timeout);
+      value = integer_of(crto);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace fb::subsystem

@@ -1,0 +1,225 @@
+#include "model/subsystem/subsystem.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/subsystem/departures.h"
+#include "model/subsystem/discovery.h"
+#include "wire/fabrics/connect.h"
+
+namespace fb::subsystem {
+
+namespace {
+/// Between the answer to an NSSR write and the reset itself, so that the answer gets out.
+constexpr Duration kResetNotice = Duration::ms(1);
+}  // namespace
+
+Subsystem::Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hooks)
+    : world_(world), options_(std::move(options)), hooks_(hooks != nullptr ? hooks : &honest_) {
+  if (options_.controllers != ControllerModel::static_controllers) return;
+  for (const std::uint16_t cntlid : options_.static_cntlids) {
+    controllers_[cntlid] = std::make_unique<Controller>(*this, cntlid);
+  }
+}
+
+Subsystem::Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hooks,
+                     DiscoveryService& discovery)
+    : Subsystem(world, std::move(options), hooks) {
+  discovery_ = &discovery;
+}
+
+Subsystem::~Subsystem() = default;
+
+void Subsystem::trace_state(std::string_view label, const std::string& text) {
+  if (!tracing()) return;
+  world_.trace().emit({.kind = TraceKind::state,
+                       .time = world_.now(),
+                       .actor = "target",
+                       .label = label,
+                       .text = text,
+                       .bytes = {},
+                       .source = {},
+                       .destination = {},
+                       .ip = {}});
+}
+
+// ---- namespaces ----
+
+Result<Namespace*> Subsystem::add_namespace(NamespaceOptions options) {
+  if (options.nsid == 0) {
+    options.nsid = 1;
+    while (namespaces_.contains(options.nsid)) ++options.nsid;
+  }
+  const std::uint32_t nsid = options.nsid;
+  if (nsid > options_.namespaces_max) {
+    return Failure{Problem{"namespace " + std::to_string(nsid) + " is beyond the limit of " +
+                           std::to_string(options_.namespaces_max)}};
+  }
+  if (namespaces_.contains(nsid)) {
+    return Failure{Problem{"namespace " + std::to_string(nsid) + " is there already"}};
+  }
+  if (options.ana_group == 0 || options.ana_group > options_.ana_groups_max) {
+    return Failure{Problem{"ANA group " + std::to_string(options.ana_group) +
+                           " of namespace " + std::to_string(nsid) + " does not exist"}};
+  }
+  auto made = std::make_unique<Namespace>(options_.nqn, std::move(options));
+  Namespace* const ns = made.get();
+  namespaces_[nsid] = std::move(made);
+  namespace_changed(nsid);
+  return ns;
+}
+
+bool Subsystem::remove_namespace(std::uint32_t nsid) {
+  if (namespaces_.erase(nsid) == 0) return false;
+  namespace_changed(nsid);
+  return true;
+}
+
+bool Subsystem::resize_namespace(std::uint32_t nsid, std::uint64_t blocks) {
+  Namespace* const ns = find_namespace(nsid);
+  if (ns == nullptr) return false;
+  ns->resize(blocks);
+  namespace_changed(nsid);
+  return true;
+}
+
+Namespace* Subsystem::find_namespace(std::uint32_t nsid) {
+  const auto found = namespaces_.find(nsid);
+  return found == namespaces_.end() ? nullptr : found->second.get();
+}
+
+void Subsystem::namespace_changed(std::uint32_t nsid) {
+  for (const auto& [id, controller] : controllers_) controller->on_namespace_changed(nsid);
+}
+
+// ---- asymmetric access ----
+
+void Subsystem::set_ana_state(std::uint32_t group, nvme::AnaState state, std::uint16_t portid) {
+  AnaGroupState& entry = ana_groups_[group];
+  if (portid == 0) entry.by_port.clear();
+  entry.by_port[portid] = state;
+  if (!departs(departure::ana_count_stays)) entry.changes = ++ana_changes_;
+  trace_state("ana.state", "group " + std::to_string(group) + ": " +
+                               std::string(nvme::name_of(state)));
+  for (const auto& [id, controller] : controllers_) {
+    const Port* const port = controller->port();
+    if (port != nullptr && (portid == 0 || port->options().portid == portid)) {
+      controller->on_ana_changed();
+    }
+  }
+}
+
+nvme::AnaState Subsystem::ana_state(std::uint32_t group, std::uint16_t portid) const {
+  const auto found = ana_groups_.find(group);
+  if (found == ana_groups_.end()) return nvme::AnaState::optimized;
+  const auto& by_port = found->second.by_port;
+  auto at = by_port.find(portid);
+  if (at == by_port.end()) at = by_port.find(0);
+  return at == by_port.end() ? nvme::AnaState::optimized : at->second;
+}
+
+std::uint64_t Subsystem::ana_group_change_count(std::uint32_t group) const {
+  const auto found = ana_groups_.find(group);
+  return found == ana_groups_.end() ? 0 : found->second.changes;
+}
+
+// ---- health ----
+
+void Subsystem::set_temperature(std::uint16_t kelvins) {
+  temperature_ = kelvins;
+  for (const auto& [id, controller] : controllers_) controller->on_temperature();
+}
+
+void Subsystem::set_critical_warning(std::uint8_t bits) {
+  const auto news = static_cast<std::uint8_t>(bits & ~critical_warning_);
+  critical_warning_ = bits;
+  for (const auto& [id, controller] : controllers_) controller->on_critical_warning(news);
+}
+
+// ---- hosts ----
+
+bool Subsystem::host_allowed(std::string_view hostnqn) const {
+  return options_.allow_any_host ||
+         std::find(options_.allowed_hosts.begin(), options_.allowed_hosts.end(), hostnqn) !=
+             options_.allowed_hosts.end();
+}
+
+void Subsystem::allow_any_host(bool on) {
+  options_.allow_any_host = on;
+  if (watcher_ != nullptr) watcher_->changed();
+}
+
+void Subsystem::allow_host(std::string hostnqn) {
+  options_.allowed_hosts.push_back(std::move(hostnqn));
+  if (watcher_ != nullptr) watcher_->changed();
+}
+
+void Subsystem::disallow_host(std::string_view hostnqn) {
+  std::erase(options_.allowed_hosts, hostnqn);
+  std::vector<Controller*> losers;
+  for (const auto& [id, controller] : controllers_) {
+    if (controller->in_association() && controller->host().hostnqn == hostnqn &&
+        !host_allowed(hostnqn)) {
+      losers.push_back(controller.get());
+    }
+  }
+  for (Controller* controller : losers) controller->end_association("host no longer allowed");
+  if (watcher_ != nullptr) watcher_->changed();
+}
+
+// ---- controllers ----
+
+Controller* Subsystem::find_controller(std::uint16_t cntlid) {
+  const auto found = controllers_.find(cntlid);
+  return found == controllers_.end() ? nullptr : found->second.get();
+}
+
+Controller* Subsystem::make_controller() {
+  std::size_t alive = 0;
+  for (const auto& [id, controller] : controllers_) alive += controller->in_association() ? 1 : 0;
+  if (alive >= options_.controllers_max) return nullptr;
+  if (controllers_.size() >= fabrics::kFirstReservedController - 1u) return nullptr;
+  // Identifiers go round, so that one just given up is not soon given out again.
+  while (controllers_.contains(next_cntlid_) || next_cntlid_ == 0 ||
+         next_cntlid_ >= fabrics::kFirstReservedController) {
+    next_cntlid_ = next_cntlid_ >= fabrics::kFirstReservedController
+                       ? std::uint16_t{1}
+                       : static_cast<std::uint16_t>(next_cntlid_ + 1);
+  }
+  const std::uint16_t cntlid = next_cntlid_++;
+  auto& slot = controllers_[cntlid];
+  slot = std::make_unique<Controller>(*this, cntlid);
+  return slot.get();
+}
+
+Controller* Subsystem::free_controller() {
+  for (const auto& [id, controller] : controllers_) {
+    if (!controller->in_association()) return controller.get();
+  }
+  return nullptr;
+}
+
+void Subsystem::end_associations(std::string_view why) {
+  for (const auto& [id, controller] : controllers_) controller->end_association(why);
+}
+
+void Subsystem::reset_subsystem() {
+  world_.trace().mark("subsystem.reset");
+  trace_state("subsystem.reset", options_.nqn);
+  for (const auto& [id, controller] : controllers_) controller->on_subsystem_reset();
+}
+
+void Subsystem::reset_subsystem_later() {
+  world_.loop().schedule_after(reset_timer_, kResetNotice);
+}
+
+void Subsystem::reap_later() {
+  if (options_.controllers == ControllerModel::static_controllers) return;
+  if (!reaper_.scheduled()) world_.loop().schedule(reaper_, world_.now());
+}
+
+void Subsystem::reap() {
+  std::erase_if(controllers_, [](const auto& entry) { return !entry.second->in_association(); });
+}
+
+}  // namespace fb::subsystem

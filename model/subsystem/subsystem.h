@@ -1,0 +1,131 @@
+// An emulated NVM subsystem: namespaces, ANA groups, hosts that may connect, and the controllers of
+// those that did. It accepts connections through Ports.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/subsystem/controller.h"
+#include "model/subsystem/namespace.h"
+#include "model/subsystem/options.h"
+#include "model/subsystem/port.h"
+#include "wire/nvme/logs.h"
+
+namespace fb::subsystem {
+
+class DiscoveryService;
+
+class Subsystem {
+ public:
+  Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hooks = nullptr);
+  /// The subsystem of a discovery service: no namespaces, no I/O queues.
+  Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hooks,
+            DiscoveryService& discovery);
+  ~Subsystem();
+  Subsystem(const Subsystem&) = delete;
+  Subsystem& operator=(const Subsystem&) = delete;
+
+  World& world() { return world_; }
+  const SubsystemOptions& options() const { return options_; }
+  SubsystemHooks& hooks() { return *hooks_; }
+  /// The service whose subsystem this is, or nullptr.
+  DiscoveryService* discovery() { return discovery_; }
+  bool has_version(unsigned major, unsigned minor) const {
+    return options_.version >= fabrics::version(major, minor, 0);
+  }
+
+  // ---- namespaces ----
+
+  /// options.nsid 0 takes the lowest free one. Hosts are told. Fails when the NSID is taken or beyond
+  /// namespaces_max.
+  Result<Namespace*> add_namespace(NamespaceOptions options);
+  bool remove_namespace(std::uint32_t nsid);
+  bool resize_namespace(std::uint32_t nsid, std::uint64_t blocks);
+  Namespace* find_namespace(std::uint32_t nsid);
+  /// By ascending NSID.
+  const std::map<std::uint32_t, std::unique_ptr<Namespace>>& namespaces() const {
+    return namespaces_;
+  }
+  void namespace_changed(std::uint32_t nsid);
+
+  // ---- asymmetric access ----
+
+  /// For hosts that come through port `portid`; 0: through any. Hosts are told.
+  void set_ana_state(std::uint32_t group, nvme::AnaState state, std::uint16_t portid = 0);
+  nvme::AnaState ana_state(std::uint32_t group, std::uint16_t portid) const;
+  std::uint64_t ana_change_count() const { return ana_changes_; }
+  std::uint64_t ana_group_change_count(std::uint32_t group) const;
+
+  // ---- health ----
+
+  /// Composite temperature in kelvins; hosts are told when a threshold is passed.
+  void set_temperature(std::uint16_t kelvins);
+  std::uint16_t temperature() const { return temperature_; }
+  void set_critical_warning(std::uint8_t bits);
+  std::uint8_t critical_warning() const { return critical_warning_; }
+
+  // ---- hosts ----
+
+  bool host_allowed(std::string_view hostnqn) const;
+  void allow_any_host(bool on);
+  void allow_host(std::string hostnqn);
+  void disallow_host(std::string_view hostnqn);
+  /// Connect is answered with Connect Restart Discovery from now on.
+  void set_moved(bool moved) { moved_ = moved; }
+  bool moved() const { return moved_; }
+
+  // ---- controllers ----
+
+  const std::map<std::uint16_t, std::unique_ptr<Controller>>& controllers() const {
+    return controllers_;
+  }
+  Controller* find_controller(std::uint16_t cntlid);
+  /// Dynamic model: a controller with a new identifier, or nullptr when there is none left.
+  Controller* make_controller();
+  /// Static model: any that is free, or nullptr.
+  Controller* free_controller();
+  /// Ends every association; used by NSSR and by who plays a power failure.
+  void reset_subsystem();
+  void reset_subsystem_later();
+  void end_associations(std::string_view why);
+  /// Destroys the controllers of ended associations (dynamic model) in an event of its own.
+  void reap_later();
+
+  void set_watcher(DiscoveryService* watcher) { watcher_ = watcher; }
+  void trace_state(std::string_view label, const std::string& text);
+  bool tracing() { return world_.trace().on(); }
+  bool departs(std::string_view point) { return hooks_->departs(point); }
+
+  Bytes& scratch() { return scratch_; }
+
+ private:
+  void reap();
+  void on_reset_due() { reset_subsystem(); }
+
+  struct AnaGroupState {
+    std::map<std::uint16_t, nvme::AnaState> by_port;  ///< port 0: all others
+    std::uint64_t changes = 0;
+  };
+
+  World& world_;
+  SubsystemOptions options_;
+  SubsystemHooks honest_;
+  SubsystemHooks* hooks_;
+  DiscoveryService* discovery_ = nullptr;
+  DiscoveryService* watcher_ = nullptr;
+  std::map<std::uint32_t, std::unique_ptr<Namespace>> namespaces_;
+  std::map<std::uint32_t, AnaGroupState> ana_groups_;
+  std::uint64_t ana_changes_ = 0;
+  std::uint16_t temperature_ = 310;
+  std::uint8_t critical_warning_ = 0;
+  bool moved_ = false;
+  std::map<std::uint16_t, std::unique_ptr<Controller>> controllers_;
+  std::uint16_t next_cntlid_ = 1;
+  Bytes scratch_;
+  Timer<Subsystem, &Subsystem::reap> reaper_{"subsystem.reap", *this};
+  Timer<Subsystem, &Subsystem::on_reset_due> reset_timer_{"subsystem.nssr", *this};
+};
+
+}  // namespace fb::subsystem
