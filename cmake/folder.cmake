@@ -67,6 +67,8 @@ function(fb_test path)
   endif()
   add_executable(test_${name} ${sources})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(test_${name}
+                             PRIVATE FABRICBENCH_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
   fb_link(test_${name} PRIVATE ${arg_LINKS} GTest::gtest_main)
   add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
 endfunction()

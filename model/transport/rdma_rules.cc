@@ -99,7 +99,8 @@ Status read_sgl(ByteView sqe, ByteView in_capsule, const SglLimits& limits, std:
   if (is_keyed(descriptor)) return read_keyed(descriptor, bytes, hooks, plan);
   const bool offset = descriptor.subtype == nvme::sgl_subtype::offset;
   // An admin queue's capsules have no room behind the command, so nothing can lie there.
-  const bool room = limits.capsule_room > 0 || departs(hooks, "rdma.sgl.in_capsule_admin");
+  const bool room = limits.capsule_room > 0;
+  if (!room && offset && departs(hooks, "rdma.sgl.in_capsule_admin")) return {};
   if (descriptor.type == SglType::data_block && offset && room) {
     return read_in_capsule(descriptor, sqe, in_capsule, bytes, hooks, plan);
   }

@@ -10,10 +10,6 @@ inline constexpr std::size_t kMadBytes = 256;
 inline constexpr std::size_t kMadHeaderBytes = 24;
 inline constexpr std::size_t kMessageBytes = kMadBytes - kMadHeaderBytes;
 
-/// Q_Key of QP1, and the QP that management datagrams leave from and arrive at.
-inline constexpr std::uint32_t kGsiQkey = 0x80010000;
-inline constexpr std::uint32_t kGsiQpn = 1;
-
 inline constexpr std::uint8_t kMadBaseVersion = 1;
 inline constexpr std::uint8_t kCmClass = 0x07;
 inline constexpr std::uint8_t kCmClassVersion = 2;

@@ -162,6 +162,7 @@ class ConnectionManager final : public CmCore {
   void on_mra(ByteView mad);
   void on_rej(ByteView mad);
   CmConnection* rejected_connection(ByteView mad);
+  bool retry_with_smaller_mtu(CmConnection& connection, ByteView mad);
   void on_dreq(const IpAddress& from, ByteView mad);
   void on_drep(ByteView mad);
   void on_lap(const IpAddress& from, ByteView mad);

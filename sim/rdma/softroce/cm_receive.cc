@@ -1,4 +1,5 @@
 #include "sim/rdma/softroce/cm_manager.h"
+#include "wire/rdma/headers.h"
 
 // What arrives. Each function takes a MAD of 256 bytes that may hold anything; it looks up the
 // connection by its IDs, asks the table whether the event is allowed, and answers.
@@ -168,7 +169,7 @@ ConnectionManager::Refusal ConnectionManager::judge_req(ByteView mad) {
   if (req.get(cm::req::transport) != cm::Transport::rc && !departs(cm_departure::kTransportUnchecked)) {
     return {reason::invalid_transport_type};
   }
-  if (req.get(cm::req::local_qpn) <= cm::kGsiQpn) return {reason::unsupported};
+  if (req.get(cm::req::local_qpn) <= roce::kGsiQpn) return {reason::unsupported};
   const std::uint8_t mtu = req.get(cm::req::path_mtu);
   if ((mtu == 0 || mtu > std::min(services_.mtu_code(), kPathMtuCodeMax)) &&
       !departs(cm_departure::kMtuUnchecked)) {
@@ -236,7 +237,7 @@ void ConnectionManager::on_rep(const IpAddress& from, ByteView mad) {
     return answer_reject(from, mad, About::rep, {reason::invalid_comm_id});
   }
   if (awaits_rep(connection->state)) {
-    if (rep.get(cm::rep::local_qpn) <= cm::kGsiQpn) return trace().mark("cm.drop.rep_qpn");
+    if (rep.get(cm::rep::local_qpn) <= roce::kGsiQpn) return trace().mark("cm.drop.rep_qpn");
     CmConnection* stale =
         by_remote_qpn(rep.get(cm::rep::local_ca_guid), rep.get(cm::rep::local_qpn));
     if (stale != nullptr) {
@@ -347,11 +348,45 @@ CmConnection* ConnectionManager::rejected_connection(ByteView mad) {
   return found->remote_id == peer_id ? found : nullptr;
 }
 
+/// The peer's port carries less than ours and has said how much: ask again for that, as another
+/// connection of the same queue pair. Ends, because the MTU only shrinks.
+bool ConnectionManager::retry_with_smaller_mtu(CmConnection& connection, ByteView mad) {
+  const auto rej = cm::message_of<cm::Rej>(mad);
+  const std::uint8_t code = rej.get(cm::rej::info)[0];
+  if (rej.get(cm::rej::reason) != reason::invalid_mtu || rej.get(cm::rej::info_length) != 1 ||
+      code == 0 || code >= connection.path.mtu_code) {
+    return false;
+  }
+  trace().mark("cm.req.smaller_mtu");
+  CmConnection& next = open(true);
+  next.tid = new_tid();
+  next.path = connection.path;
+  next.path.mtu_code = code;
+  next.facts = connection.facts;
+  next.offered_responder_resources = connection.offered_responder_resources;
+  next.offered_initiator_depth = connection.offered_initiator_depth;
+  next.resends = connection.resends;
+  next.resend_interval = connection.resend_interval;
+  next.outstanding = connection.outstanding;
+  next.outstanding.header().set(cm::mad::tid, next.tid);
+  next.outstanding.message<cm::Req>()
+      .set(cm::req::local_comm_id, next.local_id)
+      .set(cm::req::path_mtu, code);
+  move(connection, CmEvent::receive_rej);
+  CmQueuePair* qp = detach(connection);
+  remove(connection);
+  attach(next, *qp);
+  move(next, CmEvent::send_req);
+  expect_answer(next);
+  return true;
+}
+
 void ConnectionManager::on_rej(ByteView mad) {
   const auto rej = cm::message_of<cm::Rej>(mad);
   CmConnection* connection = rejected_connection(mad);
   if (connection == nullptr) return trace().mark("cm.drop.rej_unknown");
   if (awaits_rep(connection->state)) {
+    if (retry_with_smaller_mtu(*connection, mad)) return;
     move(*connection, CmEvent::receive_rej);
     CmQueuePair* qp = detach(*connection);
     remove(*connection);

@@ -483,6 +483,29 @@ TEST(CmRaw, RejectsOfAReqNeedOnlyOurId) {
   EXPECT_EQ(b.marks("cm.drop.rej_unknown"), 1u);
 }
 
+TEST(CmRaw, ARejectForItsMtuIsAskedAgainForLess) {
+  ActiveBench b;
+  cm::Mad rej = Bench::with_ids(Attribute::rej, 0, b.own);
+  rej.message<cm::Rej>().set(cm::rej::reason, 26).set(cm::rej::info_length, 1).set(cm::rej::info, Bytes{2});
+  b.deliver(rej);
+  ASSERT_EQ(b.wire.names(), "REQ REQ");
+  const auto first = b.wire.log[0].as<cm::Req>();
+  const auto second = b.wire.log[1].as<cm::Req>();
+  EXPECT_EQ(first.get(req::path_mtu), 4);
+  EXPECT_EQ(second.get(req::path_mtu), 2);
+  EXPECT_NE(second.get(req::local_comm_id), first.get(req::local_comm_id));
+  EXPECT_NE(b.wire.log[1].tid(), b.wire.log[0].tid());
+  EXPECT_EQ(to_hex(b.wire.log[1].mad.bytes().subspan(74)), to_hex(b.wire.log[0].mad.bytes().subspan(74)).replace(0, 2, "27"));
+  EXPECT_EQ(b.qp->log, "");
+  // The same again, or more, or nothing said: that is the end of it.
+  b.own = second.get(req::local_comm_id);
+  cm::Mad again = Bench::with_ids(Attribute::rej, 0, b.own);
+  again.message<cm::Rej>().set(cm::rej::reason, 26).set(cm::rej::info_length, 1).set(cm::rej::info, Bytes{2});
+  b.deliver(again);
+  EXPECT_EQ(b.qp->log, "rejected:26");
+  EXPECT_EQ(b.target.cm->connections(), 0u);
+}
+
 TEST(CmRaw, OtherServicesAreRefusedPolitely) {
   Bench b;
   cm::Mad sidr{Attribute::sidr_req, 0x99};

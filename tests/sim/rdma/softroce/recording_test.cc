@@ -1,0 +1,94 @@
+// Packets of a real kernel (Linux 6.1: rdma_rxe, nvmet-rdma, nvme-rdma) through our eyes: the ICRC of
+// what the kernel sent, with the identification known and unknown, and the connection manager's
+// messages. What the recording holds was counted by another dissector.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "sim/capture/reader.h"
+#include "sim/rdma/softroce/icrc.h"
+#include "wire/rdma/cm_messages.h"
+#include "wire/rdma/headers.h"
+#include "wire/rdma/mad.h"
+
+namespace fb::softroce {
+namespace {
+
+const IpAddress kKernel = IpAddress::v4(10, 7, 0, 2);
+
+template <class Visit>
+void each_kernel_packet(Visit&& visit) {
+  const auto file = capture::read_file(FABRICBENCH_TEST_DATA "/rxe-nvme-kernel-6.1.pcap");
+  ASSERT_TRUE(file.ok()) << file.error().text;
+  capture::CaptureReader reader(file.value());
+  capture::CapturedPacket packet;
+  for (;;) {
+    const auto more = reader.next(packet);
+    ASSERT_TRUE(more.ok()) << more.error().text;
+    if (!more.value()) return;
+    if (packet.udp.source.address != kKernel || packet.udp.destination.port != roce::kUdpPort) {
+      continue;
+    }
+    visit(packet);
+  }
+}
+
+TEST(KernelRecording, EveryIcrcIsGood) {
+  IcrcChecker checker;
+  int packets = 0;
+  each_kernel_packet([&](const capture::CapturedPacket& packet) {
+    ++packets;
+    EXPECT_TRUE(checker.check(packet.udp.source, packet.udp.destination, packet.udp.payload,
+                              packet.udp.ip))
+        << "frame " << packet.number;
+  });
+  EXPECT_GT(packets, 1000);
+}
+
+TEST(KernelRecording, TheUnknownIdentificationIsSolved) {
+  IcrcChecker checker;
+  each_kernel_packet([&](const capture::CapturedPacket& packet) {
+    const IcrcPath path(packet.udp.source, packet.udp.destination);
+    EXPECT_EQ(checker.solve_identification(path, packet.udp.payload), packet.udp.ip.id)
+        << "frame " << packet.number;
+  });
+}
+
+TEST(KernelRecording, AFlippedBitIsSeen) {
+  IcrcChecker checker;
+  int seen = 0, packets = 0;
+  each_kernel_packet([&](const capture::CapturedPacket& packet) {
+    Bytes damaged(packet.udp.payload.begin(), packet.udp.payload.end());
+    damaged[5 + static_cast<std::size_t>(packets) % (damaged.size() - 5)] ^= 0x10;
+    ++packets;
+    seen += !checker.check(packet.udp.source, packet.udp.destination, damaged, packet.udp.ip);
+  });
+  EXPECT_EQ(seen, packets);
+}
+
+TEST(KernelRecording, ConnectionMessagesReadAsTheyAre) {
+  std::map<cm::Attribute, int> messages;
+  each_kernel_packet([&](const capture::CapturedPacket& packet) {
+    const View<roce::Bth> bth{packet.udp.payload};
+    if (bth.get(roce::bth::destqp) != roce::kGsiQpn) return;
+    const ByteView mad = packet.udp.payload.subspan(roce::Bth::size + roce::Deth::size);
+    ASSERT_GE(mad.size(), cm::kMadBytes);
+    const auto attribute = View<cm::MadHeader>{mad}.get(cm::mad::attribute);
+    ++messages[attribute];
+    if (attribute == cm::Attribute::req) {
+      const auto req = cm::message_of<cm::Req>(mad.first(cm::kMadBytes));
+      EXPECT_EQ(cm::from_gid(req.get(cm::req::primary_local_gid)), kKernel);
+      EXPECT_EQ(cm::port_of(req.get(cm::req::service_id)), 4420);
+      EXPECT_EQ(req.get(cm::req::retry_count), 7);
+      EXPECT_EQ(req.get(cm::req::rnr_retry_count), 7);
+    }
+  });
+  EXPECT_GT(messages[cm::Attribute::req], 0);
+  EXPECT_GT(messages[cm::Attribute::rep], 0);
+  EXPECT_GT(messages[cm::Attribute::rej], 0);
+  EXPECT_GT(messages[cm::Attribute::dreq], 0);
+  EXPECT_GT(messages[cm::Attribute::drep], 0);
+}
+
+}  // namespace
+}  // namespace fb::softroce
