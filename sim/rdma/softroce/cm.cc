@@ -300,6 +300,11 @@ void ConnectionManager::establish_passive(CmConnection& connection, CmEvent even
   if (!move(connection, event)) return;
   loop().cancel(connection);
   CmQueuePair& qp = *connection.qp;
+  if (qp.state() == rdma::QpState::error) {
+    // It failed while the handshake was on its way; the peer must hear of it.
+    begin_disconnect(connection);
+    return;
+  }
   qp.to_ready_to_send(connection.path);
   qp.established(connection.facts);
 }

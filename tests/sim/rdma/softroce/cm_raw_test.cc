@@ -457,6 +457,15 @@ TEST(CmRaw, AQueuePairThatFailedMeanwhileIsNotConnected) {
   failed.fail();
   passive.target.pending[0]->accept(failed, {});
   EXPECT_EQ(passive.reject().get(cm::rej::reason), 1);
+
+  Bench late;
+  late.deliver(RawReq(kTargetAddress));
+  const std::uint32_t own = late.wire.last().as<cm::Rep>().get(cm::rep::local_comm_id);
+  late.target.qps[0]->fail();
+  late.deliver(Bench::with_ids(Attribute::rtu, 0x5000, own));
+  EXPECT_EQ(late.wire.names(), "REP DREQ");
+  late.deliver(Bench::with_ids(Attribute::drep, 0x5000, own));
+  EXPECT_EQ(late.target.qps[0]->log, "rtr error disconnected");
 }
 
 TEST(CmRaw, AnMraExtendsTheWaitForTheRep) {
