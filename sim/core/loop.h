@@ -127,6 +127,9 @@ class FdHandler {
  public:
   virtual void on_readable() = 0;
   virtual void on_writable() {}
+  /// True when on_readable() may be called at any time, neither blocks nor costs much when there is
+  /// nothing: a busy-polling loop then asks the handler instead of the kernel.
+  virtual bool pollable() const { return false; }
 
  protected:
   ~FdHandler() = default;
@@ -152,12 +155,15 @@ class RealLoop final : public Loop {
  private:
   void refresh_now();
   bool poll_descriptors(int timeout_ms);
+  bool poll_handlers();
 
   Instant now_;
   std::int64_t start_ns_ = 0;
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
   std::vector<FdHandler*> handlers_;  // by descriptor
+  std::vector<int> pollable_;         // descriptors whose handlers are
+  unsigned polls_ = 0;
   bool busy_poll_;
 };
 

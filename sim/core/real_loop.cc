@@ -23,6 +23,11 @@ constexpr int kReadyMax = 64;
 // that a limit is never overslept by more.
 constexpr std::int64_t kSleepMax_ms = 1000;
 
+// With more pollable descriptors than this, one question to the kernel is cheaper.
+constexpr std::size_t kPollableMax = 2;
+// While handlers are polled, every so many times the kernel is asked instead.
+constexpr unsigned kPollsOfHandlers = 16;
+
 }  // namespace
 
 RealLoop::RealLoop(bool busy_poll) : start_ns_(monotonic_ns()), busy_poll_(busy_poll) {
@@ -49,6 +54,9 @@ void RealLoop::watch(int fd, FdHandler& handler, bool writable) {
   const auto slot = static_cast<std::size_t>(fd);
   if (handlers_.size() <= slot) handlers_.resize(slot + 1);
   handlers_[slot] = &handler;
+  if (handler.pollable() && std::find(pollable_.begin(), pollable_.end(), fd) == pollable_.end()) {
+    pollable_.push_back(fd);
+  }
   if (epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) != 0) {
     epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event);
   }
@@ -57,6 +65,7 @@ void RealLoop::watch(int fd, FdHandler& handler, bool writable) {
 void RealLoop::unwatch(int fd) {
   const auto slot = static_cast<std::size_t>(fd);
   if (slot < handlers_.size()) handlers_[slot] = nullptr;
+  std::erase(pollable_, fd);
   epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
 }
 
@@ -67,7 +76,19 @@ void RealLoop::wake() {
 
 void RealLoop::refresh_now() { now_ = Instant::at_ns(monotonic_ns() - start_ns_); }
 
+// Asks the pollable handlers themselves, which saves the kernel's report that they are readable.
+// False when it is time to ask the kernel, about the other descriptors too.
+bool RealLoop::poll_handlers() {
+  if (!busy_poll_ || pollable_.empty() || pollable_.size() > kPollableMax) return false;
+  if (++polls_ % kPollsOfHandlers == 0) return false;
+  for (std::size_t i = 0; i < pollable_.size(); ++i) {
+    handlers_[static_cast<std::size_t>(pollable_[i])]->on_readable();
+  }
+  return true;
+}
+
 bool RealLoop::poll_descriptors(int timeout_ms) {
+  if (poll_handlers()) return true;
   epoll_event ready[kReadyMax];
   const int count = epoll_wait(epoll_fd_, ready, kReadyMax, timeout_ms);
   if (count <= 0) return false;
@@ -104,7 +125,10 @@ Loop::Step RealLoop::step(Instant limit) {
     poll_descriptors(0);
     return Step::ran;
   }
-  if (now_ >= limit) return poll_descriptors(0) ? Step::ran : Step::limit;
+  if (now_ >= limit) {
+    // Handlers that are polled do not say whether they found anything: the limit then stands.
+    return poll_descriptors(0) && !busy_poll_ ? Step::ran : Step::limit;
+  }
   std::int64_t sleep_ms = 0;
   if (!busy_poll_) {
     const Duration until = std::min(next_deadline(), limit) - now_;

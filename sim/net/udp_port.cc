@@ -62,6 +62,8 @@ class UdpPort final : public DatagramPort, private FdHandler {
 
   void on_readable() override;
   void on_writable() override;
+  bool pollable() const override { return true; }
+  void adapt_receive_ask(std::size_t got);
   bool take(const msghdr& message, std::size_t length, const bool& gone);
   void flush_at_end_of_turn() { flush(); }
   bool make_room(std::size_t size);
@@ -104,6 +106,8 @@ class UdpPort final : public DatagramPort, private FdHandler {
   std::array<iovec, kReceiveMessages> receive_pieces_ = {};
   std::array<Control, kReceiveMessages> receive_controls_ = {};
   std::array<SocketAddress, kReceiveMessages> receive_addresses_ = {};
+  std::size_t receive_ask_ = 1;  // messages that the next call asks for
+  unsigned singles_ = 0;
   bool* gone_ = nullptr;  // set when the receiver closes the port from inside a callback
 
   Timer<UdpPort, &UdpPort::flush_at_end_of_turn> flush_timer_{"net.flush", *this};
@@ -288,16 +292,17 @@ void UdpPort::on_writable() {
 // ------------------------------------------------------------------------------------ receiving
 
 void UdpPort::on_readable() {
-  for (std::size_t i = 0; i < kReceiveMessages; ++i) {
+  for (std::size_t i = 0; i < receive_ask_; ++i) {
     receive_messages_[i].msg_hdr.msg_namelen = sizeof(SocketAddress);
     receive_messages_[i].msg_hdr.msg_controllen = kControlBytes;
   }
   ++host_.counters_.receive_calls;
   // One call a turn: what is left makes the descriptor readable again, and answers to this batch
   // leave before the next is read.
-  const int count =
-      recvmmsg(fd_, receive_messages_.data(), kReceiveMessages, MSG_DONTWAIT, nullptr);
+  const int count = recvmmsg(fd_, receive_messages_.data(), static_cast<unsigned>(receive_ask_),
+                             MSG_DONTWAIT, nullptr);
   if (count <= 0) return;  // nothing there, or an error report that is now taken off the socket
+  adapt_receive_ask(static_cast<std::size_t>(count));
   bool gone = false;
   gone_ = &gone;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
@@ -307,6 +312,16 @@ void UdpPort::on_readable() {
   if (gone) return;
   gone_ = nullptr;
   flush();
+}
+
+// The kernel looks once more for a message that does not come, so asking for one is quickest while
+// they come one by one; now and then two are asked for, to see whether they still do.
+void UdpPort::adapt_receive_ask(std::size_t got) {
+  if (got < receive_ask_) {
+    receive_ask_ = got;
+  } else if (receive_ask_ > 1 || ++singles_ % 8 == 0) {
+    receive_ask_ = std::min(receive_ask_ * 2, kReceiveMessages);
+  }
 }
 
 // Gives out one message, which may be a merged train. False when the port was closed meanwhile.

@@ -39,8 +39,8 @@ struct Inbox final : DatagramReceiver {
 
 struct Sockets {
   explicit Sockets(const IpAddress& a = kHost, const IpAddress& b = kTarget,
-                   const RealHostOptions& options = {})
-      : world(World::make_real(1)), host(*world, options) {
+                   const RealHostOptions& options = {}, bool busy_poll = false)
+      : world(World::make_real(1, busy_poll)), host(*world, options) {
     from = std::move(host.open({a, 0})).value();
     to = std::move(host.open({b, 0})).value();
     to->set_receiver(&inbox);
@@ -75,6 +75,18 @@ TEST(RealHost, ExchangesBetweenLoopbackAddresses) {
   EXPECT_EQ(s.inbox.batches, 1);
   EXPECT_EQ(s.from->mtu(), 9000u);
   EXPECT_EQ(s.from->max_payload(), 8972u);
+}
+
+TEST(RealHost, BusyPollingReceivesOneByOneAndInBulk) {
+  Sockets s(kHost, kTarget, {.segmentation = false}, true);
+  std::size_t sent = 0;
+  for (const std::size_t batch : {1u, 1u, 1u, 1u, 1u, 1u, 1u, 1u, 1u, 1u, 200u, 1u, 300u, 1u, 1u}) {
+    for (std::size_t i = 0; i < batch; ++i) s.send(100, static_cast<std::uint8_t>(sent++));
+    ASSERT_TRUE(s.until(sent));
+  }
+  for (std::size_t i = 0; i < sent; ++i) {
+    ASSERT_EQ(s.inbox.payloads[i], Bytes(100, static_cast<std::uint8_t>(i)));
+  }
 }
 
 TEST(RealHost, ExchangesOverIpv6) {
