@@ -14,7 +14,9 @@
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/disconnect.h"
 #include "wire/fabrics/property.h"
+#include "wire/nvme/features.h"
 #include "wire/nvme/identify.h"
+#include "wire/nvme/logs.h"
 #include "wire/nvme/sqe.h"
 
 namespace fb::host {
@@ -65,6 +67,19 @@ Record<nvme::GetFeaturesSqe> get_features(
     std::uint8_t fid, nvme::FeatureSelect select = nvme::FeatureSelect::current,
     std::uint32_t cdw11 = 0);
 Record<nvme::SetFeaturesSqe> set_features(std::uint8_t fid, std::uint32_t cdw11);
+/// The same by name.
+inline Record<nvme::GetLogPageSqe> get_log(nvme::LogPage page, std::uint32_t length,
+                                           std::uint64_t offset = 0) {
+  return get_log(static_cast<std::uint8_t>(page), length, offset);
+}
+inline Record<nvme::GetFeaturesSqe> get_features(
+    nvme::FeatureId id, nvme::FeatureSelect select = nvme::FeatureSelect::current,
+    std::uint32_t cdw11 = 0) {
+  return get_features(static_cast<std::uint8_t>(id), select, cdw11);
+}
+inline Record<nvme::SetFeaturesSqe> set_features(nvme::FeatureId id, std::uint32_t cdw11) {
+  return set_features(static_cast<std::uint8_t>(id), cdw11);
+}
 nvme::Sqe keep_alive();
 Record<nvme::AbortSqe> abort(std::uint16_t sqid, std::uint16_t cid);
 nvme::Sqe async_event_request();
@@ -88,24 +103,5 @@ Record<nvme::DsmRange> dsm_range(std::uint64_t lba, std::uint32_t blocks);
 
 /// Any opcode, for what has no builder.
 nvme::Sqe any_command(std::uint8_t opcode, std::uint32_t nsid = 0);
-
-/// Feature and log page identifiers that the host uses.
-namespace fid {
-inline constexpr std::uint8_t number_of_queues = 0x07;
-inline constexpr std::uint8_t async_event_configuration = 0x0B;
-inline constexpr std::uint8_t keep_alive_timer = 0x0F;
-inline constexpr std::uint8_t host_behavior_support = 0x16;
-inline constexpr std::uint8_t command_set_profile = 0x19;
-inline constexpr std::uint8_t host_identifier = 0x81;
-}  // namespace fid
-namespace lid {
-inline constexpr std::uint8_t error_information = 0x01;
-inline constexpr std::uint8_t health = 0x02;
-inline constexpr std::uint8_t firmware_slot = 0x03;
-inline constexpr std::uint8_t changed_namespaces = 0x04;
-inline constexpr std::uint8_t ana = 0x0C;
-inline constexpr std::uint8_t discovery = 0x70;
-inline constexpr std::uint8_t reservation_notification = 0x80;
-}  // namespace lid
 
 }  // namespace fb::host

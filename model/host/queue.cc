@@ -193,6 +193,7 @@ void Queue::transmit(Command& command) {
   slot.cid = next_cid(slot, index);
   if (departures_.reuses_cid && first_sent_ != nullptr) slot.cid = first_sent_->cid_;
   slot.answered = false;
+  slot.abandoned = false;
   slot.command = &command;
   command.slot_ = index;
   command.cid_ = slot.cid;
@@ -302,11 +303,23 @@ void Queue::finish(Slot& slot) {
   // Without flow control an answer is the only sign that an entry was taken.
   if (!flow_control_) unfetched_ = outstanding_;
   ++counters_.completed;
-  command.on_complete(slot.cqe, true);  // may submit, close, or destroy the command
+  const nvme::Cqe cqe = slot.cqe;
+  command.on_complete(cqe, !slot.abandoned);  // may submit, close, or destroy the command
   if (first_waiting_ == nullptr) return;
   pump();
   if (state_ == State::connected && first_waiting_ != nullptr && outstanding_ == 0) {
     violation("SQHD leaves no room although no command is outstanding");
+  }
+}
+
+void Queue::abandon_sent() {
+  for (std::uint16_t index = 0; index < slots_.size(); ++index) {
+    Slot& slot = slots_[index];
+    if (slot.command == nullptr || slot.answered) continue;
+    slot.answered = true;
+    slot.abandoned = true;
+    slot.cqe = unanswered(slot.cid);
+    if (channel_->release(index, {})) finish(slot);
   }
 }
 

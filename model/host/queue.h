@@ -113,6 +113,11 @@ class Queue final : private transport::HostChannelHandler {
   /// Takes a command that was not sent yet out of the queue; false when it was sent.
   bool withdraw(Command& command);
 
+  /// A controller reset has made an end of every command that was sent: they complete as not
+  /// answered once their memory is back, and late responses to them are nobody's. The queue stays
+  /// connected.
+  void abandon_sent();
+
   std::uint16_t qid() const { return options_.qid; }
   std::uint16_t entries() const { return options_.entries; }
   bool connected() const { return state_ == State::connected; }
@@ -131,6 +136,7 @@ class Queue final : private transport::HostChannelHandler {
     std::uint16_t cid = 0;
     std::uint16_t generation = 0;
     bool answered = false;
+    bool abandoned = false;
     nvme::Cqe cqe;
   };
   /// What this host does wrong on purpose; read once, so that the fast path tests one flag.

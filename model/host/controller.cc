@@ -1,0 +1,361 @@
+// The life of an association: attempts, losses, and taking connections down.
+#include "model/host/controller.h"
+
+#include <algorithm>
+
+#include "model/host/controller_admin.h"
+#include "model/host/departures.h"
+
+namespace fb::host {
+
+namespace {
+
+/// A connection that does not end by itself is let go after this long.
+constexpr Duration kBurialPatience = Duration::s(5);
+/// CM reject reason "consumer defined": the NVMe/RDMA status says why.
+constexpr std::uint16_t kConsumerReject = 28;
+constexpr std::uint16_t kNoResources = 6;
+
+HostError transport_error(const transport::ChannelEnd& end) {
+  HostError error;
+  error.kind = HostError::Kind::transport;
+  error.end = end;
+  error.text = end.text.empty() ? "the connection ended" : end.text;
+  error.permanent = end.kind == transport::ChannelEnd::Kind::refused &&
+                    end.cm_reason == kConsumerReject && end.status != kNoResources;
+  return error;
+}
+
+}  // namespace
+
+Controller::Controller(World& world, transport::HostFabric& fabric, const HostOptions& host,
+                       ConnectOptions options, ControllerListener& listener)
+    : world_(world),
+      fabric_(fabric),
+      host_(host),
+      options_(std::move(options)),
+      listener_(listener),
+      delay_(options_.reconnect_delay) {}
+
+Controller::~Controller() {
+  ++epoch_;
+  state_ = ControllerState::gone;
+  io_.clear();
+  admin_.reset();
+  buried_.clear();
+}
+
+void Controller::move(ControllerEvent event) {
+  const std::optional<ControllerState> target = next_state(state_, event);
+  BENCH_ASSERT(target.has_value(), "the state table allows this event here");
+  state_ = *target;
+  if (world_.trace().on()) {
+    note(std::string(name_of(event)) + " -> " + std::string(name_of(state_)));
+  }
+  settle_waiters();
+  listener_.on_state(*this, state_);
+}
+
+void Controller::note(std::string_view text) {
+  if (!world_.trace().on()) return;
+  TraceEvent event;
+  event.kind = TraceKind::state;
+  event.time = world_.now();
+  event.actor = host_.actor;
+  event.label = "host.state";
+  event.text = text;
+  world_.trace().emit(event);
+}
+
+Op<Controller::Outcome> Controller::connect() {
+  auto made = make_op<Outcome>(world_, "association with " + options_.subnqn);
+  connect_promise_ = std::move(made.promise);
+  start_attempt();
+  return made.op;
+}
+
+Op<ControllerState> Controller::reached(ControllerState state) {
+  auto made = make_op<ControllerState>(
+      world_, "controller of " + options_.subnqn + " to be " + std::string(name_of(state)));
+  if (state_ == state) {
+    made.promise.settle(state);
+  } else {
+    state_promises_.emplace_back(state, std::move(made.promise));
+  }
+  return made.op;
+}
+
+void Controller::settle_waiters() {
+  for (auto it = state_promises_.begin(); it != state_promises_.end();) {
+    if (it->first != state_) {
+      ++it;
+      continue;
+    }
+    Promise<ControllerState> promise = std::move(it->second);
+    it = state_promises_.erase(it);
+    promise.settle(state_);
+  }
+}
+
+void Controller::start_attempt() {
+  ++epoch_;
+  ++attempts_;
+  move(ControllerEvent::attempt);
+  QueueOptions queue;
+  queue.entries = options_.admin_entries;
+  queue.remote_invalidate = options_.remote_invalidate;
+  queue.command_timeout = options_.admin_timeout;
+  // Keep Alive and Abort must not wait behind the events and the questions of a user.
+  queue.reserve = options_.admin_entries >= 8 ? 2 : 0;
+  queue.hooks = host_.hooks;
+  admin_ = std::make_unique<Queue>(world_, fabric_, static_cast<QueueHandler&>(*this), queue);
+  polling_ = Polling::transport;
+  world_.loop().schedule_after(step_timer_, options_.connect_timeout);
+  admin_->open(options_.to);
+}
+
+void Controller::schedule_attempt() {
+  const bool hammers =
+      (error_.kind == HostError::Kind::refused && departs(point::connect_busy_hammered)) ||
+      (error_.kind == HostError::Kind::transport && departs(point::connect_reject_retried));
+  if (hammers) {
+    world_.loop().schedule_after(attempt_timer_, Duration::us(1));
+    return;
+  }
+  if (!was_live_) {
+    world_.loop().schedule_after(attempt_timer_, options_.busy_delay);
+    return;
+  }
+  world_.loop().schedule_after(attempt_timer_, delay_);
+  delay_ = std::min(delay_ * 2, options_.reconnect_delay_max);
+}
+
+void Controller::on_attempt_timer() {
+  if (state_ == ControllerState::recovering) start_attempt();
+}
+
+void Controller::fail(HostError error) {
+  switch (state_) {
+    case ControllerState::idle:
+    case ControllerState::recovering:
+    case ControllerState::closing:
+    case ControllerState::gone:
+      return;
+    case ControllerState::shutting_down:
+      leave_error_ = std::move(error);
+      finish_shutdown();
+      return;
+    default:
+      break;
+  }
+  note("failed: " + error.text);
+  world_.trace().mark("host.association.failed");
+  const bool had_io = state_ == ControllerState::live || state_ == ControllerState::resetting;
+  error_ = std::move(error);
+  ++epoch_;
+  if (had_io) {
+    lost_at_ = world_.now();
+    // The old controller notices at the end of its keep alive timeout at the latest, and then may
+    // take CQT to stop what it executes.
+    const Duration katt = Duration::ms(options_.kato_ms) * (facts_.traffic_keep_alive ? 2 : 1);
+    quiet_at_ = world_.now() + katt + (options_.kato_ms == 0 ? Duration() : facts_.quiesce);
+    delay_ = options_.reconnect_delay;
+  }
+  const bool busy = error_.kind == HostError::Kind::refused &&
+                    same_code(error_.status, nvme::sc::controller_busy);
+  bool again = false;
+  if (was_live_) {
+    again = !error_.permanent && world_.now() < lost_at_ + options_.controller_loss_timeout;
+  } else if (busy) {
+    again = busy_++ < options_.busy_retries || departs(point::connect_busy_hammered);
+  }
+  if (error_.kind == HostError::Kind::refused && !busy && departs(point::connect_refused_retried)) {
+    again = true;
+  }
+  if (error_.kind == HostError::Kind::transport &&
+      error_.end.kind == transport::ChannelEnd::Kind::refused &&
+      departs(point::connect_reject_retried)) {
+    again = true;
+  }
+  if (!again) {
+    give_up(error_);
+    return;
+  }
+  move(ControllerEvent::lost);
+  close_queues();
+  schedule_attempt();
+}
+
+void Controller::give_up(HostError error) {
+  error_ = std::move(error);
+  ++epoch_;
+  move(ControllerEvent::close);
+  close_queues();
+  on_buried_gone();
+}
+
+void Controller::disconnect() {
+  if (state_ == ControllerState::closing || state_ == ControllerState::gone) return;
+  HostError error;
+  error.kind = HostError::Kind::closed;
+  error.text = "disconnected by this host";
+  give_up(std::move(error));
+}
+
+void Controller::close_queues() {
+  world_.loop().cancel(step_timer_);
+  world_.loop().cancel(attempt_timer_);
+  world_.loop().cancel(keep_alive_timer_);
+  polling_ = Polling::none;
+  io_waits_for_buried_ = false;
+  std::vector<std::unique_ptr<Queue>> queues = std::move(io_);
+  io_.clear();
+  for (auto& queue : queues) bury(std::move(queue));
+  if (admin_) bury(std::move(admin_));
+}
+
+void Controller::bury(std::unique_ptr<Queue> queue) {
+  Queue& closing = *queue;
+  buried_.emplace_back(std::move(queue), world_.now() + kBurialPatience);
+  closing.close();
+  // Never from here: it may be the queue itself that called.
+  const Instant when = closing.ended() ? world_.now() : buried_.front().second;
+  if (!reap_timer_.scheduled() || reap_timer_.deadline() > when) {
+    world_.loop().schedule(reap_timer_, when);
+  }
+}
+
+void Controller::reap() {
+  // Destroying a queue completes its commands, which may lead to anything: take them out first.
+  std::vector<std::unique_ptr<Queue>> dead;
+  Instant next = Instant::never();
+  for (auto it = buried_.begin(); it != buried_.end();) {
+    if (it->first->ended() || it->second <= world_.now()) {
+      dead.push_back(std::move(it->first));
+      it = buried_.erase(it);
+    } else {
+      next = std::min(next, it->second);
+      ++it;
+    }
+  }
+  if (next != Instant::never()) world_.loop().schedule(reap_timer_, next);
+  dead.clear();
+  if (buried_.empty()) on_buried_gone();
+}
+
+void Controller::on_buried_gone() {
+  if (!buried_.empty()) return;
+  if (io_waits_for_buried_) {
+    io_waits_for_buried_ = false;
+    connect_next_io_queue();
+    return;
+  }
+  if (state_ != ControllerState::closing) return;
+  move(ControllerEvent::ended);
+  if (connect_promise_) connect_promise_.settle(Failure{error_});
+  for (auto& promise : std::exchange(reset_promises_, {})) promise.settle(Failure{error_});
+  for (auto& promise : std::exchange(shutdown_promises_, {})) {
+    if (leave_error_) {
+      promise.settle(Failure{*leave_error_});
+    } else {
+      promise.settle({});
+    }
+  }
+}
+
+void Controller::on_step_timer() {
+  switch (std::exchange(polling_, Polling::none)) {
+    case Polling::transport: {
+      HostError error;
+      error.kind = HostError::Kind::timeout;
+      error.text = "no connection within " + to_string(options_.connect_timeout);
+      fail(std::move(error));
+      return;
+    }
+    case Polling::ready:
+      return poll_ready();
+    case Polling::disabled:
+      return poll_disabled();
+    case Polling::drain:
+      return drained();
+    case Polling::shutdown:
+      return poll_shutdown();
+    case Polling::bye:
+      return finish_shutdown();
+    case Polling::none:
+      return;
+  }
+}
+
+// ---- What the queues say ----
+
+void Controller::on_queue_connected(Queue& queue, const transport::ChannelFacts&) {
+  if (admin_.get() == &queue) {
+    world_.loop().cancel(step_timer_);
+    connect_admin();
+    return;
+  }
+  if (io_.empty() || io_.back().get() != &queue) return;
+  world_.loop().cancel(step_timer_);
+  nvme::Sqe sqe;
+  Bytes data = connect_bytes(queue.qid(), queue.entries(), sqe);
+  call(&queue, sqe, std::move(data), transport::Direction::to_controller, options_.admin_timeout,
+       false, [this, &queue, epoch = epoch_](AdminReply& reply) {
+         if (epoch == epoch_ && reply.answered) on_io_connected(queue, reply);
+       });
+}
+
+void Controller::on_queue_end(Queue& queue, const transport::ChannelEnd& end) {
+  for (const auto& [buried, until] : buried_) {
+    if (buried.get() == &queue) {
+      world_.loop().schedule(reap_timer_, world_.now());
+      return;
+    }
+  }
+  const bool is_admin = admin_.get() == &queue;
+  if (!is_admin && state_ == ControllerState::shutting_down) return;
+  if (!is_admin && state_ == ControllerState::resetting) return;  // it may close them first
+  if (!is_admin && state_ == ControllerState::live && departs(point::queue_loss_ignored)) return;
+  HostError error = transport_error(end);
+  error.text += is_admin ? " (admin queue)" : " (I/O queue " + std::to_string(queue.qid()) + ")";
+  if (!is_admin && state_ == ControllerState::configuring && io_.size() > 1 &&
+      io_.back().get() == &queue && end.kind == transport::ChannelEnd::Kind::refused) {
+    // No room for one more: go on with those that there are.
+    note("goes on with fewer I/O queues: " + error.text);
+    io_wanted_ = static_cast<std::uint16_t>(io_.size() - 1);
+    bury(std::move(io_.back()));
+    io_.pop_back();
+    connect_next_io_queue();
+    return;
+  }
+  fail(std::move(error));
+}
+
+void Controller::on_queue_violation(Queue& queue, std::string_view what) {
+  if (departs(point::queue_any_cid_accepted)) return;
+  HostError error;
+  error.kind = HostError::Kind::violation;
+  error.text = std::string(what) + " on queue " + std::to_string(queue.qid());
+  fail(std::move(error));
+}
+
+// ---- I/O ----
+
+bool Controller::submit(Command& command) {
+  if (state_ != ControllerState::live || io_.empty()) return false;
+  // In turn; a queue with nothing to do is as good as any.
+  if (++next_io_ >= io_.size()) next_io_ = 0;
+  return io_[next_io_]->submit(command);
+}
+
+Queue* Controller::io_queue(std::size_t index) {
+  return live() && index < io_.size() ? io_[index].get() : nullptr;
+}
+
+std::uint32_t Controller::io_load() const {
+  std::uint32_t load = 0;
+  for (const auto& queue : io_) load += queue->load();
+  return load;
+}
+
+}  // namespace fb::host

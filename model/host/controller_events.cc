@@ -1,0 +1,269 @@
+// Asynchronous events and what they make the host read: logs, namespaces, ANA states.
+#include <algorithm>
+
+#include "model/host/controller_admin.h"
+#include "model/host/departures.h"
+#include "wire/fabrics/discovery_log.h"
+#include "wire/nvme/features.h"
+#include "wire/nvme/identify_misc.h"
+#include "wire/nvme/identify_namespace.h"
+
+namespace fb::host {
+
+namespace {
+
+constexpr std::uint32_t kPlainLogBytes = 512;
+/// Of an ANA log, however many groups a controller claims.
+constexpr std::uint32_t kAnaGroupsMax = 4096;
+constexpr unsigned kAnaReads = 5;
+
+std::uint32_t log_bytes(std::uint8_t page) {
+  switch (static_cast<nvme::LogPage>(page)) {
+    case nvme::LogPage::changed_namespaces:
+      return 4096;
+    case nvme::LogPage::error_information:
+    case nvme::LogPage::reservation_notification:
+      return 64;
+    case nvme::LogPage::discovery:
+      return fabrics::DiscoveryHeader::size;
+    default:
+      return kPlainLogBytes;
+  }
+}
+
+}  // namespace
+
+// ---- Event requests ----
+
+void Controller::arm_events() {
+  const unsigned reserve = options_.admin_entries >= 8 ? 2 : 0;
+  // Some places of the admin queue stay for everything else.
+  const unsigned room = options_.admin_entries > reserve + 3 ? options_.admin_entries - reserve - 3u
+                                                             : 0u;
+  unsigned count = std::min({facts_.event_limit, unsigned{options_.async_events}, room});
+  if (departs(point::aer_too_many)) count = facts_.event_limit + 1;
+  for (unsigned i = 0; i < count; ++i) send_event_request();
+}
+
+void Controller::send_event_request() {
+  ++events_out_;
+  call(admin_.get(), async_event_request(), {}, transport::Direction::none, Duration::forever(),
+       false, [this, epoch = epoch_](AdminReply& reply) {
+         if (epoch != epoch_ || !reply.answered) return;
+         --events_out_;
+         on_async_event(reply);
+       });
+}
+
+void Controller::on_async_event(const AdminReply& reply) {
+  if (!reply.ok()) {
+    // The limit was exceeded, or events are not supported: asking again would not help.
+    note("event request failed: " + nvme::to_string(reply.status()));
+    return;
+  }
+  world_.trace().mark("host.event");
+  const nvme::Event event = nvme::Event::from_dw0(reply.dw0());
+  if (world_.trace().on()) note("event: " + nvme::to_string(event));
+  if (!departs(point::aer_not_rearmed)) send_event_request();
+  read_event_log(event);
+}
+
+void Controller::read_event_log(const nvme::Event& event) {
+  const bool has_log = event.type != nvme::EventType::immediate &&
+                       event.type != nvme::EventType::one_shot;
+  if (!has_log || departs(point::event_log_unread)) {
+    listener_.on_event(*this, event, {});
+    return;
+  }
+  if (event.lid == static_cast<std::uint8_t>(nvme::LogPage::ana) && facts_.ana) {
+    read_ana([this, event] {
+      listener_.on_event(*this, event, {});
+      listener_.on_ana(*this);
+    });
+    return;
+  }
+  call_log(static_cast<nvme::LogPage>(event.lid), log_bytes(event.lid), 0,
+           [this, event](AdminReply& reply) { on_event_log(event, reply); });
+}
+
+void Controller::on_event_log(const nvme::Event& event, AdminReply& reply) {
+  if (!reply.answered) return;
+  if (!reply.ok()) note("log page of the event: " + nvme::to_string(reply.status()));
+  listener_.on_event(*this, event, reply.data);
+  const bool namespaces_changed =
+      event.type == nvme::EventType::notice &&
+      event.info == nvme::event_info::notice_namespace_attribute;
+  if (namespaces_changed && !departs(point::event_rescan_omitted)) rescan();
+}
+
+// ---- Namespaces ----
+
+void Controller::rescan() {
+  if (state_ != ControllerState::live || !options_.scan_namespaces) return;
+  if (scanning_) {
+    scan_again_ = true;
+    return;
+  }
+  const std::vector<NamespaceFacts> before = namespaces_;
+  scan([this, before] {
+    if (namespaces_ != before) listener_.on_namespaces(*this);
+    if (std::exchange(scan_again_, false)) rescan();
+  });
+}
+
+void Controller::scan(std::function<void()> then) {
+  scanning_ = true;
+  scan_again_ = false;
+  auto made = std::make_shared<Scan>();
+  made->then = std::move(then);
+  scan_list(std::move(made), 0);
+}
+
+void Controller::scan_list(std::shared_ptr<Scan> scan, std::uint32_t after) {
+  step_read(
+      identify(nvme::Cns::active_namespace_list, after), nvme::kIdentifySize,
+      [this, scan](AdminReply& reply) {
+        const std::vector<std::uint32_t> nsids =
+            reply.ok() ? nvme::read_namespace_list(reply.data) : std::vector<std::uint32_t>{};
+        // Ascending, or a broken controller would keep us here for ever.
+        for (const std::uint32_t nsid : nsids) {
+          if (scan->nsids.empty() || nsid > scan->nsids.back()) scan->nsids.push_back(nsid);
+        }
+        if (nsids.size() == nvme::kNamespaceListMax && nsids.back() == scan->nsids.back()) {
+          scan_list(scan, nsids.back());
+        } else {
+          scan_next(scan);
+        }
+      },
+      true);
+}
+
+void Controller::scan_next(std::shared_ptr<Scan> scan) {
+  if (scan->next >= scan->nsids.size()) {
+    scanning_ = false;
+    namespaces_ = std::move(scan->found);
+    scan->then();
+    return;
+  }
+  const std::uint32_t nsid = scan->nsids[scan->next++];
+  step_read(
+      identify(nvme::Cns::identify_namespace, nsid), nvme::kIdentifySize,
+      [this, scan, nsid](AdminReply& reply) {
+        const View<nvme::IdentifyNamespace> id{reply.data};
+        if (!reply.ok() || id.get(nvme::id_ns::nsze) == 0) {
+          scan_next(scan);  // gone in the meantime
+          return;
+        }
+        NamespaceFacts facts;
+        facts.nsid = nsid;
+        facts.blocks = id.get(nvme::id_ns::nsze);
+        facts.lba_format = static_cast<std::uint8_t>(nvme::format_in_use(reply.data));
+        const auto format = nvme::lba_format_at(reply.data, facts.lba_format);
+        const unsigned shift = format.get(nvme::lba_format::lbads);
+        if (shift < 9 || shift > 20) {
+          note("namespace " + std::to_string(nsid) + " has no usable block size");
+          scan_next(scan);
+          return;
+        }
+        facts.block_bytes = 1u << shift;
+        if (id.get(nvme::id_ns::flbas_extended)) {
+          facts.block_bytes += format.get(nvme::lba_format::ms);
+        }
+        facts.ana_group = id.get(nvme::id_ns::anagrpid);
+        facts.shared = (id.get(nvme::id_ns::nmic) & nvme::nmic_bits::shared) != 0;
+        scan_descriptors(scan, facts);
+      },
+      true);
+}
+
+void Controller::scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
+  step_read(
+      identify(nvme::Cns::namespace_id_descriptors, facts.nsid), nvme::kIdentifySize,
+      [this, scan, facts](AdminReply& reply) mutable {
+        nvme::NamespaceIdWalk walk{reply.ok() ? ByteView{reply.data} : ByteView{}};
+        for (nvme::NamespaceId id; walk.next(id);) {
+          const auto type = static_cast<std::uint8_t>(id.type);
+          const bool names = id.type == nvme::NamespaceIdType::uuid ||
+                             id.type == nvme::NamespaceIdType::nguid ||
+                             id.type == nvme::NamespaceIdType::eui64;
+          if (!names || (!facts.identity.empty() && facts.identity[0] >= type)) continue;
+          facts.identity.assign(1, type);
+          facts.identity.insert(facts.identity.end(), id.id.begin(), id.id.end());
+        }
+        scan->found.push_back(std::move(facts));
+        scan_next(scan);
+      },
+      true);
+}
+
+// ---- ANA ----
+
+std::uint32_t Controller::ana_log_length() const {
+  const View<nvme::IdentifyController> id{facts_.identify};
+  const std::uint32_t groups =
+      std::clamp<std::uint32_t>(id.get(nvme::id_ctrl::nanagrpid), 1, kAnaGroupsMax);
+  return static_cast<std::uint32_t>(nvme::AnaHeader::size + groups * nvme::AnaGroupHeader::size);
+}
+
+void Controller::read_ana(std::function<void()> then) {
+  ana_reading_ = true;
+  const std::uint32_t length = ana_log_length();
+  const bool parts = length > facts_.max_transfer;
+  // Of the groups we need the state only: which namespace is in which says Identify Namespace.
+  auto again = std::make_shared<std::function<void(unsigned)>>();
+  *again = [this, length, parts, then, weak = std::weak_ptr(again)](unsigned left) {
+    call_log(nvme::LogPage::ana, length, nvme::kAnaGroupsOnly,
+             [this, parts, then, left, self = weak.lock()](AdminReply& reply) {
+               if (!reply.answered) return;
+               if (!reply.ok() || !parts || left == 0) {
+                 ana_reading_ = false;
+                 if (reply.ok()) take_ana(reply.data);
+                 then();
+                 return;
+               }
+               // Parts may be of different moments: the change count tells.
+               auto log = std::make_shared<Bytes>(std::move(reply.data));
+               call_log(nvme::LogPage::ana, nvme::AnaHeader::size, nvme::kAnaGroupsOnly,
+                        [this, log, then, left, self](AdminReply& head) {
+                          if (!head.answered) return;
+                          const bool same =
+                              !head.ok() || load_le<std::uint64_t>(head.data.data()) ==
+                                                load_le<std::uint64_t>(log->data());
+                          if (!same) {
+                            (*self)(left - 1);
+                            return;
+                          }
+                          ana_reading_ = false;
+                          take_ana(*log);
+                          then();
+                        });
+             });
+  };
+  (*again)(kAnaReads);
+}
+
+void Controller::take_ana(ByteView log) {
+  ana_.clear();
+  nvme::AnaWalk walk{log};
+  for (nvme::AnaGroup group; walk.next(group);) ana_.emplace_back(group.id, group.state);
+  std::sort(ana_.begin(), ana_.end());
+  if (walk.damaged()) note("the ANA log ends in the middle of a group");
+}
+
+nvme::AnaState Controller::ana_state(std::uint32_t group) const {
+  if (!facts_.ana || departs(point::ana_state_ignored)) return nvme::AnaState::optimized;
+  const auto at = std::lower_bound(
+      ana_.begin(), ana_.end(), group,
+      [](const auto& entry, std::uint32_t wanted) { return entry.first < wanted; });
+  return at != ana_.end() && at->first == group ? at->second : nvme::AnaState::inaccessible;
+}
+
+void Controller::note_ana_state(std::uint32_t group, nvme::AnaState state) {
+  for (auto& entry : ana_) {
+    if (entry.first == group) entry.second = state;
+  }
+  if (ana_reading_ || !live()) return;
+  read_ana([this] { listener_.on_ana(*this); });
+}
+
+}  // namespace fb::host

@@ -1,0 +1,135 @@
+// A namespace as a block device, over one controller or several.
+//
+// Two faces. Operations (read, write ...) take any length, split it to what the controllers transfer,
+// and are waited for. IoRequest is for benchmarks and I/O loops: one command, owned by the caller, no
+// allocation, told by a call when it is done.
+//
+// A command that got no answer because its association ended is sent again: at once when it changes
+// nothing; a writing one not before the old controller has certainly stopped
+// (Controller::resubmit_after), since a late copy of it could destroy what was written afterwards.
+#pragma once
+
+#include <list>
+#include <memory>
+
+#include "model/host/multipath.h"
+#include "model/host/queue.h"
+#include "sim/core/op.h"
+
+namespace fb::host {
+
+class Namespace;
+
+/// One I/O command. Set the fields, then Namespace::submit(); on_done() follows once.
+class IoRequest : public Command {
+ public:
+  nvme::IoOpcode opcode = nvme::IoOpcode::read;
+  std::uint64_t lba = 0;
+  std::uint32_t blocks = 0;
+  /// Read: where to. Write, Compare: what. Dataset Management: the ranges.
+  MutableBytes data;
+
+  /// May submit the request again, or destroy it.
+  virtual void on_done(nvme::Status status) = 0;
+
+ private:
+  friend class Namespace;
+  void on_complete(const nvme::Cqe& cqe, bool answered) final;
+  bool changes() const;
+
+  Namespace* owner_ = nullptr;
+  Controller* controller_ = nullptr;  ///< the one that it was sent to last
+  IoRequest* next_ = nullptr;         ///< in the list of those that wait
+  IoRequest* previous_ = nullptr;
+  Instant not_before_;
+  unsigned attempts_ = 0;
+  unsigned losses_ = 0;
+  nvme::Status last_status_;
+};
+
+class Namespace {
+ public:
+  Namespace(World& world, std::string subnqn, const NamespaceFacts& facts, PathPolicy policy);
+  ~Namespace();
+
+  std::uint32_t nsid() const { return facts_.nsid; }
+  const std::string& subnqn() const { return subnqn_; }
+  std::uint64_t blocks() const { return facts_.blocks; }
+  std::uint32_t block_bytes() const { return facts_.block_bytes; }
+  const NamespaceFacts& facts() const { return facts_; }
+  /// The most that one IoRequest moves, in bytes: MDTS of the most modest path, whole blocks.
+  std::uint32_t max_transfer() const;
+
+  void submit(IoRequest& request);
+
+  /// The memory must stay until the operation is settled. A length that is no multiple of the block
+  /// size is answered with Invalid Field.
+  Op<nvme::Status> read(std::uint64_t lba, MutableBytes data);
+  Op<nvme::Status> write(std::uint64_t lba, MutableBytes data);
+  Op<nvme::Status> compare(std::uint64_t lba, MutableBytes data);
+  Op<nvme::Status> flush();
+  Op<nvme::Status> write_zeroes(std::uint64_t lba, std::uint64_t blocks);
+  Op<nvme::Status> verify(std::uint64_t lba, std::uint64_t blocks);
+  Op<nvme::Status> write_uncorrectable(std::uint64_t lba, std::uint64_t blocks);
+  Op<nvme::Status> deallocate(std::uint64_t lba, std::uint64_t blocks);
+  /// Fused Compare and Write of one range, on one queue. Two statuses: of the Compare and the Write.
+  /// Not repeated after a loss (then Host Pathing Error): a second attempt could compare with what the
+  /// first one wrote.
+  Op<std::pair<nvme::Status, nvme::Status>> compare_and_write(std::uint64_t lba,
+                                                              MutableBytes expected,
+                                                              MutableBytes data);
+
+  const PathSet& paths() const { return paths_; }
+  std::size_t waiting() const { return waiting_count_; }
+  std::uint64_t retries() const { return retries_; }
+
+  // For the host, which knows the controllers.
+  void add_path(Controller& controller, const NamespaceFacts& facts);
+  bool remove_path(const Controller& controller);
+  /// A controller's state or ANA log has changed.
+  void paths_changed();
+  bool has_path(const Controller& controller) const;
+  /// Takes all ways away: what runs or waits is answered with Host Pathing Error.
+  void close();
+  bool matches(const std::string& subnqn, const NamespaceFacts& facts) const;
+
+ private:
+  friend class IoRequest;
+  struct Split;
+  struct Fused;
+  class Chunk;
+  class FusedHalf;
+
+  void build(IoRequest& request) const;
+  void dispatch(IoRequest& request);
+  void finished(IoRequest& request, const nvme::Cqe& cqe, bool answered);
+  void failed(IoRequest& request, nvme::Status status, bool answered);
+  void wait(IoRequest& request, Instant not_before);
+  void unlink(IoRequest& request);
+  void kick();
+  void schedule_kick();
+  nvme::Status no_path_status() const;
+  Op<nvme::Status> split(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t blocks,
+                         MutableBytes data, std::uint64_t chunk_blocks);
+  void chunk_done(Split& split, nvme::Status status);
+  void fused_done(Fused& fused);
+  /// Blocks of one command, where the controllers limit it by `limit` bytes (0: they do not).
+  std::uint64_t limit_blocks(std::uint64_t ControllerFacts::*limit) const;
+
+  World& world_;
+  std::string subnqn_;
+  NamespaceFacts facts_;
+  PathSet paths_;
+  IoRequest* first_waiting_ = nullptr;
+  IoRequest* last_waiting_ = nullptr;
+  std::size_t waiting_count_ = 0;
+  bool closed_ = false;
+  bool stalled_ = false;  ///< no path, and no controller on its way back
+  Instant stalled_until_;
+  std::uint64_t retries_ = 0;
+  std::list<std::unique_ptr<Split>> splits_;
+  std::list<std::unique_ptr<Fused>> fused_;
+  Timer<Namespace, &Namespace::kick> timer_{"host.namespace.retry", *this};
+};
+
+}  // namespace fb::host

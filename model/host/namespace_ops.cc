@@ -1,0 +1,220 @@
+// Operations of any length: split into requests, put together again.
+#include <array>
+#include <deque>
+
+#include "model/host/namespace.h"
+
+namespace fb::host {
+
+class Namespace::Chunk final : public IoRequest {
+ public:
+  Chunk(Namespace& name_space, Split& split) : namespace_(name_space), split_(split) {}
+  void on_done(nvme::Status status) override { namespace_.chunk_done(split_, status); }
+  std::array<std::uint8_t, nvme::DsmRange::size> range = {};
+
+ private:
+  Namespace& namespace_;
+  Split& split_;
+};
+
+/// One operation: settled when its last chunk is done, with the first error in order of arrival.
+struct Namespace::Split {
+  Promise<nvme::Status> promise;
+  std::deque<Chunk> chunks;
+  std::size_t left = 0;
+  nvme::Status status;
+  std::list<std::unique_ptr<Split>>::iterator place;
+};
+
+class Namespace::FusedHalf final : public Command {
+ public:
+  FusedHalf(Namespace& name_space, Fused& fused) : namespace_(name_space), fused_(fused) {}
+  void on_complete(const nvme::Cqe& cqe, bool) override {
+    status = cqe.get(nvme::cqe::status);
+    namespace_.fused_done(fused_);
+  }
+  nvme::Status status;
+
+ private:
+  Namespace& namespace_;
+  Fused& fused_;
+};
+
+struct Namespace::Fused {
+  explicit Fused(Namespace& name_space) : compare(name_space, *this), write(name_space, *this) {}
+  Promise<std::pair<nvme::Status, nvme::Status>> promise;
+  FusedHalf compare;
+  FusedHalf write;
+  unsigned left = 2;
+  std::list<std::unique_ptr<Fused>>::iterator place;
+};
+
+Namespace::Namespace(World& world, std::string subnqn, const NamespaceFacts& facts,
+                     PathPolicy policy)
+    : world_(world), subnqn_(std::move(subnqn)), facts_(facts), paths_(policy) {}
+
+Namespace::~Namespace() {
+  BENCH_ASSERT(first_waiting_ == nullptr, "requests are finished before their namespace goes");
+}
+
+namespace {
+
+constexpr std::uint64_t kRequestBlocksMax = std::uint64_t{1} << 16;
+constexpr std::uint64_t kRangeBlocksMax = 0xFFFFFFFF;
+
+std::string what_text(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t blocks) {
+  return std::string(nvme::io_opcode_name(static_cast<std::uint8_t>(opcode))) + " of " +
+         std::to_string(blocks) + " blocks at " + std::to_string(lba);
+}
+
+}  // namespace
+
+Op<nvme::Status> Namespace::split(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t blocks,
+                                  MutableBytes data, std::uint64_t chunk_blocks) {
+  auto made = make_op<nvme::Status>(world_, what_text(opcode, lba, blocks));
+  splits_.push_back(std::make_unique<Split>());
+  Split& split = *splits_.back();
+  split.place = std::prev(splits_.end());
+  split.promise = std::move(made.promise);
+  const bool moves_data = !data.empty();
+  std::uint64_t at = 0;
+  do {
+    const std::uint64_t count = std::min(chunk_blocks, blocks - at);
+    Chunk& chunk = split.chunks.emplace_back(*this, split);
+    chunk.opcode = opcode;
+    chunk.lba = lba + at;
+    if (opcode == nvme::IoOpcode::dataset_management) {
+      const auto range = dsm_range(lba + at, static_cast<std::uint32_t>(count));
+      std::copy(range.bytes().begin(), range.bytes().end(), chunk.range.begin());
+      chunk.data = chunk.range;
+    } else {
+      chunk.blocks = static_cast<std::uint32_t>(count);
+      if (moves_data) {
+        chunk.data = data.subspan(at * facts_.block_bytes, count * facts_.block_bytes);
+      }
+    }
+    at += count;
+  } while (at < blocks);
+  split.left = split.chunks.size();
+  // The last chunk may be done before submit() returns: then the split is gone.
+  const std::size_t count = split.chunks.size();
+  for (std::size_t i = 0; i < count; ++i) submit(split.chunks[i]);
+  return made.op;
+}
+
+void Namespace::chunk_done(Split& split, nvme::Status status) {
+  if (split.status.ok()) split.status = status;
+  if (--split.left > 0) return;
+  const std::unique_ptr<Split> held = std::move(*split.place);
+  splits_.erase(held->place);
+  held->promise.settle(held->status);
+}
+
+namespace {
+
+Op<nvme::Status> settled(World& world, nvme::Status status) {
+  auto made = make_op<nvme::Status>(world, "nothing");
+  made.promise.settle(status);
+  return made.op;
+}
+
+}  // namespace
+
+Op<nvme::Status> Namespace::read(std::uint64_t lba, MutableBytes data) {
+  if (data.size() % facts_.block_bytes != 0) return settled(world_, nvme::sc::invalid_field);
+  if (data.empty()) return settled(world_, {});
+  return split(nvme::IoOpcode::read, lba, data.size() / facts_.block_bytes, data,
+               max_transfer() / facts_.block_bytes);
+}
+
+Op<nvme::Status> Namespace::write(std::uint64_t lba, MutableBytes data) {
+  if (data.size() % facts_.block_bytes != 0) return settled(world_, nvme::sc::invalid_field);
+  if (data.empty()) return settled(world_, {});
+  return split(nvme::IoOpcode::write, lba, data.size() / facts_.block_bytes, data,
+               max_transfer() / facts_.block_bytes);
+}
+
+Op<nvme::Status> Namespace::compare(std::uint64_t lba, MutableBytes data) {
+  if (data.size() % facts_.block_bytes != 0) return settled(world_, nvme::sc::invalid_field);
+  if (data.empty()) return settled(world_, {});
+  return split(nvme::IoOpcode::compare, lba, data.size() / facts_.block_bytes, data,
+               max_transfer() / facts_.block_bytes);
+}
+
+Op<nvme::Status> Namespace::flush() {
+  return split(nvme::IoOpcode::flush, 0, 0, {}, 1);
+}
+
+Op<nvme::Status> Namespace::write_zeroes(std::uint64_t lba, std::uint64_t blocks) {
+  if (blocks == 0) return settled(world_, {});
+  return split(nvme::IoOpcode::write_zeroes, lba, blocks, {},
+               limit_blocks(&ControllerFacts::write_zeroes_max));
+}
+
+Op<nvme::Status> Namespace::verify(std::uint64_t lba, std::uint64_t blocks) {
+  if (blocks == 0) return settled(world_, {});
+  return split(nvme::IoOpcode::verify, lba, blocks, {}, limit_blocks(&ControllerFacts::verify_max));
+}
+
+Op<nvme::Status> Namespace::write_uncorrectable(std::uint64_t lba, std::uint64_t blocks) {
+  if (blocks == 0) return settled(world_, {});
+  return split(nvme::IoOpcode::write_uncorrectable, lba, blocks, {},
+               limit_blocks(&ControllerFacts::write_uncorrectable_max));
+}
+
+Op<nvme::Status> Namespace::deallocate(std::uint64_t lba, std::uint64_t blocks) {
+  if (blocks == 0) return settled(world_, {});
+  return split(nvme::IoOpcode::dataset_management, lba, blocks, {}, kRangeBlocksMax);
+}
+
+std::uint64_t Namespace::limit_blocks(std::uint64_t ControllerFacts::*limit) const {
+  std::uint64_t blocks = kRequestBlocksMax;
+  for (const Path& path : paths_.all()) {
+    const std::uint64_t bytes = path.controller->facts().*limit;
+    if (bytes != 0) blocks = std::min(blocks, std::max<std::uint64_t>(1, bytes / block_bytes()));
+  }
+  return blocks;
+}
+
+Op<std::pair<nvme::Status, nvme::Status>> Namespace::compare_and_write(std::uint64_t lba,
+                                                                       MutableBytes expected,
+                                                                       MutableBytes data) {
+  using Pair = std::pair<nvme::Status, nvme::Status>;
+  const std::uint64_t blocks = data.size() / facts_.block_bytes;
+  auto made = make_op<Pair>(world_, "fused Compare and Write at " + std::to_string(lba));
+  const bool fits = blocks > 0 && data.size() % facts_.block_bytes == 0 &&
+                    expected.size() == data.size() && data.size() <= max_transfer();
+  Path* const path = paths_.choose();
+  if (!fits || path == nullptr) {
+    const nvme::Status status = fits ? no_path_status() : nvme::sc::invalid_field;
+    made.promise.settle({status, status});
+    return made.op;
+  }
+  fused_.push_back(std::make_unique<Fused>(*this));
+  Fused& fused = *fused_.back();
+  fused.place = std::prev(fused_.end());
+  fused.promise = std::move(made.promise);
+  const auto count = static_cast<std::uint32_t>(blocks);
+  fused.compare.sqe = as_sqe(host::compare(facts_.nsid, lba, count));
+  fused.write.sqe = as_sqe(host::write(facts_.nsid, lba, count));
+  fused.compare.transfer.direction = transport::Direction::to_controller;
+  fused.compare.transfer.data = expected;
+  fused.write.transfer.direction = transport::Direction::to_controller;
+  fused.write.transfer.data = data;
+  Queue* const queue = path->controller->io_queue(0);
+  if (queue == nullptr || !queue->submit_fused(fused.compare, fused.write)) {
+    fused.compare.status = fused.write.status = nvme::sc::host_pathing_error;
+    fused.left = 1;
+    fused_done(fused);
+  }
+  return made.op;
+}
+
+void Namespace::fused_done(Fused& fused) {
+  if (--fused.left > 0) return;
+  const std::unique_ptr<Fused> held = std::move(*fused.place);
+  fused_.erase(held->place);
+  held->promise.settle({held->compare.status, held->write.status});
+}
+
+}  // namespace fb::host

@@ -1,0 +1,93 @@
+// What one says to the host, and what it says when something did not work.
+#pragma once
+
+#include <string>
+
+#include "base/ip.h"
+#include "base/time.h"
+#include "model/host/commands.h"
+#include "model/host/hooks.h"
+#include "model/transport/host_channel.h"
+#include "wire/fabrics/connect.h"
+#include "wire/nvme/status.h"
+
+namespace fb::host {
+
+/// Why an association did not come about, or is no more.
+struct HostError {
+  enum class Kind : std::uint8_t {
+    transport,    ///< no connection, or it was lost: see end
+    refused,      ///< Connect was answered with `status`
+    command,      ///< a command of the initialisation failed with `status`
+    timeout,      ///< no answer, or not ready in time
+    violation,    ///< the controller broke a rule
+    unsupported,  ///< it needs, or lacks, what this host cannot do without
+    closed        ///< we left
+  };
+  Kind kind = Kind::transport;
+  std::string text;
+  nvme::Status status = {};
+  transport::ChannelEnd end = {};
+  fabrics::InvalidParameter parameter = {};  ///< with Connect Invalid Parameters
+  /// Another attempt with the same parameters would end the same way.
+  bool permanent = false;
+};
+
+struct HostOptions {
+  std::string hostnqn = "nqn.2014-08.org.nvmexpress:uuid:6ab9bd21-3c85-4b61-a6d0-5d4b6f2f7c01";
+  HostId hostid = {0x6a, 0xb9, 0xbd, 0x21, 0x3c, 0x85, 0x4b, 0x61,
+                   0xa6, 0xd0, 0x5d, 0x4b, 0x6f, 0x2f, 0x7c, 0x01};
+  HostHooks* hooks = nullptr;
+  /// The name of this host in the trace.
+  std::string actor = "host";
+};
+
+struct ConnectOptions {
+  Endpoint to = {};
+  std::string subnqn = {};
+  std::uint16_t cntlid = fabrics::kAnyController;
+  std::uint16_t io_queues = 1;  ///< none for a discovery controller
+  std::uint16_t queue_entries = 128;
+  std::uint16_t admin_entries = 32;
+  std::uint32_t kato_ms = 5000;
+  bool disable_sq_flow_control = false;
+  bool individual_queue_deletion = false;
+  bool remote_invalidate = true;
+  std::uint32_t in_capsule_max_bytes = 4096;
+  std::uint32_t transfer_max_bytes = 1u << 20;  ///< where MDTS allows more
+  std::uint16_t async_events = 4;               ///< where AERL allows as many
+  bool scan_namespaces = true;
+
+  Duration connect_timeout = Duration::s(10);
+  Duration admin_timeout = Duration::s(60);
+  Duration io_timeout = Duration::s(30);
+  /// How long an aborted command still has before the controller is reset.
+  Duration abort_grace = Duration::s(10);
+  /// After a loss: first delay, doubled up to the second, until the third has passed.
+  Duration reconnect_delay = Duration::ms(500);
+  Duration reconnect_delay_max = Duration::s(10);
+  Duration controller_loss_timeout = Duration::s(600);
+  /// Controller Busy in the first Connect.
+  Duration busy_delay = Duration::s(1);
+  unsigned busy_retries = 5;
+  /// Attempts of one I/O command after the first.
+  unsigned command_retries = 5;
+  /// How long I/O waits when every path is inaccessible.
+  Duration no_path_timeout = Duration::s(60);
+};
+
+/// The answer to an admin command.
+struct AdminReply {
+  bool answered = false;  ///< false: the connection ended first, or was never there
+  nvme::Cqe cqe = {};
+  Bytes data = {};  ///< the command's buffer afterwards
+
+  nvme::Status status() const { return cqe.get(nvme::cqe::status); }
+  bool ok() const { return answered && status().ok(); }
+  std::uint32_t dw0() const { return cqe.get(nvme::cqe::dw0); }
+  std::uint64_t value() const {
+    return std::uint64_t{cqe.get(nvme::cqe::dw1)} << 32 | cqe.get(nvme::cqe::dw0);
+  }
+};
+
+}  // namespace fb::host
