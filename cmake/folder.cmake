@@ -45,6 +45,17 @@ function(fb_cases path)
   endif()
 endfunction()
 
+# fb_case_areas(path): cases in path/AREA see the requirement ids of that ledger area.
+function(fb_case_areas path)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/${path}
+       ${CMAKE_SOURCE_DIR}/${path}/*.cc)
+  foreach(source IN LISTS sources)
+    string(REGEX REPLACE "/.*" "" area ${source})
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/${path}/${source} PROPERTIES
+                                COMPILE_DEFINITIONS FB_LEDGER_AREA=${area})
+  endforeach()
+endfunction()
+
 # fb_command(name FROM path): the program whose main.cc stands in the folder.
 function(fb_command name)
   cmake_parse_arguments(arg "" "FROM" "" ${ARGN})
@@ -57,15 +68,20 @@ function(fb_command name)
   target_link_libraries(${name} PRIVATE ${library})
 endfunction()
 
-# fb_test(path LINKS ...): tests/path/*_test.cc as one GoogleTest program.
+# fb_test(path LINKS ...): tests/path/*_test.cc as one GoogleTest program. OBJECTS adds the cases and
+# the deviations.
 function(fb_test path)
-  cmake_parse_arguments(arg "" "" "LINKS" ${ARGN})
+  cmake_parse_arguments(arg "OBJECTS" "" "LINKS" ${ARGN})
   string(REPLACE "/" "_" name "${path}")
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${path}/*_test.cc)
   if(NOT sources)
     return()
   endif()
-  add_executable(test_${name} ${sources})
+  set(objects)
+  if(arg_OBJECTS)
+    get_property(objects GLOBAL PROPERTY FB_OBJECTS)
+  endif()
+  add_executable(test_${name} ${sources} ${objects})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_definitions(test_${name}
                              PRIVATE FABRICBENCH_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")

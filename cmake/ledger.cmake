@@ -1,0 +1,26 @@
+# fb_ledger(path): conformance/requirements/*.yaml become C++ data. An id header for each area, so that
+# a new requirement recompiles the cases of its own area alone, and one table with everything else.
+function(fb_ledger path)
+  set(generator ${CMAKE_SOURCE_DIR}/${path}/generate.py)
+  set(out ${CMAKE_BINARY_DIR}/generated/${path})
+  file(GLOB ledgers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${path}/*.yaml)
+  set(outputs ${out}/ledger_data.cc ${out}/ledger_ids.h)
+  foreach(ledger IN LISTS ledgers)
+    get_filename_component(area ${ledger} NAME_WE)
+    list(APPEND outputs ${out}/ids_${area}.h)
+  endforeach()
+  # The generator leaves files whose content stays the same untouched; the stamp says that it ran.
+  add_custom_command(
+    OUTPUT ${out}/ledger.stamp
+    BYPRODUCTS ${outputs}
+    COMMAND ${Python3_EXECUTABLE} ${generator} --out ${out} ${ledgers}
+    COMMAND ${CMAKE_COMMAND} -E touch ${out}/ledger.stamp
+    DEPENDS ${generator} ${ledgers}
+    COMMENT "Requirement ledger"
+    VERBATIM)
+  add_custom_target(fb_ledger_data DEPENDS ${out}/ledger.stamp)
+  fb_target_name(${path} target)
+  target_sources(${target} PRIVATE ${out}/ledger_data.cc)
+  set_source_files_properties(${out}/ledger_data.cc PROPERTIES GENERATED TRUE)
+  add_dependencies(${target} fb_ledger_data)
+endfunction()

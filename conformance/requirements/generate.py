@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+"""Turns the requirement ledger (one YAML file an area) into C++ data.
+
+    generate.py --out FOLDER LEDGER.yaml...
+
+A fault in a ledger is one line that names the file and the entry, and exit code 1.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+import yaml
+
+LEVELS = {"mandatory", "recommended", "informative"}
+ROLES = {"controller", "host", "requester", "responder", "endpoint", "management-requester", "bus",
+         "provider", "consumer"}
+STATES = {"todo", "exception"}
+CONFIDENCE = {"confirmed", "read", "memory"}
+NEEDED = ["id", "document", "revision", "section", "level", "roles", "text", "answers", "confidence"]
+OPTIONAL = ["profile", "state", "reason"]
+ID = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*){2,}$")
+
+
+class Fault(Exception):
+    pass
+
+
+def check_entry(entry, area, where):
+    unknown = [key for key in entry if key not in NEEDED + OPTIONAL]
+    if unknown:
+        raise Fault(f"{where}: unknown key '{unknown[0]}'")
+    for key in NEEDED:
+        if key not in entry or entry[key] in (None, "", []):
+            raise Fault(f"{where}: '{key}' is missing or empty")
+    if not ID.match(entry["id"]):
+        raise Fault(f"{where}: an id is at least three dotted words in lower case, like area.topic.rule")
+    if entry["id"].split(".")[0] != area:
+        raise Fault(f"{where}: ids in this file begin with '{area}.'")
+    if entry["level"] not in LEVELS:
+        raise Fault(f"{where}: level '{entry['level']}' is none of {', '.join(sorted(LEVELS))}")
+    if entry["confidence"] not in CONFIDENCE:
+        raise Fault(f"{where}: confidence '{entry['confidence']}' is none of "
+                    f"{', '.join(sorted(CONFIDENCE))}")
+    for key in ("roles", "answers"):
+        if not isinstance(entry[key], list):
+            raise Fault(f"{where}: '{key}' is a list")
+    for role in entry["roles"]:
+        if role not in ROLES:
+            raise Fault(f"{where}: role '{role}' is none of {', '.join(sorted(ROLES))}")
+    state = entry.get("state")
+    if state is not None and state not in STATES:
+        raise Fault(f"{where}: state '{state}' is none of {', '.join(sorted(STATES))}; "
+                    "'covered' follows from the cases")
+    if state is not None and not entry.get("reason"):
+        raise Fault(f"{where}: an entry in state '{state}' gives a reason")
+    if state is None and entry.get("reason"):
+        raise Fault(f"{where}: a reason belongs to a state (todo or exception)")
+
+
+def load(path):
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as problem:
+        raise Fault(f"{path.name}: not YAML: {' '.join(str(problem).split())}") from problem
+    if not isinstance(document, dict) or not isinstance(document.get("requirements"), list):
+        raise Fault(f"{path.name}: a ledger has a list 'requirements'")
+    defaults = document.get("defaults") or {}
+    area = path.stem
+    entries = []
+    for number, raw in enumerate(document["requirements"], 1):
+        if not isinstance(raw, dict):
+            raise Fault(f"{path.name}: entry {number} is not a mapping")
+        entry = {**defaults, **raw}
+        where = f"{path.name}: entry {number} ({entry.get('id', 'without id')})"
+        check_entry(entry, area, where)
+        entries.append(entry)
+    return area, entries
+
+
+def quote(text):
+    text = " ".join(str(text).split())
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def quote_list(values):
+    return "{" + ", ".join(quote(value) for value in values) + "}"
+
+
+def ids_header(area, entries):
+    lines = ["// Generated from the requirement ledger.", "#pragma once", "", "#include <string_view>", "",
+             f"namespace fb::conformance::ids_{area} {{",
+             "inline constexpr std::string_view kIds[] = {"]
+    lines += [f"    {quote(entry['id'])}," for entry in sorted(entries, key=lambda e: e["id"])]
+    lines += ["};", f"}}  // namespace fb::conformance::ids_{area}", ""]
+    return "\n".join(lines)
+
+
+def all_ids_header(areas):
+    lines = ["// Generated from the requirement ledger: every area.", "#pragma once", ""]
+    lines += [f'#include "conformance/requirements/ids_{area}.h"' for area in sorted(areas)]
+    lines += ["", "#define FB_LEDGER_AREAS(X) \\"]
+    lines += [f"  X({area}) \\" for area in sorted(areas)]
+    lines += ["  static_assert(true)", ""]
+    return "\n".join(lines)
+
+
+def data_source(entries):
+    lines = ["// Generated from the requirement ledger.", '#include "conformance/requirements/ledger.h"', "",
+             "namespace fb::conformance::detail {", "",
+             "const std::vector<Requirement>& ledger_data() {",
+             "  static const std::vector<Requirement> data = {"]
+    for entry in sorted(entries, key=lambda e: e["id"]):
+        fields = [quote(entry[key]) for key in ("id", "document", "revision", "section", "level")]
+        fields += [quote_list(entry["roles"]), quote(entry.get("profile", "")), quote(entry["text"]),
+                   quote_list(entry["answers"]), quote(entry["confidence"]),
+                   quote(entry.get("state") or ""), quote(entry.get("reason") or "")]
+        lines.append("      {" + ",\n       ".join(fields) + "},")
+    lines += ["  };", "  return data;", "}", "", "}  // namespace fb::conformance::detail", ""]
+    return "\n".join(lines)
+
+
+def write_if_changed(path, text):
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", required=True, type=pathlib.Path)
+    parser.add_argument("ledgers", nargs="+", type=pathlib.Path)
+    options = parser.parse_args()
+    everything, areas, seen = [], {}, {}
+    try:
+        for path in options.ledgers:
+            area, entries = load(path)
+            for entry in entries:
+                if entry["id"] in seen:
+                    raise Fault(f"{path.name}: '{entry['id']}' stands in {seen[entry['id']]} already")
+                seen[entry["id"]] = path.name
+            areas[area] = entries
+            everything += entries
+    except Fault as fault:
+        print(f"ledger: {fault}", file=sys.stderr)
+        return 1
+    options.out.mkdir(parents=True, exist_ok=True)
+    for area, entries in areas.items():
+        write_if_changed(options.out / f"ids_{area}.h", ids_header(area, entries))
+    write_if_changed(options.out / "ledger_ids.h", all_ids_header(areas))
+    write_if_changed(options.out / "ledger_data.cc", data_source(everything))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

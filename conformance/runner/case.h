@@ -1,0 +1,136 @@
+// A conformance case: one function in one file, nothing else to edit.
+//
+//   CONFORMANCE_CASE(connect_refuses_sqsize_zero, "fabrics.connect.sqsize.minimum", roles::controller,
+//                    reaches{"subsystem.refuses.connect.sqsize.minimum"}) {
+//     auto reply = bench.open_raw_queue().send(connect().with(sqsize, 0)).wait();
+//     check.status(reply, one_of(sc::connect_invalid_parameters));
+//   }
+//
+// `bench` (the bench of the role) and `check` are in scope. Names are stable for ever and unique.
+// A case mentions no port, seed, transport or time limit.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "conformance/requirements/requirement_id.h"
+#include "conformance/runner/bench.h"
+#include "conformance/runner/check.h"
+
+namespace fb::conformance {
+
+struct Declared;
+struct EmbeddedSetup;
+
+/// Says why a case does not apply to a product that declares this ("ONCS bit 3 is clear"), or nothing.
+using Applicability = std::optional<std::string> (*)(const Declared&);
+
+struct CaseOptions {
+  std::vector<std::string_view> transports = {"rdma"};
+  std::vector<std::string_view> marks;
+  std::vector<Applicability> applicability;
+  bool malformed = false;
+  Duration budget = Duration::s(3600);
+  void (*arrange)(EmbeddedSetup&) = nullptr;
+  std::string_view arrangement;
+};
+
+/// Marks that a run must have been through to PASS; a pass that never got to its point is an ERROR.
+/// Looked at where the product is the emulated one; marks that begin with "bench." always.
+struct reaches {
+  std::vector<std::string_view> marks;
+  reaches(std::initializer_list<std::string_view> names) : marks(names) {}
+  void apply(CaseOptions& options) const {
+    options.marks.insert(options.marks.end(), marks.begin(), marks.end());
+  }
+};
+
+/// The case puts bytes on the wire that no dissector should accept.
+struct SendsMalformed {
+  void apply(CaseOptions& options) const { options.malformed = true; }
+};
+inline constexpr SendsMalformed sends_malformed;
+
+/// The case applies only to products that declare something. May be given several times.
+struct needs {
+  Applicability predicate;
+  explicit needs(Applicability p) : predicate(p) {}
+  void apply(CaseOptions& options) const { options.applicability.push_back(predicate); }
+};
+
+struct transports {
+  std::vector<std::string_view> names;
+  transports(std::initializer_list<std::string_view> list) : names(list) {}
+  void apply(CaseOptions& options) const { options.transports = names; }
+};
+
+/// Longest time that one wait of the case may take, in the time of its world; an hour by default.
+struct budget {
+  Duration limit;
+  explicit budget(Duration d) : limit(d) {}
+  void apply(CaseOptions& options) const { options.budget = limit; }
+};
+
+/// The emulated product is set up differently for this case. A real product cannot be: there the
+/// case is skipped, and says that it needs `what`.
+struct arranged {
+  std::string_view what;
+  void (*change)(EmbeddedSetup&);
+  arranged(std::string_view w, void (*c)(EmbeddedSetup&)) : what(w), change(c) {}
+  void apply(CaseOptions& options) const {
+    options.arrange = change;
+    options.arrangement = what;
+  }
+};
+
+struct CaseInfo {
+  std::string_view name;
+  std::string_view requirement;
+  Role role = Role::controller;
+  void (*body)(Bench& bench, Check& check) = nullptr;
+  CaseOptions options;
+  std::string_view file;
+
+  std::string_view suite() const { return requirement.substr(0, requirement.find('.')); }
+};
+
+/// Every registered case, by name. Two of one name are an assertion failure.
+const std::vector<const CaseInfo*>& all_cases();
+
+class RegisteredCase {
+ public:
+  template <class... Options>
+  RegisteredCase(std::string_view name, RequirementId requirement, Role role, std::string_view file,
+                 void (*body)(Bench&, Check&), const Options&... options)
+      : info_{name, requirement.text(), role, body, {}, file}, next_(first_) {
+    (options.apply(info_.options), ...);
+    first_ = this;
+  }
+
+ private:
+  friend const std::vector<const CaseInfo*>& all_cases();
+  static inline const RegisteredCase* first_ = nullptr;
+  CaseInfo info_;
+  const RegisteredCase* next_;
+};
+
+template <Role R, auto Body>
+void run_case_body(Bench& bench, Check& check) {
+  Body(static_cast<typename BenchOf<R>::Type&>(bench), check);
+}
+
+}  // namespace fb::conformance
+
+/// CONFORMANCE_CASE(name, "requirement.id", roles::role, options...) { body }
+#define CONFORMANCE_CASE(name, requirement, role_, ...)                                           \
+  static void fb_case_##name(typename ::fb::conformance::BenchOf<role_>::Type& bench,             \
+                             ::fb::conformance::Check& check);                                    \
+  static const ::fb::conformance::RegisteredCase fb_registered_##name(                            \
+      #name, ::fb::conformance::RequirementId{requirement}, role_, __FILE__,                      \
+      &::fb::conformance::run_case_body<role_, &fb_case_##name> __VA_OPT__(, ) __VA_ARGS__);      \
+  static void fb_case_##name([[maybe_unused]] typename ::fb::conformance::BenchOf<role_>::Type& bench, \
+                             [[maybe_unused]] ::fb::conformance::Check& check)

@@ -1,0 +1,39 @@
+// Which side of a protocol a case judges.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace fb::conformance {
+
+enum class Role : std::uint8_t {
+  controller,
+  host,
+  requester,
+  responder,
+  endpoint,
+  management_requester,
+  bus,
+  provider,
+  consumer,
+};
+
+namespace roles {
+using enum Role;
+}  // namespace roles
+
+inline constexpr std::string_view kRoleNames[] = {
+    "controller",           "host", "requester", "responder", "endpoint",
+    "management-requester", "bus",  "provider",  "consumer"};
+
+constexpr std::string_view name_of(Role role) { return kRoleNames[static_cast<std::size_t>(role)]; }
+
+constexpr std::optional<Role> role_named(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kRoleNames); ++i) {
+    if (kRoleNames[i] == name) return static_cast<Role>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,184 @@
+// Several deviations as one object of hooks: tables are looked through, hand-written hooks are asked in
+// the order of their choice.
+#include "model/deviations/deviation.h"
+
+namespace fb::deviations {
+
+namespace {
+
+using subsystem::CommandContext;
+using subsystem::Refusal;
+
+bool is_device(Product product) { return product == Product::rdma || product == Product::cm; }
+
+/// The table-driven part that all products share.
+std::vector<std::string_view> points_of(const std::vector<const Deviation*>& chosen, bool (*concerns)(Product)) {
+  std::vector<std::string_view> points;
+  for (const Deviation* deviation : chosen) {
+    const auto* departs = std::get_if<Departs>(&deviation->effect);
+    if (departs != nullptr && concerns(deviation->product)) points.push_back(departs->point);
+  }
+  return points;
+}
+
+bool contains(const std::vector<std::string_view>& points, std::string_view point) {
+  for (const std::string_view one : points) {
+    if (one == point) return true;
+  }
+  return false;
+}
+
+template <class Hooks, class Make>
+std::vector<std::unique_ptr<Hooks>> made_of(const std::vector<const Deviation*>& chosen) {
+  std::vector<std::unique_ptr<Hooks>> made;
+  for (const Deviation* deviation : chosen) {
+    if (const Make* make = std::get_if<Make>(&deviation->effect)) made.push_back((*make)());
+  }
+  return made;
+}
+
+template <class Base>
+class TransportPart : public Base {
+ public:
+  bool departs(std::string_view point) override {
+    if (contains(points_, point)) return true;
+    bool any = false;
+    for (auto& one : made_) any = one->departs(point) || any;
+    return any;
+  }
+  void private_data_out(std::string_view message, Bytes& data) override {
+    for (auto& one : made_) one->private_data_out(message, data);
+  }
+  void capsule_out(std::uint16_t qid, Bytes& capsule) override {
+    for (auto& one : made_) one->capsule_out(qid, capsule);
+  }
+  void capsule_in(std::uint16_t qid, ByteView capsule) override {
+    for (auto& one : made_) one->capsule_in(qid, capsule);
+  }
+  void private_data_in(std::string_view message, ByteView data) override {
+    for (auto& one : made_) one->private_data_in(message, data);
+  }
+
+ protected:
+  std::vector<std::string_view> points_;
+  std::vector<std::unique_ptr<Base>> made_;
+};
+
+class CombinedSubsystem final : public TransportPart<subsystem::SubsystemHooks> {
+ public:
+  explicit CombinedSubsystem(const std::vector<const Deviation*>& chosen) {
+    points_ = points_of(chosen, [](Product p) { return p == Product::controller; });
+    made_ = made_of<subsystem::SubsystemHooks, MakeSubsystemHooks>(chosen);
+    for (const Deviation* deviation : chosen) {
+      if (const auto* tolerate = std::get_if<Tolerate>(&deviation->effect)) tolerated_.push_back(tolerate->check);
+      if (const auto* answer = std::get_if<AnswerWith>(&deviation->effect)) answers_.push_back(*answer);
+    }
+  }
+
+  bool refuses(const CommandContext& command, Refusal& refusal) override {
+    if (contains(tolerated_, refusal.check)) return false;
+    for (const AnswerWith& answer : answers_) {
+      if (answer.check == refusal.check) refusal.status = answer.status;
+    }
+    for (auto& one : made_) {
+      if (!one->refuses(command, refusal)) return false;
+    }
+    return true;
+  }
+  std::optional<nvme::Status> admission(const CommandContext& command) override {
+    for (auto& one : made_) {
+      if (const auto status = one->admission(command)) return status;
+    }
+    return std::nullopt;
+  }
+  void property_read(std::uint32_t offset, std::uint64_t& value) override {
+    for (auto& one : made_) one->property_read(offset, value);
+  }
+  bool property_write(std::uint32_t offset, std::uint64_t& value) override {
+    bool goes_on = true;
+    for (auto& one : made_) goes_on = one->property_write(offset, value) && goes_on;
+    return goes_on;
+  }
+  void data_out(const CommandContext& command, MutableBytes data) override {
+    for (auto& one : made_) one->data_out(command, data);
+  }
+  void data_in(const CommandContext& command, MutableBytes data) override {
+    for (auto& one : made_) one->data_in(command, data);
+  }
+  Answer completion(const CommandContext& command, MutableBytes cqe) override {
+    Answer answer = Answer::send;
+    for (auto& one : made_) {
+      const Answer own = one->completion(command, cqe);
+      if (own != Answer::send) answer = own;
+    }
+    return answer;
+  }
+
+ private:
+  std::vector<std::string_view> tolerated_;
+  std::vector<AnswerWith> answers_;
+};
+
+class CombinedHost final : public TransportPart<host::HostHooks> {
+ public:
+  explicit CombinedHost(const std::vector<const Deviation*>& chosen) {
+    points_ = points_of(chosen, [](Product p) { return p == Product::host; });
+    made_ = made_of<host::HostHooks, MakeHostHooks>(chosen);
+  }
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes data) override {
+    for (auto& one : made_) one->command_out(qid, sqe, data);
+  }
+};
+
+class CombinedSoft final : public softroce::SoftHooks {
+ public:
+  explicit CombinedSoft(const std::vector<const Deviation*>& chosen)
+      : points_(points_of(chosen, &is_device)),
+        made_(made_of<softroce::SoftHooks, MakeSoftHooks>(chosen)) {}
+
+  bool departs(std::string_view point) override {
+    if (contains(points_, point)) return true;
+    bool any = false;
+    for (auto& one : made_) any = one->departs(point) || any;
+    return any;
+  }
+  void packet_out(MutableBytes packet) override {
+    for (auto& one : made_) one->packet_out(packet);
+  }
+  bool mad_out(MutableBytes mad) override {
+    bool sent = true;
+    for (auto& one : made_) sent = one->mad_out(mad) && sent;
+    return sent;
+  }
+
+ private:
+  std::vector<std::string_view> points_;
+  std::vector<std::unique_ptr<softroce::SoftHooks>> made_;
+};
+
+template <class Belongs>
+bool any_of(const std::vector<const Deviation*>& chosen, Belongs&& belongs) {
+  for (const Deviation* deviation : chosen) {
+    if (belongs(deviation->product)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::unique_ptr<subsystem::SubsystemHooks> DeviationSet::subsystem_hooks() const {
+  if (!any_of(chosen_, [](Product p) { return p == Product::controller; })) return nullptr;
+  return std::make_unique<CombinedSubsystem>(chosen_);
+}
+
+std::unique_ptr<host::HostHooks> DeviationSet::host_hooks() const {
+  if (!any_of(chosen_, [](Product p) { return p == Product::host; })) return nullptr;
+  return std::make_unique<CombinedHost>(chosen_);
+}
+
+std::unique_ptr<softroce::SoftHooks> DeviationSet::soft_hooks() const {
+  if (!any_of(chosen_, &is_device)) return nullptr;
+  return std::make_unique<CombinedSoft>(chosen_);
+}
+
+}  // namespace fb::deviations

@@ -1,0 +1,62 @@
+#include "model/deviations/deviation.h"
+
+#include <algorithm>
+
+namespace fb::deviations {
+
+std::string_view name_of(Product product) {
+  switch (product) {
+    case Product::controller: return "controller";
+    case Product::host: return "host";
+    case Product::rdma: return "rdma";
+    case Product::cm: return "cm";
+  }
+  return "controller";
+}
+
+const std::vector<const Deviation*>& all_deviations() {
+  static const std::vector<const Deviation*> all = [] {
+    std::vector<const Deviation*> found;
+    for (auto* d = RegisteredDeviation::first_; d != nullptr; d = d->next_) found.push_back(&d->deviation_);
+    std::sort(found.begin(), found.end(), [](auto* a, auto* b) { return a->name < b->name; });
+    for (std::size_t i = 1; i < found.size(); ++i) {
+      const std::string why = "two deviations are called " + std::string(found[i]->name);
+      if (found[i - 1]->name == found[i]->name) assertion_failed("unique", __FILE__, __LINE__, why.c_str());
+    }
+    return found;
+  }();
+  return all;
+}
+
+const Deviation* find_deviation(std::string_view name) {
+  for (const Deviation* deviation : all_deviations()) {
+    if (deviation->name == name) return deviation;
+  }
+  return nullptr;
+}
+
+std::vector<const Deviation*> deviations_of(std::string_view requirement) {
+  std::vector<const Deviation*> found;
+  for (const Deviation* deviation : all_deviations()) {
+    if (deviation->requirement == requirement) found.push_back(deviation);
+  }
+  return found;
+}
+
+Result<DeviationSet> DeviationSet::of_names(const std::vector<std::string>& names) {
+  std::vector<const Deviation*> chosen;
+  for (const std::string& name : names) {
+    const Deviation* deviation = find_deviation(name);
+    if (deviation == nullptr) return Failure{Problem{"no deviation is called '" + name + "'"}};
+    if (std::find(chosen.begin(), chosen.end(), deviation) == chosen.end()) chosen.push_back(deviation);
+  }
+  return DeviationSet(std::move(chosen));
+}
+
+std::vector<std::string> DeviationSet::names() const {
+  std::vector<std::string> names;
+  for (const Deviation* deviation : chosen_) names.emplace_back(deviation->name);
+  return names;
+}
+
+}  // namespace fb::deviations
