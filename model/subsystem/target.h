@@ -19,7 +19,8 @@ namespace fb::subsystem {
 
 class Target {
  public:
-  /// Listeners must be gone before the target.
+  /// The channels that it was given belong to it: the target goes before its listeners do, and nothing
+  /// runs in between.
   explicit Target(World& world, SubsystemHooks* hooks = nullptr, DiscoveryOptions discovery = {});
   ~Target();
   Target(const Target&) = delete;
