@@ -1,4 +1,5 @@
-// The transport headers of RoCEv2, in the order in which they may stand in a packet. All big-endian.
+// The transport headers of RoCEv2, in the order in which they may stand in a packet. All
+// big-endian.
 #pragma once
 
 #include "wire/layout.h"

@@ -46,8 +46,9 @@ constexpr std::uint32_t credits_of(std::uint8_t code) {
 namespace syndrome_detail {
 /// In units of 10 microseconds.
 inline constexpr std::array<std::uint32_t, 32> kRnrTimer = {
-    65536, 1,   2,   3,   4,    6,    8,    12,   16,   24,   32,    48,    64,    96,    128,   192,
-    256,   384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+    65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
+    48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
+    2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
 }  // namespace syndrome_detail
 
 /// The least time that a requester waits after an RNR NAK with this timer code.

@@ -1,8 +1,8 @@
 // The device: its port, its tables, the checks that a packet passes before an engine sees it.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
+
+#include <fmt/format.h>
 
 #include "sim/rdma/softroce/queue_pair.h"
 #include "sim/rdma/softroce/softroce.h"
@@ -64,11 +64,12 @@ class SoftDevice final : public SoftRoceDevice,
   std::unique_ptr<rdma::SharedReceiveQueue> create_shared_receive_queue(
       rdma::ProtectionDomain& domain, std::uint32_t entries,
       rdma::SharedReceiveHandler* handler) override {
-    return std::make_unique<SoftSharedReceiveQueue>(world_, static_cast<SoftDomain&>(domain).number(),
+    return std::make_unique<SoftSharedReceiveQueue>(world_,
+                                                    static_cast<SoftDomain&>(domain).number(),
                                                     entries, options_.limits.max_sges, handler);
   }
-  std::unique_ptr<rdma::QueuePair> create_queue_pair(rdma::ProtectionDomain& domain,
-                                                     const rdma::QueuePairOptions& options) override;
+  std::unique_ptr<rdma::QueuePair> create_queue_pair(
+      rdma::ProtectionDomain& domain, const rdma::QueuePairOptions& options) override;
   Result<std::unique_ptr<rdma::Listener>> listen(std::uint16_t port,
                                                  rdma::ListenHandler& handler) override {
     return connections_->listen(port, handler);

@@ -1,5 +1,5 @@
-// Where a deliberate departure from the protocol can be switched on in the honest device. The engines
-// ask by name at rare or cheap branches; the default answers no to everything.
+// Where a deliberate departure from the protocol can be switched on in the honest device. The
+// engines ask by name at rare or cheap branches; the default answers no to everything.
 #pragma once
 
 #include <string_view>

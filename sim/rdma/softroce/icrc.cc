@@ -1,8 +1,8 @@
 #include "sim/rdma/softroce/icrc.h"
 
-#include <libdeflate.h>
-
 #include <algorithm>
+
+#include <libdeflate.h>
 
 #include "base/assert.h"
 #include "wire/rdma/headers.h"

@@ -1,6 +1,6 @@
-// The invariant CRC of RoCEv2: CRC-32 over a dummy LRH, the IP and UDP headers and the packet from the
-// BTH to the pad, with the fields that routers may change masked to ones. It stands little-endian in
-// the last four bytes of the UDP payload.
+// The invariant CRC of RoCEv2: CRC-32 over a dummy LRH, the IP and UDP headers and the packet from
+// the BTH to the pad, with the fields that routers may change masked to ones. It stands
+// little-endian in the last four bytes of the UDP payload.
 #pragma once
 
 #include <array>

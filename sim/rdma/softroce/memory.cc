@@ -81,7 +81,8 @@ bool MemoryTable::fast_register(std::uint32_t domain, std::uint32_t key, Mutable
 
 bool MemoryTable::invalidate(std::uint32_t domain, std::uint32_t key) {
   Region* region = slot_of(key);
-  if (region == nullptr || !region->fast || !region->valid || region->domain != domain) return false;
+  if (region == nullptr || !region->fast || !region->valid || region->domain != domain)
+    return false;
   if (region->key_byte != (key & 0xFF)) return false;
   region->valid = false;
   region->data = nullptr;

@@ -1,5 +1,5 @@
-// Registered memory: keys, I/O addresses, rights. I/O addresses are handed out in ascending order and
-// are never pointers, so that packets do not depend on where memory lies.
+// Registered memory: keys, I/O addresses, rights. I/O addresses are handed out in ascending order
+// and are never pointers, so that packets do not depend on where memory lies.
 #pragma once
 
 #include <deque>

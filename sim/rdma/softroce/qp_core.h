@@ -1,5 +1,6 @@
-// What the two engines of a queue pair share: the facts of the path, memory, counters, and a small set
-// of things that the queue pair does for them. The engines do no I/O and read no clock but the world's.
+// What the two engines of a queue pair share: the facts of the path, memory, counters, and a small
+// set of things that the queue pair does for them. The engines do no I/O and read no clock but the
+// world's.
 #pragma once
 
 #include "sim/rdma/softroce/cm_seam.h"

@@ -1,8 +1,8 @@
 #include "sim/rdma/softroce/queue_pair.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 namespace fb::softroce {
 
@@ -84,7 +84,10 @@ void SoftQueuePair::to_ready_to_send(const PathFacts& facts) {
 
 void SoftQueuePair::established(const rdma::ConnectionFacts& facts) {
   established_ = true;
-  report({Report::Kind::established, 0, facts, {facts.private_data.begin(), facts.private_data.end()}});
+  report({Report::Kind::established,
+          0,
+          facts,
+          {facts.private_data.begin(), facts.private_data.end()}});
 }
 void SoftQueuePair::rejected(std::uint16_t reason, ByteView private_data) {
   report({Report::Kind::rejected, reason, {}, {private_data.begin(), private_data.end()}});

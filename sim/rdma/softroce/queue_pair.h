@@ -1,4 +1,5 @@
-// A queue pair of the soft device: its state, both engines, its queues and its connection's reports.
+// A queue pair of the soft device: its state, both engines, its queues and its connection's
+// reports.
 #pragma once
 
 #include <deque>

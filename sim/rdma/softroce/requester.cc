@@ -65,8 +65,9 @@ bool RcRequester::post(const rdma::SendRequest& request) {
     e.access = request.access;
     e.key_byte = request.key_byte;
   }
-  std::copy(request.sges.begin(), request.sges.end(),
-            sges_.begin() + static_cast<std::ptrdiff_t>(std::size_t{tail_ & mask_} * limits_.max_sges));
+  std::copy(
+      request.sges.begin(), request.sges.end(),
+      sges_.begin() + static_cast<std::ptrdiff_t>(std::size_t{tail_ & mask_} * limits_.max_sges));
   if (e.inlined && length > 0) {
     if (inline_.empty()) inline_.resize(ring_.size() * limits_.max_inline_bytes);
     // The verbs do not look at the keys of inline data; here an address is nothing without one.
@@ -165,10 +166,10 @@ void RcRequester::begin_entry(Entry& e) {
 
 void RcRequester::run_local(Entry& e) {
   MemoryTable& memory = core_.s.memory;
-  const bool good = e.opcode == SendOpcode::local_invalidate
-                        ? memory.invalidate(core_.s.domain, e.immediate_or_key)
-                        : memory.fast_register(core_.s.domain, e.rkey, e.memory, e.iova, e.access,
-                                               e.key_byte);
+  const bool good =
+      e.opcode == SendOpcode::local_invalidate
+          ? memory.invalidate(core_.s.domain, e.immediate_or_key)
+          : memory.fast_register(core_.s.domain, e.rkey, e.memory, e.iova, e.access, e.key_byte);
   if (good) {
     e.done = true;
   } else {
@@ -214,8 +215,8 @@ roce::Opcode RcRequester::data_opcode(const Entry& e, bool first, bool last) con
 bool RcRequester::ack_needed(const Entry& e, bool last) {
   if (core_.departs(Departure::requester_no_ack_request)) return false;
   const std::uint32_t window = core_.s.options.window_packets;
-  bool needed = ++packets_without_ack_request_ >= std::max(window / 4, 1u) ||
-                outstanding() + 1 >= window;
+  bool needed =
+      ++packets_without_ack_request_ >= std::max(window / 4, 1u) || outstanding() + 1 >= window;
   if (last && !needed) {
     // The last packet of a message that nobody wants to hear of may leave it to the next message,
     // when that one follows at once.

@@ -1,8 +1,8 @@
 // The requester of an RC queue pair: turns work requests into request packets and responses into
 // completions; go-back-N on NAK, implied NAK and timeout, RNR waits, retry counters.
 //
-// One PSN describes the state of a read as well as of a send: una_psn_ is the oldest PSN that is not
-// acknowledged, and for the read at the head it is the next response that is expected.
+// One PSN describes the state of a read as well as of a send: una_psn_ is the oldest PSN that is
+// not acknowledged, and for the read at the head it is the next response that is expected.
 #pragma once
 
 #include <vector>
@@ -59,9 +59,9 @@ class RcRequester {
     bool solicited = false;
     bool fence = false;
     bool inlined = false;
-    bool started = false;   // PSNs are assigned
+    bool started = false;      // PSNs are assigned
     bool asked_again = false;  // reads: more than one request was sent
-    bool done = false;      // local operations: executed
+    bool done = false;         // local operations: executed
   };
 
   static bool is_local(const Entry& e) {

@@ -89,7 +89,8 @@ void RcRequester::on_acknowledge(const InPacket& packet) {
       on_nak(packet.psn, value);
       return;
     case roce::SyndromeKind::reserved:
-      if (reach_head(packet.psn)) fail_head(CompletionStatus::bad_response, "reserved AETH syndrome");
+      if (reach_head(packet.psn))
+        fail_head(CompletionStatus::bad_response, "reserved AETH syndrome");
       return;
   }
 }
@@ -133,8 +134,8 @@ void RcRequester::on_nak(std::uint32_t psn, std::uint8_t code) {
   fail_head(status, why);
 }
 
-/// Everything before `psn` is acknowledged by what was received for `psn`. True when the request that
-/// `psn` belongs to now stands at the head.
+/// Everything before `psn` is acknowledged by what was received for `psn`. True when the request
+/// that `psn` belongs to now stands at the head.
 bool RcRequester::reach_head(std::uint32_t psn) {
   if (!acknowledge_before(psn)) {
     implied_nak();
@@ -244,8 +245,9 @@ void RcRequester::on_atomic_response(const InPacket& packet) {
     fail_head(CompletionStatus::bad_response, "atomic response for another kind of request");
     return;
   }
-  const std::uint64_t original = View<roce::AtomicAckEth>{packet.headers.subspan(roce::Aeth::size)}.get(
-      roce::atomicacketh::origremdt);
+  const std::uint64_t original =
+      View<roce::AtomicAckEth>{packet.headers.subspan(roce::Aeth::size)}.get(
+          roce::atomicacketh::origremdt);
   std::uint8_t bytes[8];
   store_le<std::uint64_t>(bytes, original);
   if (!scatter_sges(core_, sges_of(head_), 0, bytes)) {
@@ -256,14 +258,15 @@ void RcRequester::on_atomic_response(const InPacket& packet) {
   finish_head();
 }
 
-/// Everything before `limit` is acknowledged. False when a read or atomic before it still misses its
-/// response; then it stands at the head.
+/// Everything before `limit` is acknowledged. False when a read or atomic before it still misses
+/// its response; then it stands at the head.
 bool RcRequester::acknowledge_before(std::uint32_t limit) {
   while (psn_before(una_psn_, limit)) {
     retire();
     if (!running_) return true;
     Entry& e = at(head_);
-    BENCH_ASSERT(head_ != tail_ && e.started && !is_local(e), "an unacknowledged PSN has a request");
+    BENCH_ASSERT(head_ != tail_ && e.started && !is_local(e),
+                 "an unacknowledged PSN has a request");
     if (is_read_like(e)) return false;
     if (psn_before(e.last_psn, limit)) {
       progress(psn_add(e.last_psn, 1));

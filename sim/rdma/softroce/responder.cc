@@ -200,7 +200,8 @@ bool RcResponder::begin_write(const InPacket& packet) {
     refuse(packet, NakCode::invalid_request, "RDMA WRITE longer than 2^31");
     return false;
   }
-  const bool check = write_length_ > 0 || core_.departs(Departure::responder_zero_length_checks_key);
+  const bool check =
+      write_length_ > 0 || core_.departs(Departure::responder_zero_length_checks_key);
   if (!check || core_.departs(Departure::responder_rkey_unchecked)) return true;
   const auto found = core_.s.memory.find(core_.s.domain, write_rkey_, write_address_, write_length_,
                                          rdma::Access::remote_write, core_.s.hooks);
@@ -369,7 +370,8 @@ void RcResponder::not_ready(std::uint32_t psn) {
   core_.mark("rc.rnr.sent");
   rnr_waiting_ = true;
   std::uint8_t code = core_.path.min_rnr_timer_code;
-  if (core_.departs(Departure::responder_rnr_wrong_timer)) code = static_cast<std::uint8_t>(code ^ 1);
+  if (core_.departs(Departure::responder_rnr_wrong_timer))
+    code = static_cast<std::uint8_t>(code ^ 1);
   nak_when_allowed(psn, roce::rnr_syndrome(code));
 }
 

@@ -95,8 +95,8 @@ class RcResponder {
   bool running_ = false;
   std::uint32_t expected_psn_ = 0;
   std::uint32_t msn_ = 0;
-  bool nak_sent_ = false;      // the gap before expected_psn_ has been reported
-  bool rnr_waiting_ = false;   // expected_psn_ was refused for want of a receive
+  bool nak_sent_ = false;     // the gap before expected_psn_ has been reported
+  bool rnr_waiting_ = false;  // expected_psn_ was refused for want of a receive
 
   Message message_ = Message::none;
   bool receive_held_ = false;
@@ -109,12 +109,12 @@ class RcResponder {
   std::uint32_t write_left_ = 0;
 
   bool ack_wanted_ = false;
-  std::uint32_t ack_psn_ = 0;         // newest SEND or WRITE packet that was executed
-  bool late_nak_ = false;             // a NAK that waits for the end of a train
+  std::uint32_t ack_psn_ = 0;  // newest SEND or WRITE packet that was executed
+  bool late_nak_ = false;      // a NAK that waits for the end of a train
   std::uint32_t late_nak_psn_ = 0;
   std::uint8_t late_nak_syndrome_ = 0;
 
-  std::vector<Accepted> accepted_;    // ring, oldest at accepted_first_
+  std::vector<Accepted> accepted_;  // ring, oldest at accepted_first_
   std::size_t accepted_first_ = 0;
   std::size_t accepted_count_ = 0;
   std::uint32_t responses_due_ = 0;

@@ -1,5 +1,5 @@
-// Reads, atomics and duplicates: requests whose answer is more than an acknowledgement, and the replay
-// of answers that were lost.
+// Reads, atomics and duplicates: requests whose answer is more than an acknowledgement, and the
+// replay of answers that were lost.
 #include <algorithm>
 
 #include "sim/rdma/softroce/responder.h"
@@ -187,8 +187,7 @@ void RcResponder::replay_atomic(const InPacket& packet) {
                                              rdma::Access::remote_atomic);
       if (found.check == KeyCheck::ok) {
         accepted.original = load_le<std::uint64_t>(found.data);
-        store_le<std::uint64_t>(found.data,
-                                accepted.original + eth.get(roce::atomiceth::swapdt));
+        store_le<std::uint64_t>(found.data, accepted.original + eth.get(roce::atomiceth::swapdt));
       }
     }
     begin_train(accepted, packet.psn, accepted.address, 0);
@@ -230,9 +229,9 @@ void RcResponder::send_read_response(Accepted& accepted) {
   const std::uint8_t* data = nullptr;
   if (bytes > 0) {
     // The data is read now; the region may have been invalidated since the request came.
-    const auto found = core_.s.memory.find(core_.s.domain, accepted.rkey,
-                                           accepted.train_address + offset, bytes,
-                                           rdma::Access::remote_read, core_.s.hooks);
+    const auto found =
+        core_.s.memory.find(core_.s.domain, accepted.rkey, accepted.train_address + offset, bytes,
+                            rdma::Access::remote_read, core_.s.hooks);
     if (found.check != KeyCheck::ok) {
       ++core_.s.counters.fatal_naks_sent;
       send_ack(psn, roce::nak_syndrome(NakCode::remote_access_error));
@@ -274,8 +273,8 @@ void RcResponder::send_atomic_response(Accepted& accepted) {
   if (core_.departs(Departure::responder_atomic_little_endian)) {
     original = __builtin_bswap64(original);
   }
-  MutableView<roce::AtomicAckEth>{rest.subspan(roce::Aeth::size)}.set(
-      roce::atomicacketh::origremdt, original);
+  MutableView<roce::AtomicAckEth>{rest.subspan(roce::Aeth::size)}.set(roce::atomicacketh::origremdt,
+                                                                      original);
   core_.commit_packet();
   if (ack_wanted_ && psn_before(ack_psn_, accepted.first_psn)) ack_wanted_ = false;
   accepted.due = false;

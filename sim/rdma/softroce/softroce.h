@@ -2,7 +2,8 @@
 // shared receive queues, and the connection manager on QP1.
 //
 // All packets leave from the port that is bound to UDP 4791. The convention of one source port from
-// 0xC000-0xFFFF per queue pair (entropy for routers) is not followed; receivers must not depend on it.
+// 0xC000-0xFFFF per queue pair (entropy for routers) is not followed; receivers must not depend on
+// it.
 #pragma once
 
 #include <memory>
@@ -26,7 +27,8 @@ struct SoftRoceOptions {
   rdma::DeviceLimits limits;
   /// Upper bound of the path MTU; the port's MTU bounds it as well.
   std::uint8_t mtu_code_max = 5;
-  /// 0 draws one from the world's seed. Peers take two devices with one GUID for one that restarted.
+  /// 0 draws one from the world's seed. Peers take two devices with one GUID for one that
+  /// restarted.
   std::uint64_t ca_guid = 0;
   /// Deliberate departures; null is honest. Must outlive the device.
   SoftHooks* hooks = nullptr;

@@ -72,11 +72,11 @@ TEST_P(MessageSizes, WriteWithImmediate) {
   rig.a.fill(3);
   for (const std::uint32_t size : sizes()) {
     ASSERT_TRUE(rig.b.post_receive(9, 0, 0));
-    ASSERT_TRUE(rig.a.post_to(rig.b, SendOpcode::rdma_write_with_immediate, 1, 5, size, 1001,
-                              [](auto& r) {
-                                r.immediate = 0x01020304;
-                                r.solicited = true;
-                              }));
+    ASSERT_TRUE(
+        rig.a.post_to(rig.b, SendOpcode::rdma_write_with_immediate, 1, 5, size, 1001, [](auto& r) {
+          r.immediate = 0x01020304;
+          r.solicited = true;
+        }));
     ASSERT_TRUE(rig.settle());
     const auto received = rig.b.receives();
     ASSERT_EQ(received.size(), 1u) << size;
@@ -131,7 +131,8 @@ TEST(Messages, ImmediateInvalidateAndSolicited) {
   registration.region = fast.get();
   registration.memory = MutableBytes{rig.b.memory}.subspan(8192, 8192);
   registration.iova = 0xff3beddac1071000;
-  registration.access = rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read;
+  registration.access =
+      rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read;
   registration.key_byte = 0x42;
   ASSERT_TRUE(rig.b.qp->post_send(registration));
   rig.settle();

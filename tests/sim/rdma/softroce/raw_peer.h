@@ -1,5 +1,5 @@
-// A peer that says anything: builds packets field by field, seals them, and keeps what comes back. The
-// device under test stands at the other end of a simulated link.
+// A peer that says anything: builds packets field by field, seals them, and keeps what comes back.
+// The device under test stands at the other end of a simulated link.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct RawPacket {
   bool fecn = false;
   bool reserved_bits = false;
   std::uint8_t pad_byte = 0;
-  std::uint16_t udp_source = 0;   ///< 0: port 4791
+  std::uint16_t udp_source = 0;  ///< 0: port 4791
 };
 
 inline Bytes bytes_of(ByteView view) { return {view.begin(), view.end()}; }
@@ -40,7 +40,8 @@ inline Bytes reth(std::uint64_t va, std::uint32_t rkey, std::uint32_t length) {
   r.set(roce::reth::va, va).set(roce::reth::rkey, rkey).set(roce::reth::dmalen, length);
   return bytes_of(r.bytes());
 }
-inline Bytes atomic_eth(std::uint64_t va, std::uint32_t rkey, std::uint64_t swap, std::uint64_t compare) {
+inline Bytes atomic_eth(std::uint64_t va, std::uint32_t rkey, std::uint64_t swap,
+                        std::uint64_t compare) {
   Record<roce::AtomicEth> r;
   r.set(roce::atomiceth::va, va).set(roce::atomiceth::rkey, rkey);
   r.set(roce::atomiceth::swapdt, swap).set(roce::atomiceth::cmpdt, compare);
@@ -127,11 +128,12 @@ class RawPeer final : public net::DatagramReceiver {
     const std::size_t payload_end = arrival.payload.size() - 4 - pad;
     for (std::size_t i = payload_end; i < payload_end + pad; ++i) EXPECT_EQ(arrival.payload[i], 0);
     EXPECT_EQ(b.get(roce::bth::pkey), 0xFFFF);
-    seen.push_back({b.get(roce::bth::opcode), b.get(roce::bth::psn), b.get(roce::bth::ackreq),
-                    b.get(roce::bth::se), b.get(roce::bth::destqp),
-                    bytes_of(arrival.payload.subspan(12, facts.header_bytes - 12u)),
-                    bytes_of(arrival.payload.subspan(facts.header_bytes, payload_end - facts.header_bytes)),
-                    world_.now()});
+    seen.push_back(
+        {b.get(roce::bth::opcode), b.get(roce::bth::psn), b.get(roce::bth::ackreq),
+         b.get(roce::bth::se), b.get(roce::bth::destqp),
+         bytes_of(arrival.payload.subspan(12, facts.header_bytes - 12u)),
+         bytes_of(arrival.payload.subspan(facts.header_bytes, payload_end - facts.header_bytes)),
+         world_.now()});
     if (on_seen) on_seen(seen.back());
   }
 

@@ -1,5 +1,5 @@
-// The requester against a raw peer: recovery, waits, counters and statuses, with virtual time to the
-// nanosecond.
+// The requester against a raw peer: recovery, waits, counters and statuses, with virtual time to
+// the nanosecond.
 #include <ostream>
 
 #include "tests/sim/rdma/softroce/raw_peer.h"
@@ -315,7 +315,11 @@ TEST_F(Requester, ReadIsAskedForAgainFromTheMissingResponse) {
   read(3 * kMtu + 8);
   run();
   ASSERT_EQ(rig.peer.seen.size(), 1u);
-  EXPECT_EQ(to_hex(rig.peer.seen[0].headers), "0000000000010000" "00001234" "00000c08" + std::string());
+  EXPECT_EQ(to_hex(rig.peer.seen[0].headers),
+            "0000000000010000"
+            "00001234"
+            "00000c08" +
+                std::string());
   // The second response is lost; the third says so before any timer.
   auto seen = after({response(Opcode::read_response_first, kPsn, full),
                      response(Opcode::read_response_middle, kPsn + 2, full)});
@@ -361,13 +365,13 @@ TEST_F(Requester, AReadResponseAcknowledgesWhatIsBeforeIt) {
 TEST(RequesterErrors, BadResponses) {
   const Bytes full(kMtu, 1);
   const std::vector<std::vector<RawPacket>> kCases = {
-      {response(Opcode::read_response_only, kPsn, full)},                   // more is to come
-      {response(Opcode::read_response_middle, kPsn, full)},                 // not begun
-      {response(Opcode::read_response_first, kPsn, Bytes(kMtu - 4, 1))},    // too short
+      {response(Opcode::read_response_only, kPsn, full)},                 // more is to come
+      {response(Opcode::read_response_middle, kPsn, full)},               // not begun
+      {response(Opcode::read_response_first, kPsn, Bytes(kMtu - 4, 1))},  // too short
       {response(Opcode::read_response_first, kPsn, full),
-       response(Opcode::read_response_first, kPsn + 1, full)},              // begun twice
+       response(Opcode::read_response_first, kPsn + 1, full)},  // begun twice
       {response(Opcode::read_response_first, kPsn, full),
-       response(Opcode::read_response_last, kPsn + 1, full)},               // ends too early
+       response(Opcode::read_response_last, kPsn + 1, full)},  // ends too early
   };
   for (const auto& packets : kCases) {
     RawRig rig;

@@ -1,11 +1,11 @@
 // Two soft devices on a simulated link with one pair of connected queue pairs, without CM messages.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <memory>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/rng.h"
 #include "sim/net/network.h"
@@ -21,7 +21,7 @@ struct RigOptions {
   std::uint32_t completion_entries = 512;
   std::uint32_t psn_a = 0x100;  ///< first PSN that side a sends
   std::uint32_t psn_b = 0x200;
-  std::uint8_t depth = 16;      ///< reads in flight, both sides
+  std::uint8_t depth = 16;  ///< reads in flight, both sides
   std::uint8_t ack_timeout_code = 10;
   std::uint8_t retry_count = 7;
   std::uint8_t rnr_retry_count = 7;
@@ -79,7 +79,8 @@ class Side final : public rdma::ConnectionHandler, public rdma::SharedReceiveHan
   static std::vector<rdma::Completion> take(rdma::CompletionQueue& queue) {
     std::vector<rdma::Completion> all;
     rdma::Completion one[8];
-    for (std::size_t n = queue.poll(one); n > 0; n = queue.poll(one)) all.insert(all.end(), one, one + n);
+    for (std::size_t n = queue.poll(one); n > 0; n = queue.poll(one))
+      all.insert(all.end(), one, one + n);
     return all;
   }
   std::vector<rdma::Completion> sends() { return take(*send_cq); }
