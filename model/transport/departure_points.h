@@ -38,7 +38,7 @@ inline constexpr TransportDeparture kTransportDeparturePoints[] = {
     {TransportDeparture::Product::controller, "rdma.accept.crqsize",
      "CRQSIZE is not above the size of the host's queue"},
     {TransportDeparture::Product::controller, "rdma.accept.responder_resources",
-     "the controller offers the host no RDMA READs"},
+     "the controller offers no RDMA READs, not even to a host that asks for them"},
     {TransportDeparture::Product::controller, "rdma.capsule.admin_room",
      "a capsule longer than 64 bytes is not taken on the admin queue"},
     {TransportDeparture::Product::controller, "rdma.capsule.short",

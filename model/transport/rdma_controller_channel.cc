@@ -1,12 +1,19 @@
 #include "model/transport/rdma_controller_channel.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/assert.h"
 #include "wire/nvme/sqe.h"
 
 namespace fb::transport {
+
+namespace {
+
+constexpr std::uint32_t kSendEntriesLeast = 64;
+
+}  // namespace
 
 /// What is left of a channel. Shared receive buffers that the queue pair had taken go back.
 struct RdmaControllerFabric::Grave final : BuriedLink {
@@ -67,10 +74,10 @@ bool RdmaControllerChannel::open() {
   const bool room = !admin() || departs(hooks(), "rdma.capsule.admin_room");
   capsule_room_ = room ? fabric_.options_.in_capsule_bytes : 0;
   LinkOptions options;
-  // Every command may have a response and several pieces of data under way; what finds no room
-  // waits for its turn.
-  options.send_entries =
-      std::min(fabric_.limits_.max_queue_entries, request_.entries * 2 + 2 * 16 + 2);
+  // Every command may have a write and a response under way. A response with more pieces finds its
+  // room or waits for its turn; the longest there is must fit.
+  options.send_entries = std::min(fabric_.limits_.max_queue_entries,
+                                  std::max(std::bit_ceil(request_.entries) * 2, kSendEntriesLeast));
   options.receive_entries = request_.entries;
   shared_receives_ = !admin() && fabric_.shares_receives();
   if (shared_receives_) {

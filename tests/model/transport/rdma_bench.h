@@ -5,6 +5,8 @@
 
 #include "model/transport/rdma_controller.h"
 #include "model/transport/rdma_host.h"
+#include "sim/net/network.h"
+#include "sim/rdma/softroce/softroce.h"
 #include "tests/model/transport/channel_bench.h"
 #include "tests/model/transport/fake_rdma.h"
 
@@ -32,10 +34,37 @@ class FakeDevices final : public Devices {
   fake::FakeDevice target_{network_, IpAddress::v4(10, 0, 0, 2)};
 };
 
+class SoftDevices final : public Devices {
+ public:
+  explicit SoftDevices(World& world) : network_(world) {
+    const auto make = [&](const char* name, std::uint8_t last) {
+      softroce::SoftRoceOptions options;
+      options.name = name;
+      options.address = IpAddress::v4(10, 0, 0, last);
+      net::SimHost& host = network_.add_host(name, options.address);
+      return softroce::make_softroce(world, host, options).value();
+    };
+    host_ = make("host", 1);
+    target_ = make("target", 2);
+  }
+  rdma::Device& host() override { return *host_; }
+  rdma::Device& target() override { return *target_; }
+
+  net::SimNetwork& sim() { return network_; }
+
+ private:
+  net::SimNetwork network_;
+  std::unique_ptr<softroce::SoftRoceDevice> host_, target_;
+};
+
 using MakeDevices = std::unique_ptr<Devices> (*)(World&);
 
 inline std::unique_ptr<Devices> make_fake(World& world) {
   return std::make_unique<FakeDevices>(world);
+}
+
+inline std::unique_ptr<Devices> make_soft(World& world) {
+  return std::make_unique<SoftDevices>(world);
 }
 
 struct RdmaBench {

@@ -437,6 +437,7 @@ TEST_P(Rdma, ControllerDeparturesOnConnect) {
   bench.target_hooks.set("rdma.accept.recfmt");
   bench.target_hooks.set("rdma.accept.crqsize");
   bench.target_hooks.set("rdma.accept.responder_resources");
+  bench.host_hooks.set("rdma.host.request.initiator_depth");  // more than it asks for it is not given
   auto host = bench.connect(0);
   EXPECT_EQ(to_hex(ByteView{bench.host_hooks.in["rep"]}.first(4)), "01002700");
   EXPECT_EQ(host->facts.reads_by_host, 4);
@@ -499,7 +500,11 @@ TEST_P(Rdma, HostDepartures) {
   EXPECT_TRUE(host->ends.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Fake, Rdma, ::testing::Values(&testing::make_fake));
+INSTANTIATE_TEST_SUITE_P(Over, Rdma,
+                         ::testing::Values(&testing::make_fake, &testing::make_soft),
+                         [](const auto& made) {
+                           return made.param == &testing::make_fake ? "fake" : "softroce";
+                         });
 
 // ---- over the fake device alone ----
 
@@ -561,6 +566,31 @@ TEST(RdmaFake, LossAtEveryStep) {
           << step;
     }
   }
+}
+
+TEST(RdmaFake, ThousandQueuesOfDepth128StaySmall) {
+  ControllerFabricOptions options;
+  options.io_queues_max = 1000;
+  RdmaBench bench(testing::make_fake, options);
+  std::vector<std::unique_ptr<HostQueue>> hosts;
+  for (std::uint16_t q = 1; q <= 1000; ++q) hosts.push_back(bench.connect(q, 128));
+  Bytes data(128 * 4096);
+  for (auto& host : hosts) {
+    ASSERT_TRUE(host->connected);
+    const auto number = static_cast<std::size_t>(&host - hosts.data());
+    if (number % 10 != 0) continue;
+    TargetQueue& queue = *bench.target.queues[number];
+    queue.data_source = [](MutableBytes) {};
+    queue.hold_pushed = true;  // so that every entry has its staging memory at once
+    for (std::uint16_t slot = 0; slot < 128; ++slot) {
+      host->read(slot, MutableBytes{data}.subspan(slot * 4096u, 4096), slot);
+    }
+    bench.run();
+    queue.release_held();
+    bench.run();
+    ASSERT_EQ(host->answers.size(), 128u);
+  }
+  EXPECT_LE(bench.controller->memory_held(), 100u << 20);
 }
 
 TEST(RdmaFake, SharedReceivesTakeTurnsAndStayBounded) {
