@@ -92,7 +92,6 @@ struct Check {
   X(feature_fid, "feature.fid", invalid_field, 1)                                                  \
   X(feature_select, "feature.select", invalid_field, 1)                                            \
   X(feature_save, "feature.save", feature_not_saveable, 1)                                         \
-  X(feature_change, "feature.change", feature_not_changeable, 1)                                   \
   X(feature_nsid, "feature.nsid", invalid_namespace_or_format, 1)                                  \
   X(feature_not_namespace, "feature.namespace_specific", feature_not_namespace_specific, 1)        \
   X(feature_power_state, "feature.power_state", invalid_field, 1)                                  \
@@ -106,7 +105,6 @@ struct Check {
   X(feature_hostid_exhid, "feature.hostid.exhid", invalid_field, 1)                                \
   X(feature_write_protect, "feature.write_protect", invalid_field, 1)                              \
   X(feature_command_set, "feature.command_set", io_command_set_combination_rejected, 1)            \
-  X(abort_limit, "abort.limit", abort_command_limit_exceeded, 0)                                   \
   X(aer_limit, "aer.limit", async_event_request_limit_exceeded, 0)                                 \
   X(io_opcode, "io.opcode", invalid_opcode, 1)                                                     \
   X(io_nsid, "io.nsid", invalid_namespace_or_format, 1)                                            \
@@ -122,7 +120,6 @@ struct Check {
   X(io_uncorrectable, "io.uncorrectable", unrecovered_read_error, 1)                               \
   X(io_size_limit, "io.size_limit", invalid_field, 1)                                              \
   X(compare_mismatch, "compare.mismatch", compare_failure, 1)                                      \
-  X(dsm_ranges, "dsm.ranges", invalid_field, 1)                                                    \
   X(fused_missing, "fused.missing", aborted_missing_fused, 0)                                      \
   X(fused_failed, "fused.failed", aborted_failed_fused, 0)                                         \
   X(fused_operation, "fused.operation", invalid_field, 1)                                          \

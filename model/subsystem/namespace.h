@@ -25,7 +25,7 @@ struct NamespaceOptions {
   std::array<std::uint8_t, 16> nguid = {};
   std::array<std::uint8_t, 8> eui64 = {};
   /// Nothing: sparse memory.
-  std::unique_ptr<BlockStore> store;
+  std::unique_ptr<BlockStore> store = nullptr;
 };
 
 class Namespace {
