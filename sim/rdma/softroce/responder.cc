@@ -16,7 +16,9 @@ RcResponder::RcResponder(QpCore& core, std::uint32_t max_receive_sges)
 void RcResponder::start() {
   expected_psn_ = core_.path.receive_psn & roce::kPsnMask;
   ack_psn_ = psn_add(expected_psn_, roce::kPsnMask);
-  accepted_.resize(core_.path.responder_resources);
+  // A deviation serves a read where none was agreed; it needs a place for it.
+  const bool some = core_.departs(Departure::responder_qp_rights_unchecked);
+  accepted_.resize(std::max<std::size_t>(core_.path.responder_resources, some ? 1 : 0));
   running_ = true;
 }
 

@@ -18,7 +18,7 @@ bool RcResponder::may_accept(const InPacket& packet, rdma::Access right) {
     return false;
   }
   if (!rdma::allows(core_.rights, right) &&
-      (accepted_.empty() || !core_.departs(Departure::responder_qp_rights_unchecked))) {
+      !core_.departs(Departure::responder_qp_rights_unchecked)) {
     refuse(packet, NakCode::invalid_request, "operation is not allowed on the queue pair");
     return false;
   }
