@@ -71,6 +71,18 @@ void Controller::on_admin(const Command& command) {
   }
 }
 
+/// Aborts a command that is held; of a fused pair, the other half fails with it.
+void Controller::abort_held(const Command& victim) {
+  Queue& queue = *victim.queue;
+  transport::ArrivedCommand* partner = nullptr;
+  if (queue.fused_first == victim.arrived) partner = queue.fused_second;
+  if (queue.fused_second == victim.arrived) partner = queue.fused_first;
+  queue.complete(victim, sc::abort_requested);
+  if (partner != nullptr && queue.alive()) {
+    queue.complete({&queue, partner}, sc::aborted_failed_fused);
+  }
+}
+
 void Controller::abort(const Command& command) {
   Queue& queue = *command.queue;
   if (command.nsid() != 0 && queue.refuse(command, check::nsid_unused)) return;
@@ -82,14 +94,8 @@ void Controller::abort(const Command& command) {
   transport::ArrivedCommand* const victim =
       victim_queue != nullptr ? victim_queue->find(cid) : nullptr;
   if (victim != nullptr) {
-    const Command found{victim_queue, victim};
-    // What is being fetched from the host cannot be stopped; everything else that is held can.
-    if (victim_queue->phase(found) != Phase::pulling) {
-      not_done = 0;
-      if (!departs(departure::abort_ineffective)) {
-        victim_queue->complete(found, sc::abort_requested);
-      }
-    }
+    not_done = 0;
+    if (!departs(departure::abort_ineffective)) abort_held({victim_queue, victim});
   }
   if (departs(departure::abort_claims)) not_done = 0;
   queue.complete(command, sc::success, not_done);

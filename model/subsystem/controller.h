@@ -144,6 +144,7 @@ class Controller {
   bool admin_supported(std::uint8_t opcode) const;
   bool io_supported(std::uint8_t opcode) const;
   void abort(const Command& command);
+  void abort_held(const Command& victim);
   void event_request(const Command& command);
   void deliver_events();
 

@@ -96,7 +96,7 @@ void Controller::start_fused(const Command& first, const Command& second) {
 
 void Controller::on_fused_data(const Command& command) {
   Queue& queue = *command.queue;
-  queue.hold(command, Phase::pulling);  // not to be aborted: its other half may be on the way
+  queue.hold(command, Phase::fused_data);
   if (queue.fused_missing_data > 0 && --queue.fused_missing_data > 0) return;
   if (queue.fused_first == nullptr || queue.fused_second == nullptr) return;
   const Command first{&queue, queue.fused_first};

@@ -104,7 +104,7 @@ void Queue::link(transport::ArrivedCommand& arrived) {
   if (arrived.index >= slots_.size()) slots_.resize(std::size_t{arrived.index} + 1);
   Slot& slot = slots_[arrived.index];
   BENCH_ASSERT(slot.phase == Phase::none, "a channel gave a command twice");
-  slot = {&arrived, Phase::running, false, last_, kNoSlot, {}};
+  slot = {&arrived, Phase::running, last_, kNoSlot, {}};
   (last_ == kNoSlot ? first_ : slots_[last_].next) = arrived.index;
   last_ = arrived.index;
   ++outstanding_;
@@ -183,7 +183,6 @@ void Queue::on_pulled(transport::ArrivedCommand& arrived) {
   Slot& slot = slots_[arrived.index];
   BENCH_ASSERT(slot.phase == Phase::pulling, "data for a command that asked for none");
   slot.phase = Phase::running;
-  if (slot.discarded) return discard(command);
   hooks_.data_in(context(command), command.data());
   if (is_connect(command)) return finish_connect(command);
   if (controller_ == nullptr) return discard(command);
@@ -296,7 +295,7 @@ void Queue::hold(const Command& command, Phase phase) {
 
 transport::ArrivedCommand* Queue::oldest(Phase phase) const {
   for (std::uint16_t at = first_; at != kNoSlot; at = slots_[at].next) {
-    if (slots_[at].phase == phase && !slots_[at].discarded) return slots_[at].command;
+    if (slots_[at].phase == phase) return slots_[at].command;
   }
   return nullptr;
 }
@@ -312,7 +311,7 @@ unsigned Queue::count(Phase phase) const {
 transport::ArrivedCommand* Queue::find(std::uint16_t cid) const {
   for (std::uint16_t at = first_; at != kNoSlot; at = slots_[at].next) {
     const Slot& slot = slots_[at];
-    if (slot.phase == Phase::running || slot.discarded) continue;
+    if (slot.phase == Phase::running) continue;
     if (load_le<std::uint16_t>(slot.command->sqe.data() + 2) == cid) return slot.command;
   }
   return nullptr;
@@ -343,11 +342,7 @@ void Queue::discard_all() {
   for (std::uint16_t at = first_; alive_ && at != kNoSlot;) {
     Slot& slot = slots_[at];
     const std::uint16_t next = slot.next;
-    if (slot.phase == Phase::pulling) {
-      slot.discarded = true;
-    } else if (slot.phase != Phase::running) {
-      discard(command_of(slot.command));
-    }
+    if (slot.phase != Phase::running) discard(command_of(slot.command));
     at = next;
   }
   fused_first = fused_second = nullptr;
@@ -358,11 +353,7 @@ void Queue::abort_all(nvme::Status status, const Command* except) {
     Slot& slot = slots_[at];
     const std::uint16_t next = slot.next;
     if (except == nullptr || slot.command != except->arrived) {
-      if (slot.phase == Phase::pulling) {
-        slot.discarded = true;
-      } else {
-        complete(command_of(slot.command), status);
-      }
+      complete(command_of(slot.command), status);
     }
     at = next;
   }

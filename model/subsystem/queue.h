@@ -40,6 +40,7 @@ enum class Phase : std::uint8_t {
   pulling,    ///< its data is on its way
   delayed,    ///< waits for its latency to pass
   fused,      ///< the first half waits for the second
+  fused_data, ///< has its data; the other half does not yet
   event,      ///< an Asynchronous Event Request
   withheld,   ///< executed; a hook holds the completion back
 };
@@ -106,7 +107,7 @@ class Queue final : public transport::ControllerChannelHandler {
   transport::ArrivedCommand* find(std::uint16_t cid) const;
   /// Executes `command` after `delay`. All delays of a queue are equal.
   void delay(const Command& command, Duration delay);
-  /// All held commands are given back without an answer (those being fetched: when that is over).
+  /// All held commands are given back without an answer.
   void discard_all();
   /// All held commands are completed with `status`.
   void abort_all(nvme::Status status, const Command* except);
@@ -129,7 +130,6 @@ class Queue final : public transport::ControllerChannelHandler {
   struct Slot {
     transport::ArrivedCommand* command = nullptr;
     Phase phase = Phase::none;
-    bool discarded = false;
     std::uint16_t previous = kNoSlot;
     std::uint16_t next = kNoSlot;
     Instant due;

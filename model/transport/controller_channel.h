@@ -58,7 +58,8 @@ class ControllerChannel {
   virtual void pull(ArrivedCommand& command) = 0;
   /// Sends the first `bytes` of command.data to the host, ahead of the response.
   virtual void push(ArrivedCommand& command, std::size_t bytes) = 0;
-  /// Sends the response capsule and gives the command back to the pool.
+  /// Sends the response capsule and gives the command back to the pool. Both this and drop() may come
+  /// while a pull() is under way: on_pulled() does not follow then.
   virtual void respond(ArrivedCommand& command, ByteView cqe) = 0;
   /// Gives the command back without a response (aborted by reset).
   virtual void drop(ArrivedCommand& command) = 0;

@@ -350,6 +350,14 @@ class LoopbackControllerChannel final : public ControllerChannel {
     wire_->send_to_host(std::move(message));
   }
 
+  void send_extra(ByteView cqe) override {
+    if (wire_ == nullptr || wire_->ended) return;
+    Message message;
+    message.kind = Message::Kind::response;
+    message.data.assign(cqe.begin(), cqe.end());
+    wire_->send_to_host(std::move(message));
+  }
+
   void drop(ArrivedCommand& arrived) override {
     Command& command = own(arrived);
     ++command.epoch;

@@ -26,6 +26,7 @@ class RdmaControllerChannel final : public ControllerChannel, LinkOwner {
   void push(ArrivedCommand& command, std::size_t bytes) override;
   void respond(ArrivedCommand& command, ByteView cqe) override;
   void drop(ArrivedCommand& command) override;
+  void send_extra(ByteView cqe) override;
   void close() override;
   std::optional<std::uint16_t> requested_qid() const override { return request_.qid; }
   std::uint32_t entries() const override { return request_.entries; }

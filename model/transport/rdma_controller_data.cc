@@ -148,6 +148,20 @@ void RdmaControllerChannel::drop(ArrivedCommand& arrived) {
   finish_command(command);
 }
 
+void RdmaControllerChannel::send_extra(ByteView cqe) {
+  if (ended_) return;
+  ResponseContext& context = fabric_.acquire_context();
+  Command none;
+  plan_response(context, none);
+  if (fabric_.world_.trace().on()) {
+    trace_capsule(fabric_.world_, "target", false, true, request_.qid, cqe);
+  }
+  context.capsule = fabric_.pool_->acquire(cqe.size());
+  context.capsule_bytes = static_cast<std::uint32_t>(cqe.size());
+  std::copy(cqe.begin(), cqe.end(), context.capsule->memory.begin());
+  submit(context);
+}
+
 /// The honest response: the data in the order of the SGL, then one SEND that invalidates the key of the
 /// last descriptor where the host asked for it.
 void RdmaControllerChannel::plan_response(ResponseContext& context, Command& command) {

@@ -286,6 +286,34 @@ TEST(Association, LossOfAnIndividuallyDeletableQueueDoesNot) {
   EXPECT_FALSE(rig.io.closed());
 }
 
+nvme::Sqe abort_of(unsigned sqid, std::uint16_t cid) {
+  nvme::Sqe made = command(nvme::AdminOpcode::abort);
+  made.set(nvme::sqe::cdw10, sqid | std::uint32_t{cid} << 16);
+  return made;
+}
+
+TEST(Abort, WhileDataIsOnItsWay) {
+  IoRig rig;
+  rig.io.wire().hold_pulls = true;
+  const auto victim = rig.io.post(rw(IoOpcode::write, 0, 1).bytes(), Bytes(512, 9));
+  EXPECT_EQ(rig.session.admin.send(abort_of(1, victim).bytes()).dw0(), 0u);
+  EXPECT_EQ(rig.io.reply(victim)->code(), sc::abort_requested);
+  rig.io.wire().hold_pulls = false;
+  EXPECT_EQ(rig.read(0, 1).data, Bytes(512));
+}
+
+TEST(Abort, OfOneFusedHalfEndsBoth) {
+  IoRig rig;
+  rig.io.wire().hold_pulls = true;
+  const auto first = rig.io.post(half(IoOpcode::compare, 4, 1, 1).bytes(), Bytes(512));
+  const auto second = rig.io.post(half(IoOpcode::write, 4, 1, 2).bytes(), Bytes(512, 2));
+  rig.io.deliver();
+  EXPECT_EQ(rig.session.admin.send(abort_of(1, second).bytes()).dw0(), 0u);
+  EXPECT_EQ(rig.io.reply(second)->code(), sc::abort_requested);
+  EXPECT_EQ(rig.io.reply(first)->code(), sc::aborted_failed_fused);
+  EXPECT_TRUE(rig.io.wire().pulling.empty());
+}
+
 TEST(Abort, HeldCommandsAreAborted) {
   SubsystemOptions options;
   options.io_latency = Duration::ms(5);

@@ -84,6 +84,7 @@ class FakeChannel final : public transport::ControllerChannel {
     Slot& slot = slots_[command.index];
     BENCH_ASSERT(slot.busy, "a command is answered twice");
     slot.busy = false;
+    std::erase(wire_->pulling, &command);
     wire_->replies.push_back({nvme::Cqe{cqe}, std::move(slot.pushed)});
     slot.pushed.clear();
   }
@@ -91,6 +92,7 @@ class FakeChannel final : public transport::ControllerChannel {
     Slot& slot = slots_[command.index];
     BENCH_ASSERT(slot.busy, "a command is dropped after its answer");
     slot.busy = false;
+    std::erase(wire_->pulling, &command);
     ++wire_->dropped;
   }
   void send_extra(ByteView cqe) override { wire_->replies.push_back({nvme::Cqe{cqe}, {}}); }
