@@ -24,6 +24,8 @@ class Bench {
   bool virtual_time() { return world_.real_loop() == nullptr; }
   /// True when the product is the emulated one: its marks can be seen.
   virtual bool embedded() const { return true; }
+  /// After the case: ends what is still connected, so that the next case finds a quiet product.
+  virtual void finish() {}
   /// Names the part of the case that begins: a comment in the capture, a line in the ladder.
   void step(std::string_view text);
   /// The case has got to a point that it must get to; see reaches{}.

@@ -35,6 +35,7 @@ struct CaseOptions {
   std::vector<Applicability> applicability;
   bool malformed = false;
   Duration budget = Duration::s(3600);
+  Duration lasting;
   void (*arrange)(EmbeddedSetup&) = nullptr;
   std::string_view arrangement;
 };
@@ -75,12 +76,20 @@ struct budget {
   void apply(CaseOptions& options) const { options.budget = limit; }
 };
 
-/// The emulated product is set up differently for this case. A real product cannot be: there the
-/// case is skipped, and says that it needs `what`.
+/// The case lasts so long by its nature (it waits for a keep alive to expire). In virtual time that
+/// costs nothing; against a real product it is skipped unless long cases are asked for.
+struct lasts {
+  Duration time;
+  explicit lasts(Duration t) : time(t) {}
+  void apply(CaseOptions& options) const { options.lasting = time; }
+};
+
+/// The emulated product is set up differently for this case, or the case reaches behind it (adds a
+/// namespace, loses packets). With a real product the case is skipped, and says that it needs `what`.
 struct arranged {
   std::string_view what;
   void (*change)(EmbeddedSetup&);
-  arranged(std::string_view w, void (*c)(EmbeddedSetup&)) : what(w), change(c) {}
+  explicit arranged(std::string_view w, void (*c)(EmbeddedSetup&) = nullptr) : what(w), change(c) {}
   void apply(CaseOptions& options) const {
     options.arrange = change;
     options.arrangement = what;

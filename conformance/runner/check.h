@@ -18,6 +18,11 @@ namespace fb::conformance {
 /// Leaves a case early; the verdict is in the Check. Caught in the frame of a case alone.
 struct LeaveCase {};
 
+/// Thrown by helpers that set the scene when it cannot be set: INCONCLUSIVE.
+struct CannotArrange {
+  std::string why;
+};
+
 /// Anything that carries an NVMe status: a Status itself, or a reply with status().
 template <class R>
 nvme::Status status_in(const R& reply) {

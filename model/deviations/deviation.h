@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "model/host/hooks.h"
 #include "model/subsystem/hooks.h"
+#include "sim/rdma/softroce/departures.h"
 #include "sim/rdma/softroce/hooks.h"
 
 namespace fb::deviations {
@@ -46,6 +47,9 @@ using MakeSoftHooks = std::unique_ptr<softroce::SoftHooks> (*)();
 
 using Effect =
     std::variant<Tolerate, AnswerWith, Departs, MakeSubsystemHooks, MakeHostHooks, MakeSoftHooks>;
+
+/// The point of a soft device by its enumerator.
+inline Effect departs(softroce::Departure point) { return Departs{softroce::name_of(point)}; }
 
 /// A hand-written subclass of SubsystemHooks, HostHooks or SoftHooks as an effect; `arguments` are
 /// compile-time values for its constructor.

@@ -1,0 +1,89 @@
+#include <cstdio>
+#include <exception>
+
+#include "cli/common.h"
+#include "conformance/runner/runner.h"
+#include "sim/core/world.h"
+
+namespace fb::cli {
+
+namespace {
+
+/// One line, whatever the text holds.
+void complain(std::string text) {
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  std::fprintf(stderr, "fabricbench: %s\n", text.c_str());
+}
+
+/// CLI11 would say that a command is missing; better to name the word that is none.
+void check_command_names(const CLI::App& app, int argc, const char* const* argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
+    if (commands.empty()) return;
+    std::string known;
+    const CLI::App* found = nullptr;
+    for (const CLI::App* command : commands) {
+      if (command->get_name() == argv[i]) found = command;
+      known += (known.empty() ? "" : ", ") + command->get_name();
+    }
+    if (found == nullptr) {
+      throw UserError("no command '" + std::string(argv[i]) + "'; known are: " + known);
+    }
+    at = found;
+  }
+}
+
+int parse_and_run(CLI::App& app, Outcome& outcome, int argc, const char* const* argv) {
+  try {
+    app.parse(argc, argv);
+    return outcome.code;
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::CallForAllHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::CallForVersion& version) {
+    return app.exit(version);
+  } catch (const CLI::ParseError& wrong) {
+    complain(std::string(wrong.what()) + " (fabricbench --help shows the use)");
+    return exit_code::wrong_use;
+  }
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv) {
+  block_signals();
+  CLI::App app("A simulator and conformance test bench for NVMe over Fabrics.\n"
+               "Example: fabricbench run --suite fabrics --report report");
+  app.name("fabricbench");
+  app.set_version_flag("--version", "fabricbench " + std::string(conformance::tool_version()));
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  Outcome outcome;
+  add_run(app, outcome);
+  add_selftest(app, outcome);
+  add_list(app, outcome);
+  add_requirements(app, outcome);
+  add_replay(app, outcome);
+  add_target(app, outcome);
+  add_host(app, outcome);
+  try {
+    check_command_names(app, argc, argv);
+    return parse_and_run(app, outcome, argc, argv);
+  } catch (const UserError& problem) {
+    complain(problem.what());
+    return exit_code::wrong_use;
+  } catch (const WaitFailure& failure) {
+    if (failure.end() == WaitEnd::interrupted) return exit_code::interrupted;
+    complain(failure.what());
+    return exit_code::red;
+  } catch (const std::exception& broken) {
+    complain(std::string("the bench broke: ") + broken.what());
+    return exit_code::red;
+  }
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,2 @@
+#include "cli/common.h"
+namespace fb::cli { void add_host(CLI::App&, Outcome&) {} }

@@ -1,0 +1,66 @@
+// fabricbench list and fabricbench requirements: what there is.
+#include <cstdio>
+
+#include "cli/suite_options.h"
+#include "conformance/report/report.h"
+
+namespace fb::cli {
+
+namespace {
+
+using namespace conformance;
+
+struct ListArguments {
+  Selection selection;
+  bool deviations = false;
+  bool json = false;
+};
+
+std::string deviations_text() {
+  std::string text;
+  for (const auto* deviation : deviations::all_deviations()) {
+    text += std::string(deviation->name) + "\n    " + std::string(name_of(deviation->product)) + ", " +
+            std::string(deviation->requirement) + "\n    " + std::string(deviation->what) + "\n";
+  }
+  return text + std::to_string(deviations::all_deviations().size()) + " deviations\n";
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Outcome& outcome) {
+  auto arguments = std::make_shared<ListArguments>();
+  CLI::App* command = app.add_subcommand("list", "List the cases, or the deviations");
+  command->footer("Examples:\n  fabricbench list --suite fabrics\n  fabricbench list --deviations");
+  add_selection(*command, arguments->selection);
+  command->add_flag("--deviations", arguments->deviations,
+                    "List the ways in which the embedded products can misbehave");
+  command->add_flag("--json", arguments->json, "Print one JSON document");
+  command->callback([arguments, &outcome] {
+    outcome.code = exit_code::good;
+    if (arguments->deviations && !arguments->json) {
+      std::fputs(deviations_text().c_str(), stdout);
+      return;
+    }
+    const auto cases = or_throw(select(all_cases(), arguments->selection));
+    std::fputs((arguments->json ? list_json(cases) : list_text(cases)).c_str(), stdout);
+  });
+}
+
+void add_requirements(CLI::App& app, Outcome& outcome) {
+  struct Arguments {
+    bool coverage = false;
+    bool json = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("requirements", "What is required, and which case checks it");
+  command->footer("Example:\n  fabricbench requirements --coverage");
+  command->add_flag("--coverage", arguments->coverage, "With the cases that check each (the default)");
+  command->add_flag("--json", arguments->json, "Print one JSON document");
+  command->callback([arguments, &outcome] {
+    outcome.code = exit_code::good;
+    const auto text = arguments->json ? coverage_json(all_cases()) : coverage_text(all_cases());
+    std::fputs(text.c_str(), stdout);
+  });
+}
+
+}  // namespace fb::cli

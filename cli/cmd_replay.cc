@@ -1,0 +1,137 @@
+// fabricbench replay: the same case again, byte for byte.
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/common.h"
+#include "conformance/report/report.h"
+#include "conformance/runner/replay.h"
+#include "conformance/runner/waivers.h"
+
+namespace fb::cli {
+
+namespace {
+
+using namespace conformance;
+
+struct ReplayArguments {
+  std::string what;
+  std::string case_name;
+  std::string local;
+  std::string report;
+  bool json = false;
+};
+
+/// A token, and the digest that it once gave (empty: not known).
+struct Wanted {
+  ReplayToken token;
+  std::string digest;
+};
+
+/// From results.json: what failed or broke; everything when nothing did.
+std::vector<Wanted> read_results(const std::string& path, const std::string& case_name) {
+  std::ifstream file(path);
+  if (!file) throw UserError("'" + path + "' is neither a replay token nor a file that can be read");
+  std::vector<Wanted> all, failed;
+  try {
+    const nlohmann::json results = nlohmann::json::parse(file);
+    for (const auto& one : results.at("cases")) {
+      if (!case_name.empty() && one.at("name") != case_name) continue;
+      all.push_back({or_throw(parse_replay_token(one.at("replay").get<std::string>())), one.at("digest")});
+      if (one.at("verdict") == "fail" || one.at("verdict") == "error") failed.push_back(all.back());
+    }
+  } catch (const nlohmann::json::exception& problem) {
+    throw UserError(path + " is no results.json: " + problem.what());
+  }
+  if (all.empty()) throw UserError(path + " holds no case" + (case_name.empty() ? "" : " '" + case_name + "'"));
+  return failed.empty() ? all : failed;
+}
+
+std::vector<Wanted> wanted_of(const ReplayArguments& arguments) {
+  if (arguments.what.starts_with("fb1:")) return {{or_throw(parse_replay_token(arguments.what)), ""}};
+  return read_results(arguments.what, arguments.case_name);
+}
+
+RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
+                    const std::optional<ReportFolder>& folder, Interrupter& interrupter) {
+  const ReplayToken& token = wanted.token;
+  if (token.version != tool_version()) {
+    std::fprintf(stderr, "fabricbench: the token is of version %s, this is %s: the bytes may differ\n",
+                 token.version.c_str(), std::string(tool_version()).c_str());
+  }
+  Selection selection;
+  selection.cases = {token.case_name};
+  const auto cases = or_throw(select(all_cases(), selection));
+  RunOptions options;
+  std::string local = arguments.local;
+  if (token.dut != "embedded" && local.empty()) {
+    local = to_string(local_address({}, or_throw(parse_rdma_url(token.dut)).to));
+  }
+  options.product = or_throw(parse_product(token.dut, local));
+  if (!options.product.embedded) {
+    options.product.nonce = nonce();
+    options.product.slow = true;
+    if (options.product.nqn.empty()) options.product.nqn = or_throw(discover_nqn(options.product));
+  }
+  options.deviations = or_throw(deviations::DeviationSet::of_names(token.deviations));
+  options.seed = token.seed;
+  options.interrupter = &interrupter;
+  if (folder) {
+    options.keep_capture = [&](const CaseInfo& info, const capture::PcapngWriter& writer) {
+      return folder->keep_capture(info, writer);
+    };
+  }
+  RunResult run = run_cases(cases, options);
+  for (CaseResult& result : run.cases) dispose(result, {}, today());
+  return run;
+}
+
+int replay(const ReplayArguments& arguments) {
+  std::optional<ReportFolder> folder;
+  if (!arguments.report.empty()) folder = or_throw(ReportFolder::open(arguments.report));
+  Interrupter interrupter;
+  const SignalWatcher watcher([&] { interrupter.fire(); });
+  bool red = false;
+  for (const Wanted& wanted : wanted_of(arguments)) {
+    const RunResult run = run_again(wanted, arguments, folder, interrupter);
+    if (run.interrupted) return exit_code::interrupted;
+    const ReportFacts facts{wanted.token.seed, wanted.token.dut, wanted.token.deviations, now_text(), 0};
+    if (folder) or_throw(folder->write(run, facts));
+    if (arguments.json) {
+      std::fputs(results_json(run, facts).c_str(), stdout);
+    } else {
+      const CaseResult& result = run.cases.front();
+      std::fputs(terminal_summary(run, facts, arguments.report, true).c_str(), stdout);
+      const std::string digest = digest_text(result.digest);
+      std::printf("%s: %s, digest %s%s\n", wanted.token.case_name.c_str(),
+                  std::string(name_of(result.verdict)).c_str(), digest.c_str(),
+                  wanted.digest.empty()      ? ""
+                  : wanted.digest == digest ? " (as in the report)"
+                                            : " (the report says another one)");
+    }
+    red = red || summarize(run).red;
+  }
+  return red ? exit_code::red : exit_code::good;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Outcome& outcome) {
+  auto arguments = std::make_shared<ReplayArguments>();
+  CLI::App* command = app.add_subcommand(
+      "replay", "Run a case again from its replay token, or what failed from a results.json");
+  command->footer("Examples:\n"
+                  "  fabricbench replay fb1:connect_refuses_sqsize_zero:v=0.1.0:seed=1:dut=embedded:...\n"
+                  "  fabricbench replay report/results.json --case connect_refuses_sqsize_zero");
+  command->add_option("what", arguments->what, "A replay token, or a results.json")
+      ->required()
+      ->type_name("TOKEN|FILE");
+  command->add_option("--case", arguments->case_name, "Only this case of the file")->type_name("NAME");
+  command->add_option("--local", arguments->local, "Our own address, for a product at an address")
+      ->type_name("ADDRESS");
+  command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");
+  command->add_flag("--json", arguments->json, "Print the results as one JSON document");
+  command->callback([arguments, &outcome] { outcome.code = replay(*arguments); });
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,162 @@
+// fabricbench run: the suite against a product.
+#include <chrono>
+#include <cstdio>
+
+#include "cli/common.h"
+#include "cli/suite_options.h"
+#include "conformance/report/report.h"
+#include "conformance/runner/waivers.h"
+
+namespace fb::cli {
+
+namespace {
+
+using namespace conformance;
+
+struct RunArguments {
+  Selection selection;
+  std::string dut = "embedded";
+  std::string local;
+  std::vector<std::string> deviations;
+  std::uint64_t seed = 1;
+  std::string report;
+  std::string waivers;
+  std::string date;
+  unsigned jobs = default_jobs();
+  bool twice = false;
+  bool slow = false;
+  bool json = false;
+  bool verbose = false;
+};
+
+Product product_of(const RunArguments& arguments) {
+  std::string local = arguments.local;
+  if (arguments.dut.starts_with("rdma://") && local.empty()) {
+    local = to_string(local_address({}, or_throw(parse_rdma_url(arguments.dut)).to));
+  }
+  Product product = or_throw(parse_product(arguments.dut, local));
+  product.slow = arguments.slow;
+  if (product.embedded) return product;
+  product.nonce = nonce();
+  if (product.nqn.empty()) product.nqn = or_throw(discover_nqn(product));
+  DeclarationCache declarations;
+  const Declared& declared = declarations.of(product, nullptr);
+  if (!declared.known) throw UserError(product.url + ": " + declared.why);
+  return product;
+}
+
+void check_date(const std::string& date) {
+  if (!is_date(date)) throw UserError("'" + date + "': --today takes a date like 2027-01-31");
+}
+
+/// Cases that a product can be held against.
+std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& selection) {
+  Selection wanted = selection;
+  if (!product.embedded && wanted.roles.empty()) wanted.roles = {"controller"};
+  if (!product.embedded && wanted.roles != std::vector<std::string>{"controller"}) {
+    throw UserError("a product at " + product.url + " is a controller; other roles have no adapter yet");
+  }
+  return or_throw(select(all_cases(), wanted));
+}
+
+int finish(const RunArguments& arguments, const RunResult& run, const ReportFacts& facts,
+           const std::optional<ReportFolder>& folder) {
+  if (folder) or_throw(folder->write(run, facts));
+  if (arguments.json) {
+    std::fputs(results_json(run, facts).c_str(), stdout);
+  } else {
+    std::fputs(terminal_summary(run, facts, arguments.report, arguments.verbose).c_str(), stdout);
+    if (folder) std::printf("report in %s\n", arguments.report.c_str());
+  }
+  if (run.interrupted) return exit_code::interrupted;
+  return summarize(run).red ? exit_code::red : exit_code::good;
+}
+
+int run_suite(const RunArguments& arguments) {
+  Expectations expectations;
+  if (!arguments.waivers.empty()) expectations = or_throw(read_expectations(arguments.waivers));
+  const std::string date = arguments.date.empty() ? today() : arguments.date;
+  check_date(date);
+  RunOptions options;
+  options.deviations = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
+  std::optional<ReportFolder> folder;
+  if (!arguments.report.empty()) folder = or_throw(ReportFolder::open(arguments.report));
+  if (!arguments.deviations.empty() && arguments.dut != "embedded") {
+    throw UserError("--deviation makes the embedded product misbehave; it cannot change " + arguments.dut);
+  }
+
+  Interrupter interrupter;
+  const SignalWatcher watcher([&] { interrupter.fire(); });
+  options.product = product_of(arguments);
+  const auto cases = cases_for(options.product, arguments.selection);
+  options.seed = arguments.seed;
+  options.jobs = arguments.jobs;
+  options.twice = arguments.twice;
+  options.interrupter = &interrupter;
+  if (folder) {
+    options.keep_capture = [&](const CaseInfo& info, const capture::PcapngWriter& writer) {
+      return folder->keep_capture(info, writer);
+    };
+  }
+  ProgressLine progress;
+  options.progress = [&](const CaseResult& result, std::size_t done, std::size_t all) {
+    progress.show(std::to_string(done) + " of " + std::to_string(all) + "  " + std::string(result.info->name));
+  };
+  ReportFacts facts{arguments.seed, arguments.dut, options.deviations.names(), now_text(), 0};
+  const auto start = std::chrono::steady_clock::now();
+  RunResult run = run_cases(cases, options);
+  facts.duration_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  progress.clear();
+  for (CaseResult& result : run.cases) dispose(result, expectations, date);
+  return finish(arguments, run, facts, folder);
+}
+
+}  // namespace
+
+void add_selection(CLI::App& command, conformance::Selection& selection) {
+  command.add_option("--suite", selection.suites, "Only these suites (fabrics, nvme, rdma, cm)")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command.add_option("--case", selection.cases, "Only cases that match the pattern ('connect_*')")
+      ->type_name("GLOB")
+      ->allow_extra_args(false);
+  command.add_option("--role", selection.roles, "Only cases on this side (controller, host, requester, responder)")
+      ->type_name("ROLE")
+      ->allow_extra_args(false);
+  command.add_option("--transport", selection.transport, "Only cases of this transport (rdma)")
+      ->type_name("NAME");
+}
+
+void add_run(CLI::App& app, Outcome& outcome) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand("run", "Run the conformance suite against a product");
+  command->footer("Examples:\n"
+                  "  fabricbench run --report report\n"
+                  "  fabricbench run --suite fabrics --role controller --seed 7\n"
+                  "  fabricbench run --dut rdma://192.0.2.7:4420 --report report\n"
+                  "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero");
+  add_selection(*command, arguments->selection);
+  command->add_option("--dut", arguments->dut, "The product: embedded, or rdma://ADDRESS:PORT[/NQN]")
+      ->type_name("URL")
+      ->capture_default_str();
+  command->add_option("--local", arguments->local, "Our own address, for a product at an address")
+      ->type_name("ADDRESS");
+  command->add_option("--deviation", arguments->deviations, "Make the embedded product misbehave in one way")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command->add_option("--seed", arguments->seed, "Seed of every random choice")->capture_default_str();
+  command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");
+  command->add_option("--waivers", arguments->waivers, "Known failures of the product")->type_name("FILE");
+  command->add_option("--today", arguments->date, "The date that waivers are held against")
+      ->type_name("2027-01-31");
+  command->add_option("--jobs", arguments->jobs, "Cases at a time (embedded products)")
+      ->check(CLI::Range(1u, 256u))
+      ->capture_default_str();
+  command->add_flag("--twice", arguments->twice, "Run each case twice and compare the digests");
+  command->add_flag("--slow", arguments->slow, "Run cases that take long in real time too");
+  command->add_flag("--json", arguments->json, "Print the results as one JSON document");
+  command->add_flag("--verbose", arguments->verbose, "Say why cases were skipped or waived");
+  command->callback([arguments, &outcome] { outcome.code = run_suite(*arguments); });
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,182 @@
+#include "cli/common.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <random>
+
+namespace fb::cli {
+
+namespace {
+
+std::int64_t wall_ms() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+sigset_t watched_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGUSR1);  // wakes the watcher when it is no longer needed
+  return set;
+}
+
+std::string time_text(const char* format) {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts = {};
+  gmtime_r(&now, &parts);
+  char text[40];
+  std::strftime(text, sizeof text, format, &parts);
+  return text;
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_size(std::string_view text) {
+  const auto wrong = [&] {
+    return Failure{Problem{"'" + std::string(text) + "' is no size; sizes look like 512, 4K, 64M, 1G, 2T"}};
+  };
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return wrong();
+  std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (unit.ends_with("iB")) {
+    unit.remove_suffix(2);
+  } else if (unit.ends_with("B")) {
+    unit.remove_suffix(1);
+  }
+  unsigned shift = 0;
+  if (!unit.empty()) {
+    constexpr std::string_view kUnits = "KMGT";
+    const char letter = unit[0] >= 'a' ? static_cast<char>(unit[0] - 32) : unit[0];
+    const std::size_t at = kUnits.find(letter);
+    if (unit.size() != 1 || at == std::string_view::npos) return wrong();
+    shift = static_cast<unsigned>(at + 1) * 10;
+  }
+  if (value == 0 || value > (~std::uint64_t{0} >> shift)) return wrong();
+  return value << shift;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  std::uint64_t whole = bytes, rest = 0;
+  while (whole >= 1024 && unit < 4) {
+    rest = whole % 1024;
+    whole /= 1024;
+    ++unit;
+  }
+  std::string text = std::to_string(whole);
+  if (rest > 0 && whole < 100) text += "." + std::to_string(rest * 10 / 1024);
+  return text + " " + kUnits[unit];
+}
+
+Result<IpAddress> local_address_towards(const Endpoint& to) {
+  const auto none = [&](const char* what) {
+    return Failure{Problem{"no way to " + to_string(to.address) + ": " + what + ": " + std::strerror(errno)}};
+  };
+  const bool v4 = to.address.is_v4();
+  const int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return none("socket");
+  sockaddr_in6 six = {};
+  sockaddr_in four = {};
+  sockaddr* address = nullptr;
+  socklen_t length = 0;
+  const auto& bytes = to.address.bytes();
+  if (v4) {
+    four.sin_family = AF_INET;
+    four.sin_port = htons(to.port);
+    std::memcpy(&four.sin_addr, &bytes[12], 4);
+    address = reinterpret_cast<sockaddr*>(&four);
+    length = sizeof four;
+  } else {
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(to.port);
+    std::memcpy(&six.sin6_addr, bytes.data(), 16);
+    address = reinterpret_cast<sockaddr*>(&six);
+    length = sizeof six;
+  }
+  const bool good = connect(fd, address, length) == 0 && getsockname(fd, address, &length) == 0;
+  close(fd);
+  if (!good) return none("connect");
+  if (v4) {
+    std::uint8_t a[4];
+    std::memcpy(a, &four.sin_addr, 4);
+    return IpAddress::v4(a[0], a[1], a[2], a[3]);
+  }
+  std::array<std::uint8_t, 16> a;
+  std::memcpy(a.data(), &six.sin6_addr, 16);
+  return IpAddress::v6(a);
+}
+
+IpAddress local_address(const std::string& text, const Endpoint& to) {
+  if (text.empty()) return or_throw(local_address_towards(to));
+  const auto parsed = IpAddress::parse(text);
+  if (!parsed) throw UserError("'" + text + "': --local takes an IP address of this machine");
+  if (*parsed == to.address) {
+    throw UserError("--local " + text + " is the other side's address; both need UDP port 4791, so each "
+                    "has an address of its own (127.0.0.3 for example)");
+  }
+  return *parsed;
+}
+
+std::string today() { return time_text("%Y-%m-%d"); }
+std::string now_text() { return time_text("%Y-%m-%dT%H:%M:%SZ"); }
+
+std::uint64_t nonce() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+unsigned default_jobs() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+void block_signals() {
+  const sigset_t set = watched_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+SignalWatcher::SignalWatcher(std::function<void()> call)
+    : thread_([call = std::move(call)] {
+        const sigset_t set = watched_signals();
+        int number = 0;
+        while (sigwait(&set, &number) == 0 && number != SIGUSR1) call();
+      }) {}
+
+SignalWatcher::~SignalWatcher() {
+  pthread_kill(thread_.native_handle(), SIGUSR1);
+  thread_.join();
+}
+
+ProgressLine::ProgressLine() : on_(isatty(STDERR_FILENO) == 1) {}
+
+void ProgressLine::show(const std::string& text) {
+  constexpr std::int64_t kInterval_ms = 100;
+  if (!on_) return;
+  const std::int64_t now = wall_ms();
+  if (now - shown_at_ms_ < kInterval_ms) return;
+  shown_at_ms_ = now;
+  visible_ = true;
+  std::fprintf(stderr, "\r\033[K%.79s", text.c_str());
+  std::fflush(stderr);
+}
+
+void ProgressLine::clear() {
+  if (!visible_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+  visible_ = false;
+}
+
+}  // namespace fb::cli

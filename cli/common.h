@@ -1,0 +1,98 @@
+// What the commands share: sizes, signals, progress, the edge where problems become exit codes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/ip.h"
+#include "base/result.h"
+
+namespace fb::cli {
+
+namespace exit_code {
+inline constexpr int good = 0;
+inline constexpr int red = 1;
+inline constexpr int wrong_use = 2;
+inline constexpr int interrupted = 130;
+}  // namespace exit_code
+
+/// What a command's action sets: the exit code of the program.
+struct Outcome {
+  int code = exit_code::good;
+};
+
+/// "64M", "512", "4KiB"; the Problem names the text.
+Result<std::uint64_t> parse_size(std::string_view text);
+/// "64 MiB", "1.5 GiB".
+std::string size_text(std::uint64_t bytes);
+
+/// The value of a Result, or UserError with its text.
+template <class T>
+T or_throw(Result<T> result) {
+  if (!result) throw UserError(result.error().text);
+  return std::move(result).value();
+}
+inline void or_throw(const Result<void>& result) {
+  if (!result) throw UserError(result.error().text);
+}
+
+/// Our own address on the way to `to`, as the routing table has it.
+Result<IpAddress> local_address_towards(const Endpoint& to);
+/// The text of --local, or the address that the routing table gives when it is empty.
+IpAddress local_address(const std::string& text, const Endpoint& to);
+
+/// Today's date as 2027-01-31, and the time of now as 2027-01-31T12:00:00Z.
+std::string today();
+std::string now_text();
+/// A number that differs from run to run.
+std::uint64_t nonce();
+
+/// Threads that the machine offers.
+unsigned default_jobs();
+
+/// Blocks SIGINT and SIGTERM in this thread and those it starts; call it before any thread starts.
+void block_signals();
+
+/// Waits for SIGINT and SIGTERM in a thread of its own and calls back from there.
+class SignalWatcher {
+ public:
+  explicit SignalWatcher(std::function<void()> call);
+  ~SignalWatcher();
+  SignalWatcher(const SignalWatcher&) = delete;
+  SignalWatcher& operator=(const SignalWatcher&) = delete;
+
+ private:
+  std::thread thread_;
+};
+
+/// One line on standard error that is written over, where that is a terminal; else nothing.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine() { clear(); }
+  void show(const std::string& text);
+  void clear();
+
+ private:
+  bool on_;
+  std::int64_t shown_at_ms_ = 0;
+  bool visible_ = false;
+};
+
+// Each command adds itself to the program.
+void add_run(CLI::App& app, Outcome& outcome);
+void add_selftest(CLI::App& app, Outcome& outcome);
+void add_list(CLI::App& app, Outcome& outcome);
+void add_requirements(CLI::App& app, Outcome& outcome);
+void add_replay(CLI::App& app, Outcome& outcome);
+void add_target(CLI::App& app, Outcome& outcome);
+void add_host(CLI::App& app, Outcome& outcome);
+
+/// The whole program.
+int run_program(int argc, const char* const* argv);
+
+}  // namespace fb::cli

@@ -1,0 +1,25 @@
+// What a host says in the connection requests of its queues.
+#include "conformance/runner/host_bench.h"
+#include "wire/fabrics/rdma_private_data.h"
+
+namespace fb::conformance {
+
+CONFORMANCE_CASE(host_request_names_its_io_queue, "fabrics.host.request.io-queue", roles::host) {
+  const auto connected = bench.product().connect({.io_queues = 2, .queue_entries = 64}).wait();
+  check.require(connected.ok, "the host connects", connected.text);
+  check.require(bench.requests().size() == 3, "three connection requests, for the admin queue and two I/O queues",
+                std::to_string(bench.requests().size()) + " requests");
+
+  for (std::uint16_t qid = 1; qid <= 2; ++qid) {
+    const auto connects = bench.commands(qid);
+    check.require(!connects.empty() && connects.front()->fctype() == 0x01,
+                  "the first command of an I/O queue is Connect");
+    const auto request = View<fabrics::RdmaRequest>::over(bench.requests()[qid]);
+    check.require(request.has_value(), "32 bytes of private data", "fewer");
+    check.equal("QID in the request", request->get(fabrics::rdma_request::qid), qid);
+    check.equal("HSQSIZE in the request", request->get(fabrics::rdma_request::hsqsize).raw(),
+                connects.front()->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::sqsize).raw());
+  }
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,41 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "conformance/report/report.h"
+
+namespace fb::conformance {
+
+Result<ReportFolder> ReportFolder::open(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path + "/captures", error);
+  if (error) return Failure{Problem{"cannot make the report folder " + path + ": " + error.message()}};
+  if (access((path + "/captures").c_str(), W_OK) != 0) {
+    return Failure{Problem{"cannot write to the report folder " + path + ": " + std::strerror(errno)}};
+  }
+  return ReportFolder(path);
+}
+
+std::string ReportFolder::keep_capture(const CaseInfo& info, const capture::PcapngWriter& writer) const {
+  if (writer.packets() == 0) return "";
+  const std::string name = "captures/" + std::string(info.name) + ".pcapng";
+  const auto written = writer.write_file(path_ + "/" + name);
+  if (!written) throw UserError(written.error().text);
+  return name;
+}
+
+Result<void> ReportFolder::write(const RunResult& run, const ReportFacts& facts) const {
+  const std::pair<const char*, std::string> files[] = {{"results.json", results_json(run, facts)},
+                                                       {"junit.xml", junit_xml(run, facts)}};
+  for (const auto& [name, text] : files) {
+    const Bytes bytes(text.begin(), text.end());
+    auto written = capture::write_atomically(path_ + "/" + name, bytes);
+    if (!written) return written;
+  }
+  return {};
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,119 @@
+#include <cstdio>
+#include <map>
+
+#include "conformance/report/report.h"
+#include "conformance/runner/waivers.h"
+
+namespace fb::conformance {
+
+namespace {
+
+/// Text for an attribute or an element; control characters that XML cannot carry become spaces.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
+    }
+  }
+  return out;
+}
+
+std::string seconds(std::int64_t us) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%lld.%06lld", static_cast<long long>(us / 1'000'000),
+                static_cast<long long>(us % 1'000'000));
+  return text;
+}
+
+std::string details(const CaseResult& result, const ReportFacts& facts) {
+  std::string text;
+  for (const Finding& one : result.findings) {
+    text += one.what + "\n";
+    for (const std::string& expected : one.expected) text += "  expected " + expected + "\n";
+    text += "  seen     " + one.seen + "\n";
+  }
+  return text + "replay: fabricbench replay " + replay_text(result, facts) + "\n";
+}
+
+void append_element(std::string& out, std::string_view element, const CaseResult& result,
+                    const ReportFacts& facts, const std::string& message) {
+  out += "      <" + std::string(element) + " message=\"" + escaped(message) + "\">" +
+         escaped(details(result, facts)) + "</" + std::string(element) + ">\n";
+}
+
+void append_case(std::string& out, const CaseResult& result, const ReportFacts& facts) {
+  const CaseInfo& info = *result.info;
+  out += "    <testcase classname=\"" + escaped(info.suite()) + "." + escaped(name_of(info.role)) +
+         "\" name=\"" + escaped(info.name) + "\" time=\"" + seconds(result.duration_wall_us) + "\">\n";
+  out += "      <properties><property name=\"requirement\" value=\"" + escaped(info.requirement) +
+         "\"/><property name=\"digest\" value=\"" + digest_text(result.digest) + "\"/></properties>\n";
+  if (result.verdict == Verdict::error) {
+    append_element(out, "error", result, facts, result.reason);
+  } else if (result.disposition == Disposition::waived) {
+    out += "      <skipped message=\"waived: " + escaped(result.waiver) + "\"/>\n";
+  } else if (result.disposition == Disposition::unexpected_pass) {
+    append_element(out, "failure", result, facts, "passed although a waiver says that it fails");
+  } else if (result.verdict == Verdict::fail) {
+    append_element(out, "failure", result, facts, result.reason);
+  } else if (result.verdict != Verdict::pass) {
+    out += "      <skipped message=\"" + std::string(name_of(result.verdict)) + ": " +
+           escaped(result.reason) + "\"/>\n";
+  }
+  out += "    </testcase>\n";
+}
+
+struct SuiteCounts {
+  std::size_t tests = 0, failures = 0, errors = 0, skipped = 0;
+  std::int64_t time_us = 0;
+  std::string cases;
+};
+
+void count(SuiteCounts& counts, const CaseResult& result) {
+  ++counts.tests;
+  counts.time_us += result.duration_wall_us;
+  if (result.verdict == Verdict::error) {
+    ++counts.errors;
+  } else if (is_red(result)) {
+    ++counts.failures;
+  } else if (result.verdict != Verdict::pass) {
+    ++counts.skipped;
+  }
+}
+
+std::string attributes(const SuiteCounts& counts) {
+  return " tests=\"" + std::to_string(counts.tests) + "\" failures=\"" + std::to_string(counts.failures) +
+         "\" errors=\"" + std::to_string(counts.errors) + "\" skipped=\"" +
+         std::to_string(counts.skipped) + "\" time=\"" + seconds(counts.time_us) + "\"";
+}
+
+}  // namespace
+
+std::string junit_xml(const RunResult& run, const ReportFacts& facts) {
+  std::map<std::string, SuiteCounts> suites;
+  for (const CaseResult& result : run.cases) {
+    SuiteCounts& counts = suites[std::string(result.info->suite())];
+    count(counts, result);
+    append_case(counts.cases, result, facts);
+  }
+  SuiteCounts& canary = suites["bench"];
+  canary.tests = 1;
+  canary.failures = run.canary_caught || run.interrupted ? 0 : 1;
+  canary.cases = "    <testcase classname=\"bench\" name=\"canary_is_caught\" time=\"0\">\n";
+  if (canary.failures > 0) {
+    canary.cases += "      <failure message=\"the case that must fail did not\"/>\n";
+  }
+  canary.cases += "    </testcase>\n";
+  std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"fabricbench\">\n";
+  for (const auto& [name, counts] : suites) {
+    out += "  <testsuite name=\"" + escaped(name) + "\"" + attributes(counts) + ">\n" + counts.cases +
+           "  </testsuite>\n";
+  }
+  return out + "</testsuites>\n";
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,63 @@
+// What is drawn from the results of a run: results.json, JUnit XML, the terminal summary.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/runner/runner.h"
+#include "conformance/runner/selftest.h"
+
+namespace fb::conformance {
+
+/// What a report says beside the cases.
+struct ReportFacts {
+  std::uint64_t seed = 1;
+  std::string dut = "embedded";
+  std::vector<std::string> deviations;
+  std::string started;  ///< 2026-11-21T06:12:37Z
+  double duration_s = 0;
+};
+
+struct Summary {
+  std::size_t pass = 0, fail = 0, skip = 0, waived = 0, inconclusive = 0, error = 0;
+  std::size_t regression = 0, unexpected_pass = 0;
+  bool red = false;  ///< anything that makes the run red
+};
+/// `fail` counts those that no waiver covers; the first six add up to the number of cases.
+Summary summarize(const RunResult& run);
+
+/// "0123456789abcdef".
+std::string digest_text(std::uint64_t digest);
+/// The replay token of a result.
+std::string replay_text(const CaseResult& result, const ReportFacts& facts);
+
+std::string results_json(const RunResult& run, const ReportFacts& facts);
+std::string junit_xml(const RunResult& run, const ReportFacts& facts);
+/// At most 80 columns (but tokens are never broken). `verbose` lists skipped cases too.
+std::string terminal_summary(const RunResult& run, const ReportFacts& facts, const std::string& folder,
+                             bool verbose);
+
+std::string selftest_json(const SelftestResult& result);
+std::string selftest_summary(const SelftestResult& result);
+std::string list_json(const std::vector<const CaseInfo*>& cases);
+std::string list_text(const std::vector<const CaseInfo*>& cases);
+std::string coverage_json(const std::vector<const CaseInfo*>& cases);
+std::string coverage_text(const std::vector<const CaseInfo*>& cases);
+
+/// A folder that a report is written into.
+class ReportFolder {
+ public:
+  /// Makes the folder and captures/ in it, and sees that it can be written to.
+  static Result<ReportFolder> open(const std::string& path);
+  const std::string& path() const { return path_; }
+  /// Writes captures/CASE.pcapng; returns that name. Throws UserError.
+  std::string keep_capture(const CaseInfo& info, const capture::PcapngWriter& writer) const;
+  /// results.json and junit.xml, each as a whole or not at all.
+  Result<void> write(const RunResult& run, const ReportFacts& facts) const;
+
+ private:
+  explicit ReportFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+}  // namespace fb::conformance

@@ -1,0 +1,203 @@
+#include "conformance/runner/controller_bench.h"
+
+#include <algorithm>
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr Duration kFirstPoll = Duration::ms(1);
+constexpr Duration kSlowestPoll = Duration::ms(64);
+constexpr Duration kGoodbye = Duration::ms(200);
+
+/// The answer to something that a case needs and does not judge.
+host::RawReply needed(host::RawReply reply, std::string_view what) {
+  if (!reply.answered()) throw CannotArrange{std::string(what) + ": " + reply.end->text};
+  if (!reply.status().ok()) {
+    throw CannotArrange{std::string(what) + " answered " + nvme::to_string(reply.status())};
+  }
+  return reply;
+}
+
+}  // namespace
+
+// ---- RawAssociation ----
+
+std::uint64_t RawAssociation::property(std::uint32_t offset) {
+  return needed(admin_.send(host::property_get(offset)).wait(), "Property Get").value();
+}
+
+std::uint32_t RawAssociation::enabling_cc() {
+  const auto cap = record_from_integer<fabrics::Cap>(property(fabrics::property::cap));
+  Record<fabrics::Cc> cc;
+  cc.set(fabrics::cc::en, true)
+      .set(fabrics::cc::mps, cap.get(fabrics::cap::mpsmin))
+      .set(fabrics::cc::iosqes, fabrics::kIoSqEntrySizeLog2)
+      .set(fabrics::cc::iocqes, fabrics::kIoCqEntrySizeLog2);
+  if ((cap.get(fabrics::cap::css) & fabrics::cap_css_bits::io_command_sets) != 0) {
+    cc.set(fabrics::cc::css, fabrics::CommandSetSelected::all);
+  }
+  return static_cast<std::uint32_t>(integer_of(cc));
+}
+
+bool RawAssociation::wait_csts(std::uint32_t mask, std::uint32_t value, Duration limit) {
+  World& world = bench_.world();
+  const Instant end = world.now() + limit;
+  Duration interval = kFirstPoll;
+  while ((property(fabrics::property::csts) & mask) != value) {
+    if (world.now() >= end) return false;
+    world.run_for(interval);
+    interval = std::min(interval * 2, kSlowestPoll);
+  }
+  return true;
+}
+
+void RawAssociation::enable() {
+  const auto cap = record_from_integer<fabrics::Cap>(property(fabrics::property::cap));
+  const Duration limit = Duration::ms(500) * (std::int64_t{cap.get(fabrics::cap::to)} + 1);
+  needed(set_property(fabrics::property::cc, enabling_cc()), "Property Set of CC");
+  if (!wait_csts(1, 1, limit)) throw CannotArrange{"CSTS.RDY stayed 0 after CC.EN = 1"};
+}
+
+void RawAssociation::disable() {
+  const auto cap = record_from_integer<fabrics::Cap>(property(fabrics::property::cap));
+  const Duration limit = Duration::ms(500) * (std::int64_t{cap.get(fabrics::cap::to)} + 1);
+  needed(set_property(fabrics::property::cc, 0), "Property Set of CC");
+  if (!wait_csts(1, 0, limit)) throw CannotArrange{"CSTS.RDY stayed 1 after CC.EN = 0"};
+}
+
+host::ConnectCommand RawAssociation::io_connect(std::uint16_t qid, std::uint16_t entries) const {
+  host::ConnectCommand command = command_;
+  command.sqe.set(fabrics::connect_sqe::qid, qid)
+      .set(fabrics::connect_sqe::sqsize, ZeroBased<std::uint16_t>::of(entries))
+      .set(fabrics::connect_sqe::cattr, 0)
+      .set(fabrics::connect_sqe::kato, 0u);
+  command.data.set(fabrics::connect_data::cntlid, cntlid_);
+  return command;
+}
+
+host::RawQueue& RawAssociation::io_transport(std::uint16_t qid, std::uint16_t entries) {
+  return bench_.raw_queue({.qid = qid,
+                           .entries = entries,
+                           .cntlid = cntlid_,
+                           .in_capsule_bytes = bench_.declared().in_capsule_bytes});
+}
+
+host::RawQueue& RawAssociation::open_io(std::uint16_t qid, std::uint16_t entries, std::uint8_t cattr) {
+  host::RawQueue& queue = io_transport(qid, entries);
+  host::ConnectCommand command = io_connect(qid, entries);
+  command.sqe.set(fabrics::connect_sqe::cattr, cattr);
+  needed(queue.send(command).wait(), "Connect of I/O queue " + std::to_string(qid));
+  return queue;
+}
+
+// ---- ControllerBench ----
+
+ControllerBench::ControllerBench(World& world, const Environment& environment)
+    : Bench(world), environment_(environment), nqn_(environment.product->nqn) {
+  EmbeddedSetup setup = environment.setup();
+  DeviceOptions device{"bench", kBenchAddress};
+  net::DatagramHost* host = nullptr;
+  if (environment.product->embedded) {
+    network_ = std::make_unique<EmbeddedNetwork>(world, setup);
+    subsystem_hooks_ = environment.deviations->subsystem_hooks();
+    soft_hooks_ = environment.deviations->soft_hooks();
+    product_ = std::make_unique<EmbeddedController>(world, network_->product, kProductAddress, setup,
+                                                    subsystem_hooks_.get(), soft_hooks_.get());
+    at_ = product_->at();
+    nqn_ = setup.subsystem.nqn;
+    host = &network_->bench;
+  } else {
+    machine_ = std::make_unique<net::RealHost>(world);
+    at_ = environment.product->to;
+    device.address = environment.product->local;
+    device.ca_guid = mix64(environment.product->nonce ^ world.seed());
+    host = machine_.get();
+  }
+  device_ = open_device(world, *host, device, EmbeddedSetup{});
+  fabric_ = std::make_unique<transport::RdmaHostFabric>(world, *device_);
+}
+
+ControllerBench::~ControllerBench() = default;
+
+void ControllerBench::finish() {
+  for (const auto& queue : queues_) {
+    if (queue->connected()) queue->disconnect();
+  }
+  Op<bool> gone = host_ ? host_->shutdown_all() : [&] {
+    auto made = make_op<bool>(world(), "nothing");
+    made.promise.settle(true);
+    return made.op;
+  }();
+  world().run_until(
+      [&] {
+        for (const auto& queue : queues_) {
+          if (queue->connected()) return false;
+        }
+        return gone.settled();
+      },
+      kGoodbye);
+}
+
+host::RawQueue& ControllerBench::unconnected_queue(host::RawQueueOptions options) {
+  if (options.to == Endpoint{}) options.to = at_;
+  return *queues_.emplace_back(std::make_unique<host::RawQueue>(world(), *fabric_, options));
+}
+
+host::RawQueue& ControllerBench::raw_queue(host::RawQueueOptions options) {
+  host::RawQueue& queue = unconnected_queue(options);
+  const host::RawConnection made = queue.connect_transport().wait();
+  if (!made.connected) throw CannotArrange{"no transport connection: " + made.end.text};
+  return queue;
+}
+
+host::ConnectCommand ControllerBench::connect_command(const AssociationOptions& options) const {
+  return host::connect({.entries = options.entries,
+                        .kato_ms = options.kato_ms,
+                        .cattr = options.cattr,
+                        .cntlid = options.cntlid,
+                        .hostid = options.hostid,
+                        .hostnqn = options.hostnqn,
+                        .subnqn = options.subnqn.empty() ? std::string_view(nqn_)
+                                                         : std::string_view(options.subnqn)});
+}
+
+RawAssociation& ControllerBench::associate(const AssociationOptions& options) {
+  host::RawQueue& admin = raw_queue({.entries = options.entries});
+  const host::ConnectCommand command = connect_command(options);
+  const host::RawReply reply = needed(admin.send(command).wait(), "Connect");
+  const std::uint16_t cntlid = reply.as<fabrics::ConnectReply>().get(fabrics::connect_reply::cntlid);
+  RawAssociation& association = associations_.emplace_back(*this, admin, command, cntlid);
+  if (options.enable) association.enable();
+  return association;
+}
+
+host::Host& ControllerBench::host() {
+  if (!host_) {
+    host::HostOptions options;
+    options.hostnqn = kBenchHostNqn;
+    options.hostid = kBenchHostId;
+    host_ = std::make_unique<host::Host>(world(), *fabric_, options);
+  }
+  return *host_;
+}
+
+host::Controller& ControllerBench::connect_host(host::ConnectOptions options) {
+  if (options.to == Endpoint{}) options.to = at_;
+  if (options.subnqn.empty()) options.subnqn = nqn_;
+  const host::Controller::Outcome outcome = host().connect(std::move(options)).wait();
+  if (!outcome) throw CannotArrange{"a host that behaves could not connect: " + outcome.error().text};
+  return *outcome.value();
+}
+
+EmbeddedController& ControllerBench::product() {
+  BENCH_ASSERT(product_ != nullptr, "what reaches behind the product says so with arranged{}");
+  return *product_;
+}
+
+net::SimNetwork& ControllerBench::network() {
+  BENCH_ASSERT(network_ != nullptr, "what touches the network says so with arranged{}");
+  return network_->network;
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,132 @@
+// The bench of controller cases: the product is a controller, the bench plays the host, on two levels.
+// The raw level (raw_queue, RawAssociation) says anything; connect_host() is a host that behaves.
+//
+// Helpers that set the scene leave the case as INCONCLUSIVE when the product does not play along; what
+// a case judges, it sends itself.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "conformance/runner/case.h"
+#include "conformance/runner/declared.h"
+#include "conformance/runner/embedded.h"
+#include "conformance/runner/environment.h"
+#include "model/host/discovery_client.h"
+#include "model/host/host.h"
+#include "model/host/raw_queue.h"
+#include "model/transport/rdma_host.h"
+#include "sim/net/udp_port.h"
+
+namespace fb::conformance {
+
+using namespace fb::literals;  // cases write 10_ms
+namespace sc = fb::nvme::sc;
+
+class ControllerBench;
+
+/// An association made by hand: the admin queue after a good Connect, and the I/O queues opened on it.
+class RawAssociation {
+ public:
+  RawAssociation(ControllerBench& bench, host::RawQueue& admin, host::ConnectCommand command,
+                 std::uint16_t cntlid)
+      : bench_(bench), admin_(admin), command_(std::move(command)), cntlid_(cntlid) {}
+
+  host::RawQueue& admin() { return admin_; }
+  std::uint16_t cntlid() const { return cntlid_; }
+  /// The value of a property that must be readable.
+  std::uint64_t property(std::uint32_t offset);
+  host::RawReply set_property(std::uint32_t offset, std::uint64_t value) {
+    return admin_.send(host::property_set(offset, value)).wait();
+  }
+  /// CC as a host would write it to enable this controller.
+  std::uint32_t enabling_cc();
+  /// CC.EN = 1, then waits for CSTS.RDY; within CAP.TO or the case is INCONCLUSIVE.
+  void enable();
+  /// CC.EN = 0, then waits for CSTS.RDY = 0.
+  void disable();
+  /// Polls CSTS until the bits under `mask` equal `value`; false after `limit`.
+  bool wait_csts(std::uint32_t mask, std::uint32_t value, Duration limit);
+  /// A good Connect for I/O queue `qid`, to be altered and sent on a raw_queue({.qid = ...}).
+  host::ConnectCommand io_connect(std::uint16_t qid = 1, std::uint16_t entries = 32) const;
+  /// A transport connection for an I/O queue of this controller, without Connect.
+  host::RawQueue& io_transport(std::uint16_t qid = 1, std::uint16_t entries = 32);
+  /// An I/O queue, connected.
+  host::RawQueue& open_io(std::uint16_t qid = 1, std::uint16_t entries = 32, std::uint8_t cattr = 0);
+
+ private:
+  ControllerBench& bench_;
+  host::RawQueue& admin_;
+  host::ConnectCommand command_;
+  std::uint16_t cntlid_;
+};
+
+struct AssociationOptions {
+  bool enable = true;
+  std::uint16_t entries = 32;
+  std::uint32_t kato_ms = 0;
+  std::uint8_t cattr = 0;
+  std::uint16_t cntlid = fabrics::kAnyController;
+  std::string hostnqn = std::string(kBenchHostNqn);
+  host::HostId hostid = kBenchHostId;
+  std::string subnqn = {};  ///< empty: the product's
+};
+
+class ControllerBench final : public Bench {
+ public:
+  ControllerBench(World& world, const Environment& environment);
+  ~ControllerBench() override;
+
+  bool embedded() const override { return product_ != nullptr; }
+  void finish() override;
+
+  /// Where the product listens, and the name of its subsystem.
+  const Endpoint& at() const { return at_; }
+  const std::string& nqn() const { return nqn_; }
+  const Declared& declared() { return environment_.declared(); }
+  /// The first namespace: what declared() says.
+  std::uint32_t nsid() { return declared().nsid; }
+
+  // ---- raw level ----
+
+  /// A queue that is not connected yet. `options.to` is filled in when it is not set.
+  host::RawQueue& unconnected_queue(host::RawQueueOptions options = {});
+  /// The same with its transport connection made.
+  host::RawQueue& raw_queue(host::RawQueueOptions options = {});
+  /// A good Connect for the admin queue of the product, to be altered.
+  host::ConnectCommand connect_command(const AssociationOptions& options = {}) const;
+  /// Transport, Connect, and (unless told otherwise) CC.EN = 1.
+  RawAssociation& associate(const AssociationOptions& options = {});
+  transport::HostFabric& fabric() { return *fabric_; }
+
+  // ---- a host that behaves ----
+
+  host::Host& host();
+  /// An association of that host; `to` and `subnqn` are filled in when they are not set.
+  host::Controller& connect_host(host::ConnectOptions options = {});
+
+  // ---- behind the product's back: emulated products alone (say so with arranged{}) ----
+
+  subsystem::Target& target() { return product().target(); }
+  subsystem::Subsystem& subsystem() { return product().subsystem(); }
+  EmbeddedController& product();
+  net::SimNetwork& network();
+
+ private:
+  const Environment& environment_;
+  std::unique_ptr<EmbeddedNetwork> network_;
+  std::unique_ptr<net::RealHost> machine_;
+  std::unique_ptr<subsystem::SubsystemHooks> subsystem_hooks_;
+  std::unique_ptr<softroce::SoftHooks> soft_hooks_;
+  std::unique_ptr<EmbeddedController> product_;
+  Endpoint at_;
+  std::string nqn_;
+  std::unique_ptr<softroce::SoftRoceDevice> device_;
+  std::unique_ptr<transport::RdmaHostFabric> fabric_;
+  std::list<std::unique_ptr<host::RawQueue>> queues_;
+  std::list<RawAssociation> associations_;
+  std::unique_ptr<host::Host> host_;
+};
+
+}  // namespace fb::conformance

@@ -1,0 +1,90 @@
+// The emulated products as benches set them up: one network with two hosts, a controller (device,
+// target, listener) on one of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/deviations/deviation.h"
+#include "model/host/types.h"
+#include "model/subsystem/target.h"
+#include "model/transport/rdma_controller.h"
+#include "sim/net/network.h"
+#include "sim/rdma/softroce/softroce.h"
+
+namespace fb::conformance {
+
+/// Everything about an emulated product that arranged{} may change.
+struct EmbeddedSetup {
+  EmbeddedSetup();
+  subsystem::SubsystemOptions subsystem;
+  /// In the order of their NSIDs. By default NSID 1 with blocks of 512 bytes and NSID 2 of 4096.
+  std::vector<subsystem::NamespaceOptions> namespaces;
+  /// Further subsystems on the same port, without namespaces.
+  std::vector<subsystem::SubsystemOptions> more_subsystems;
+  subsystem::DiscoveryOptions discovery;
+  std::vector<subsystem::Referral> referrals;
+  /// Queue bounds follow those of the subsystem.
+  transport::ControllerFabricOptions fabric;
+  /// The device of the product under test.
+  softroce::EngineOptions engine;
+  softroce::CmOptions connections;
+  rdma::DeviceLimits limits;
+  std::uint8_t mtu_code_max = 5;
+  net::LinkOptions link;
+  /// Role host: how the emulated host is told to connect.
+  host::ConnectOptions connect;
+};
+
+inline constexpr IpAddress kBenchAddress = IpAddress::v4(10, 0, 0, 1);
+inline constexpr IpAddress kProductAddress = IpAddress::v4(10, 0, 0, 2);
+inline constexpr std::uint16_t kNvmePort = 4420;
+inline constexpr std::string_view kBenchHostNqn =
+    "nqn.2014-08.org.nvmexpress:uuid:5f0c9e52-7a7c-4be0-9d5e-2f3b8a5d6e01";
+inline constexpr host::HostId kBenchHostId = {0x5f, 0x0c, 0x9e, 0x52, 0x7a, 0x7c, 0x4b, 0xe0,
+                                              0x9d, 0x5e, 0x2f, 0x3b, 0x8a, 0x5d, 0x6e, 0x01};
+
+struct DeviceOptions {
+  std::string name;
+  IpAddress address;
+  softroce::SoftHooks* hooks = nullptr;
+  std::uint64_t ca_guid = 0;
+};
+/// A soft device; a Problem with its address becomes a UserError.
+std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::DatagramHost& host,
+                                                      const DeviceOptions& options,
+                                                      const EmbeddedSetup& setup);
+
+/// A controller on a device of its own. `hooks` null is honest.
+class EmbeddedController {
+ public:
+  EmbeddedController(World& world, net::DatagramHost& host, const IpAddress& address,
+                     EmbeddedSetup& setup, subsystem::SubsystemHooks* hooks,
+                     softroce::SoftHooks* device_hooks);
+
+  subsystem::Target& target() { return target_; }
+  subsystem::Subsystem& subsystem() { return *subsystem_; }
+  softroce::SoftRoceDevice& device() { return *device_; }
+  transport::RdmaControllerFabric& fabric() { return *listener_; }
+  Endpoint at() const { return listener_->local(); }
+
+ private:
+  std::unique_ptr<softroce::SoftRoceDevice> device_;
+  std::unique_ptr<transport::RdmaControllerFabric> listener_;  // outlives the target's channels
+  subsystem::Target target_;
+  subsystem::Subsystem* subsystem_ = nullptr;
+};
+
+/// Two hosts and the link between them.
+struct EmbeddedNetwork {
+  EmbeddedNetwork(World& world, const EmbeddedSetup& setup)
+      : network(world, setup.link),
+        bench(network.add_host("bench", kBenchAddress)),
+        product(network.add_host("product", kProductAddress)) {}
+  net::SimNetwork network;
+  net::SimHost& bench;
+  net::SimHost& product;
+};
+
+}  // namespace fb::conformance

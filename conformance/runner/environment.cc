@@ -1,0 +1,107 @@
+#include "conformance/runner/environment.h"
+
+#include "conformance/runner/controller_bench.h"
+#include "conformance/runner/host_bench.h"
+#include "conformance/runner/rdma_bench.h"
+
+namespace fb::conformance {
+
+namespace {
+
+/// A world of the product's own kind of time.
+std::unique_ptr<World> world_for(const Product& product) {
+  return product.embedded ? World::make_virtual(1) : World::make_real(product.nonce);
+}
+
+/// The facts of one bench, not of any case: without deviations, declarations or arrangement.
+struct PlainEnvironment {
+  explicit PlainEnvironment(const Product& product, void (*arrange)(EmbeddedSetup&) = nullptr)
+      : environment{&product, &honest, &cache, arrange} {}
+  deviations::DeviationSet honest;
+  DeclarationCache cache;
+  Environment environment;
+};
+
+void ask_queues_and_namespace(host::Controller& controller, Declared& found) {
+  const auto queues = controller.admin(host::get_features(nvme::FeatureId::number_of_queues)).wait();
+  if (queues.ok()) {
+    found.io_queues = static_cast<std::uint16_t>(
+        std::min(queues.dw0() & 0xFFFF, queues.dw0() >> 16) + 1);
+  }
+  if (controller.namespaces().empty()) return;
+  const host::NamespaceFacts& first = controller.namespaces().front();
+  found.nsid = first.nsid;
+  found.block_bytes = first.block_bytes;
+  found.blocks = first.blocks;
+  const auto reply =
+      controller.admin(host::identify(nvme::Cns::identify_namespace, first.nsid), 4096).wait();
+  if (reply.ok()) found.name_space = reply.data;
+}
+
+}  // namespace
+
+Declared explore(World& world, const Environment& environment) {
+  Declared found;
+  found.embedded = environment.product->embedded;
+  try {
+    ControllerBench bench(world, environment);
+    host::Controller& controller = bench.connect_host({.kato_ms = 0});
+    const host::ControllerFacts& facts = controller.facts();
+    found.cap = facts.cap;
+    found.vs = facts.vs;
+    found.controller = facts.identify;
+    found.controller.resize(4096);
+    found.in_capsule_bytes = facts.in_capsule_bytes;
+    ask_queues_and_namespace(controller, found);
+    bench.finish();
+    found.known = true;
+  } catch (const CannotArrange& cannot) {
+    found.why = cannot.why;
+  } catch (const WaitFailure& failure) {
+    if (failure.end() == WaitEnd::interrupted) throw;
+    found.why = failure.what();
+  }
+  return found;
+}
+
+const Declared& DeclarationCache::of(const Product& product, void (*arrange)(EmbeddedSetup&)) {
+  const auto key = reinterpret_cast<std::uintptr_t>(arrange);
+  const std::lock_guard lock(mutex_);
+  auto& entry = known_[key];
+  if (!entry) {
+    const auto world = world_for(product);
+    PlainEnvironment plain(product, arrange);
+    entry = std::make_unique<Declared>(explore(*world, plain.environment));
+  }
+  return *entry;
+}
+
+Result<std::string> discover_nqn(const Product& product) {
+  const auto world = world_for(product);
+  PlainEnvironment plain(product);
+  try {
+    ControllerBench bench(*world, plain.environment);
+    host::DiscoveryClient client(bench.host());
+    const auto outcome = client.discover({.to = bench.at(), .follow_referrals = false}).wait();
+    if (!outcome) return Failure{Problem{product.url + ": " + outcome.error().text}};
+    for (const host::DiscoveredEntry& entry : outcome->entries) {
+      if (entry.subtype == fabrics::SubsystemType::nvm) return entry.subnqn;
+    }
+    return Failure{Problem{product.url + ": its discovery service lists no NVM subsystem"}};
+  } catch (const WaitFailure& failure) {
+    if (failure.end() == WaitEnd::interrupted) throw;
+    return Failure{Problem{product.url + ": " + failure.what()}};
+  }
+}
+
+std::unique_ptr<Bench> make_bench(World& world, Role role, const Environment& environment) {
+  switch (role) {
+    case Role::controller: return std::make_unique<ControllerBench>(world, environment);
+    case Role::host: return std::make_unique<HostBench>(world, environment);
+    case Role::requester:
+    case Role::responder: return std::make_unique<RdmaBench>(world, environment);
+    default: throw UserError("no bench for the role " + std::string(name_of(role)) + " yet");
+  }
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,50 @@
+// What stands around one case: the product, the deviations that are switched on, how the case wants the
+// emulated product arranged.
+#pragma once
+
+#include <map>
+#include <mutex>
+
+#include "conformance/runner/case.h"
+#include "conformance/runner/declared.h"
+#include "conformance/runner/embedded.h"
+#include "conformance/runner/product.h"
+
+namespace fb::conformance {
+
+/// What products declare, found out once for each arrangement. Shared by the threads of a run.
+class DeclarationCache {
+ public:
+  const Declared& of(const Product& product, void (*arrange)(EmbeddedSetup&));
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uintptr_t, std::unique_ptr<Declared>> known_;
+};
+
+struct Environment {
+  const Product* product = nullptr;
+  const deviations::DeviationSet* deviations = nullptr;
+  DeclarationCache* declarations = nullptr;
+  void (*arrange)(EmbeddedSetup&) = nullptr;
+
+  EmbeddedSetup setup() const {
+    EmbeddedSetup made;
+    if (arrange != nullptr) arrange(made);
+    return made;
+  }
+  /// Of the honest emulated product, or of the real one.
+  const Declared& declared() const { return declarations->of(*product, arrange); }
+};
+
+/// Connects to the product with a host that behaves and asks what it declares. For a real product
+/// without an NQN, also finds out which subsystem there is.
+Declared explore(World& world, const Environment& environment);
+
+/// The NQN of the first NVM subsystem that the product's discovery service lists.
+Result<std::string> discover_nqn(const Product& product);
+
+/// The bench for a role; a Problem with the surroundings is thrown as UserError.
+std::unique_ptr<Bench> make_bench(World& world, Role role, const Environment& environment);
+
+}  // namespace fb::conformance

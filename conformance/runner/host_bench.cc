@@ -1,0 +1,204 @@
+#include "conformance/runner/host_bench.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr Duration kGoodbye = Duration::ms(200);
+
+template <class To, class From, class Convert>
+Op<To> converted(World& world, Op<From> from, Convert convert) {
+  auto made = make_op<To>(world, from.what());
+  auto promise = std::make_shared<Promise<To>>(std::move(made.promise));
+  from.on_settled([promise, convert](const From& value) { promise->settle(convert(value)); });
+  return made.op;
+}
+
+HostOutcome outcome_of(const host::HostError& error) { return {false, error.text, error.status}; }
+
+/// The emulated host behind the interface of any host.
+class EmulatedHost final : public HostUnderTest {
+ public:
+  EmulatedHost(World& world, host::Host& host, const host::ConnectOptions& connect)
+      : world_(world), host_(host), connect_(connect) {}
+
+  Op<HostOutcome> connect(const Request& request) override {
+    host::ConnectOptions options = connect_;
+    if (!request.subnqn.empty()) options.subnqn = request.subnqn;
+    options.io_queues = request.io_queues;
+    options.queue_entries = request.queue_entries;
+    options.kato_ms = request.kato_ms;
+    return converted<HostOutcome>(world_, host_.connect(options),
+                                  [](const host::Controller::Outcome& outcome) {
+                                    return outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error());
+                                  });
+  }
+  Op<HostOutcome> disconnect() override {
+    return converted<HostOutcome>(world_, host_.shutdown_all(),
+                                  [](bool gone) { return HostOutcome{gone, gone ? "" : "not all are gone", {}}; });
+  }
+  Op<HostOutcome> discover() override {
+    discovery_ = std::make_unique<host::DiscoveryClient>(host_);
+    return converted<HostOutcome>(world_, discovery_->discover({.to = connect_.to}),
+                                  [](const host::DiscoveryClient::Outcome& outcome) {
+                                    return outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error());
+                                  });
+  }
+  Op<HostOutcome> reset() override {
+    const auto controllers = host_.controllers();
+    if (controllers.empty()) return settled(HostOutcome{false, "no controller", {}});
+    return converted<HostOutcome>(world_, controllers.front()->reset(),
+                                  [](const Result<void, host::HostError>& result) {
+                                    return result ? HostOutcome{true, {}, {}} : outcome_of(result.error());
+                                  });
+  }
+  Op<nvme::Status> read(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) override {
+    host::Namespace* space = find(nsid);
+    return space == nullptr ? settled(kNoNamespace) : space->read(lba, data);
+  }
+  Op<nvme::Status> write(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) override {
+    host::Namespace* space = find(nsid);
+    return space == nullptr ? settled(kNoNamespace) : space->write(lba, data);
+  }
+  Op<nvme::Status> flush(std::uint32_t nsid) override {
+    host::Namespace* space = find(nsid);
+    return space == nullptr ? settled(kNoNamespace) : space->flush();
+  }
+
+ private:
+  static constexpr nvme::Status kNoNamespace = nvme::sc::invalid_namespace_or_format;
+
+  template <class T>
+  Op<T> settled(T value) {
+    auto made = make_op<T>(world_, "nothing");
+    made.promise.settle(std::move(value));
+    return made.op;
+  }
+  host::Namespace* find(std::uint32_t nsid) {
+    for (host::Namespace* space : host_.namespaces()) {
+      if (space->nsid() == nsid) return space;
+    }
+    return nullptr;
+  }
+
+  World& world_;
+  host::Host& host_;
+  const host::ConnectOptions& connect_;
+  std::unique_ptr<host::DiscoveryClient> discovery_;
+};
+
+}  // namespace
+
+HostBench::HostBench(World& world, const Environment& environment) : Bench(world) {
+  if (!environment.product->embedded) throw UserError("no adapter for a host at " + environment.product->url);
+  EmbeddedSetup setup = environment.setup();
+  connect_ = setup.connect;
+  network_ = std::make_unique<EmbeddedNetwork>(world, setup);
+  subsystem::SubsystemHooks* scripted = this;
+  controller_ = std::make_unique<EmbeddedController>(world, network_->bench, kBenchAddress, setup,
+                                                     scripted, nullptr);
+  connect_.to = controller_->at();
+  host_hooks_ = environment.deviations->host_hooks();
+  soft_hooks_ = environment.deviations->soft_hooks();
+  device_ = open_device(world, network_->product, {"host", kProductAddress, soft_hooks_.get()}, setup);
+  fabric_ = std::make_unique<transport::RdmaHostFabric>(world, *device_, host_hooks_.get());
+  host::HostOptions options;
+  options.hooks = host_hooks_.get();
+  host_ = std::make_unique<host::Host>(world, *fabric_, options);
+  product_ = std::make_unique<EmulatedHost>(world, *host_, connect_);
+}
+
+HostBench::~HostBench() = default;
+
+void HostBench::finish() {
+  script = {};
+  Op<bool> gone = host_->shutdown_all();
+  world().run_until([&] { return gone.settled(); }, kGoodbye);
+}
+
+std::vector<const SeenCommand*> HostBench::commands(std::uint16_t qid) const {
+  std::vector<const SeenCommand*> found;
+  for (const SeenCommand& seen : commands_) {
+    if (seen.qid == qid) found.push_back(&seen);
+  }
+  return found;
+}
+
+std::vector<const SeenCommand*> HostBench::commands_of(std::uint8_t opcode) const {
+  std::vector<const SeenCommand*> found;
+  for (const SeenCommand& seen : commands_) {
+    if (seen.opcode() == opcode) found.push_back(&seen);
+  }
+  return found;
+}
+
+std::vector<const SeenCommand*> HostBench::fabrics_commands(std::uint8_t fctype) const {
+  std::vector<const SeenCommand*> found;
+  for (const SeenCommand& seen : commands_) {
+    if (seen.fctype() == fctype) found.push_back(&seen);
+  }
+  return found;
+}
+
+void HostBench::forget_seen() {
+  commands_.clear();
+  requests_.clear();
+}
+
+// ---- the hooks of the bench's controller ----
+
+bool HostBench::departs(std::string_view point) { return script.departs && script.departs(point); }
+
+void HostBench::private_data_out(std::string_view message, Bytes& data) {
+  if (script.private_data_out) script.private_data_out(message, data);
+}
+
+void HostBench::private_data_in(std::string_view message, ByteView data) {
+  if (message == "req") requests_.emplace_back(data.begin(), data.end());
+}
+
+void HostBench::capsule_out(std::uint16_t qid, Bytes& capsule) {
+  if (script.capsule_out) script.capsule_out(qid, capsule);
+}
+
+void HostBench::capsule_in(std::uint16_t qid, ByteView capsule) {
+  SeenCommand seen{world().now(), qid, {}, Bytes(capsule.begin(), capsule.end()), {}};
+  std::copy_n(capsule.begin(), std::min(capsule.size(), nvme::kSqeSize), seen.sqe.mutable_bytes().begin());
+  commands_.push_back(std::move(seen));
+}
+
+bool HostBench::refuses(const CommandContext& command, subsystem::Refusal& refusal) {
+  return !script.refuses || script.refuses(command, refusal);
+}
+
+std::optional<nvme::Status> HostBench::admission(const CommandContext& command) {
+  return script.admission ? script.admission(command) : std::nullopt;
+}
+
+void HostBench::property_read(std::uint32_t offset, std::uint64_t& value) {
+  if (script.property_read) script.property_read(offset, value);
+}
+
+bool HostBench::property_write(std::uint32_t offset, std::uint64_t& value) {
+  return !script.property_write || script.property_write(offset, value);
+}
+
+void HostBench::data_out(const CommandContext& command, MutableBytes data) {
+  if (script.data_out) script.data_out(command, data);
+}
+
+void HostBench::data_in(const CommandContext& command, MutableBytes data) {
+  for (auto seen = commands_.rbegin(); seen != commands_.rend(); ++seen) {
+    if (seen->qid == command.qid && std::equal(command.sqe.begin(), command.sqe.end(),
+                                               seen->sqe.bytes().begin())) {
+      seen->data.assign(data.begin(), data.end());
+      break;
+    }
+  }
+}
+
+Answer HostBench::completion(const CommandContext& command, MutableBytes cqe) {
+  return script.completion ? script.completion(command, cqe) : Answer::send;
+}
+
+}  // namespace fb::conformance

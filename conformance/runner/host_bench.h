@@ -1,0 +1,160 @@
+// The bench of host cases: the product is a host, the bench plays the subsystem with an emulated target
+// that records what arrives and misbehaves as the case's script says.
+//
+//   CONFORMANCE_CASE(..., roles::host) {
+//     bench.script.completion = [](const CommandContext& c, MutableBytes cqe) { ...; return Answer::send; };
+//     auto outcome = bench.product().connect({}).wait();
+//     for (const SeenCommand& seen : bench.commands(1)) ...
+//   }
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "conformance/runner/case.h"
+#include "conformance/runner/embedded.h"
+#include "conformance/runner/environment.h"
+#include "model/host/discovery_client.h"
+#include "model/host/host.h"
+#include "model/transport/rdma_host.h"
+#include "wire/nvme/cqe.h"
+#include "wire/nvme/sqe.h"
+
+namespace fb::conformance {
+
+using namespace fb::literals;
+namespace sc = fb::nvme::sc;
+using subsystem::CommandContext;
+using Answer = subsystem::SubsystemHooks::Answer;
+
+/// A command capsule as it arrived at the bench.
+struct SeenCommand {
+  Instant at;
+  std::uint16_t qid = 0;
+  nvme::Sqe sqe;
+  Bytes capsule;  ///< the whole capsule
+  Bytes data;     ///< what the bench's controller got from the host for it, once it has
+
+  std::uint8_t opcode() const { return sqe.bytes()[0]; }
+  /// Fabrics commands: FCTYPE; 0xFF otherwise.
+  std::uint8_t fctype() const { return opcode() == 0x7F ? sqe.bytes()[4] : 0xFF; }
+  std::uint16_t cid() const { return load_le<std::uint16_t>(sqe.bytes().data() + 2); }
+  std::uint32_t nsid() const { return load_le<std::uint32_t>(sqe.bytes().data() + 4); }
+  std::uint32_t cdw(unsigned index) const {
+    return load_le<std::uint32_t>(sqe.bytes().data() + 4 * index);
+  }
+  template <class L>
+  View<L> as() const {
+    return sqe.as<L>();
+  }
+};
+
+/// How the bench's controller departs from good behaviour. What is empty behaves.
+struct SubsystemScript {
+  std::function<std::optional<nvme::Status>(const CommandContext&)> admission;
+  std::function<bool(const CommandContext&, subsystem::Refusal&)> refuses;
+  std::function<void(std::uint32_t offset, std::uint64_t& value)> property_read;
+  std::function<bool(std::uint32_t offset, std::uint64_t& value)> property_write;
+  std::function<void(const CommandContext&, MutableBytes data)> data_out;
+  std::function<Answer(const CommandContext&, MutableBytes cqe)> completion;
+  std::function<void(std::string_view message, Bytes& data)> private_data_out;
+  std::function<void(std::uint16_t qid, Bytes& capsule)> capsule_out;
+  std::function<bool(std::string_view point)> departs;
+};
+
+struct HostOutcome {
+  bool ok = false;
+  std::string text;  ///< why not
+  nvme::Status status = {};
+};
+
+/// What a host under test can be asked to do. The emulated host implements it; so do adapters that
+/// drive somebody else's.
+class HostUnderTest {
+ public:
+  struct Request {
+    std::string subnqn = {};
+    std::uint16_t io_queues = 1;
+    std::uint16_t queue_entries = 128;
+    std::uint32_t kato_ms = 5000;
+  };
+  virtual ~HostUnderTest() = default;
+  virtual Op<HostOutcome> connect(const Request& request) = 0;
+  /// Ends every association in order.
+  virtual Op<HostOutcome> disconnect() = 0;
+  virtual Op<HostOutcome> discover() = 0;
+  /// A controller reset on the host's own initiative.
+  virtual Op<HostOutcome> reset() = 0;
+  /// The memory must stay until the operation is settled.
+  virtual Op<nvme::Status> read(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) = 0;
+  virtual Op<nvme::Status> write(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) = 0;
+  virtual Op<nvme::Status> flush(std::uint32_t nsid) = 0;
+};
+
+class HostBench final : public Bench, private subsystem::SubsystemHooks {
+ public:
+  HostBench(World& world, const Environment& environment);
+  ~HostBench() override;
+
+  void finish() override;
+
+  HostUnderTest& product() { return *product_; }
+  /// The emulated host itself (say so with arranged{} when a case needs it).
+  host::Host& emulated_host() { return *host_; }
+  /// How connect() of the emulated host is told to connect: may be changed before.
+  host::ConnectOptions& connect_options() { return connect_; }
+
+  /// The bench's controller misbehaves like this, from now on.
+  SubsystemScript script;
+  subsystem::Target& target() { return controller_->target(); }
+  subsystem::Subsystem& subsystem() { return controller_->subsystem(); }
+  const std::string& nqn() { return controller_->subsystem().options().nqn; }
+  net::SimNetwork& network() { return network_->network; }
+  Endpoint at() const { return controller_->at(); }
+
+  /// Every command capsule that has arrived, oldest first; of one queue; of one opcode.
+  const std::deque<SeenCommand>& commands() const { return commands_; }
+  std::vector<const SeenCommand*> commands(std::uint16_t qid) const;
+  std::vector<const SeenCommand*> commands_of(std::uint8_t opcode) const;
+  std::vector<const SeenCommand*> fabrics_commands(std::uint8_t fctype) const;
+  /// Private data of the connection requests that have arrived.
+  const std::vector<Bytes>& requests() const { return requests_; }
+  void forget_seen();
+
+  /// Steps the world until `done()`; false after `limit` (or when nothing can happen any more).
+  template <class Done>
+  bool run_until(Done&& done, Duration limit) {
+    return world().run_until(std::forward<Done>(done), limit);
+  }
+
+ private:
+  bool departs(std::string_view point) override;
+  void private_data_out(std::string_view message, Bytes& data) override;
+  void private_data_in(std::string_view message, ByteView data) override;
+  void capsule_out(std::uint16_t qid, Bytes& capsule) override;
+  void capsule_in(std::uint16_t qid, ByteView capsule) override;
+  bool refuses(const CommandContext& command, subsystem::Refusal& refusal) override;
+  std::optional<nvme::Status> admission(const CommandContext& command) override;
+  void property_read(std::uint32_t offset, std::uint64_t& value) override;
+  bool property_write(std::uint32_t offset, std::uint64_t& value) override;
+  void data_out(const CommandContext& command, MutableBytes data) override;
+  void data_in(const CommandContext& command, MutableBytes data) override;
+  Answer completion(const CommandContext& command, MutableBytes cqe) override;
+
+  host::ConnectOptions connect_;
+  std::deque<SeenCommand> commands_;
+  std::vector<Bytes> requests_;
+  std::unique_ptr<EmbeddedNetwork> network_;
+  std::unique_ptr<EmbeddedController> controller_;
+  std::unique_ptr<host::HostHooks> host_hooks_;
+  std::unique_ptr<softroce::SoftHooks> soft_hooks_;
+  std::unique_ptr<softroce::SoftRoceDevice> device_;
+  std::unique_ptr<transport::RdmaHostFabric> fabric_;
+  std::unique_ptr<host::Host> host_;
+  std::unique_ptr<HostUnderTest> product_;
+};
+
+}  // namespace fb::conformance

@@ -1,0 +1,70 @@
+#include "conformance/runner/product.h"
+
+#include <charconv>
+
+#include "wire/fabrics/nqn.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr std::string_view kScheme = "rdma://";
+
+Failure<Problem> wrong(std::string_view text, std::string_view why) {
+  return {Problem{"'" + std::string(text) + "': " + std::string(why)}};
+}
+
+}  // namespace
+
+Result<RdmaUrl> parse_rdma_url(std::string_view text) {
+  if (!text.starts_with(kScheme)) return wrong(text, "not a URL of the form rdma://ADDRESS:PORT[/NQN]");
+  std::string_view rest = text.substr(kScheme.size());
+  RdmaUrl url;
+  const std::size_t slash = rest.find('/');
+  if (slash != std::string_view::npos) {
+    url.nqn = std::string(rest.substr(slash + 1));
+    rest = rest.substr(0, slash);
+    if (!url.nqn.empty() && !fabrics::valid_nqn(url.nqn)) return wrong(text, "what follows / is no NQN");
+  }
+  const std::size_t colon = rest.rfind(':');
+  if (colon == std::string_view::npos || rest.ends_with(']')) {
+    return wrong(text, "no port: rdma://ADDRESS:PORT[/NQN]");
+  }
+  const auto address = IpAddress::parse(rest.substr(0, colon));
+  if (!address) return wrong(text, "no IP address: '" + std::string(rest.substr(0, colon)) + "'");
+  const std::string_view digits = rest.substr(colon + 1);
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (error != std::errc() || end != digits.data() + digits.size() || port == 0 || port > 65535) {
+    return wrong(text, "no port number: '" + std::string(digits) + "'");
+  }
+  url.to = {*address, static_cast<std::uint16_t>(port)};
+  return url;
+}
+
+Result<Product> parse_product(std::string_view url, std::string_view local) {
+  Product product;
+  product.url = std::string(url);
+  if (url == "embedded") return product;
+  if (!url.starts_with(kScheme)) {
+    return wrong(url, "no such product; known are 'embedded' and rdma://ADDRESS:PORT[/NQN]");
+  }
+  const auto parsed = parse_rdma_url(url);
+  if (!parsed) return Failure{parsed.error()};
+  const auto own = IpAddress::parse(local);
+  if (!own) return wrong(local, "--local takes an IP address of this machine");
+  if (own->is_v4() != parsed->to.address.is_v4()) {
+    return wrong(local, "--local and the product's address are of different families");
+  }
+  if (*own == parsed->to.address) {
+    return wrong(local, "--local is the product's own address; both sides need UDP port 4791, so each "
+                        "has an address of its own (127.0.0.3 for example)");
+  }
+  product.embedded = false;
+  product.to = parsed->to;
+  product.nqn = parsed->nqn;
+  product.local = *own;
+  return product;
+}
+
+}  // namespace fb::conformance

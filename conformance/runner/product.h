@@ -1,0 +1,35 @@
+// The product under test: an emulated one in the case's own world, or a real one at an address.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/ip.h"
+#include "base/result.h"
+
+namespace fb::conformance {
+
+struct Product {
+  std::string url = "embedded";
+  bool embedded = true;
+  // Of a real product:
+  Endpoint to = {};
+  std::string nqn = {};       ///< empty: the first one that its discovery service lists
+  IpAddress local = {};       ///< our own address
+  bool slow = false;          ///< run the cases too that take long in real time
+  std::uint64_t nonce = 0;    ///< keeps the device GUIDs of different runs apart
+};
+
+/// "rdma://ADDRESS:PORT[/NQN]".
+struct RdmaUrl {
+  Endpoint to;
+  std::string nqn;
+};
+/// The Problem names the text and what is wrong with it.
+Result<RdmaUrl> parse_rdma_url(std::string_view text);
+
+/// "embedded" or an RDMA URL; `local` is our own address for the latter.
+Result<Product> parse_product(std::string_view url, std::string_view local);
+
+}  // namespace fb::conformance

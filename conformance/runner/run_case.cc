@@ -1,0 +1,187 @@
+// The frame of a case: applicability, a fresh world, what each kind of exception means, marks, digest.
+#include <chrono>
+
+#include "conformance/runner/runner.h"
+
+namespace fb::conformance {
+
+namespace {
+
+/// In real time, cases that last longer are not run unless asked for.
+constexpr Duration kLongInRealTime = Duration::s(10);
+
+/// Folds every packet, so that "the same digest" means the same bytes.
+class PacketDigest final : public TraceSink {
+ public:
+  void on_event(const TraceEvent& event) override {
+    if (event.kind != TraceKind::packet && event.kind != TraceKind::fault) return;
+    fold(static_cast<std::uint64_t>(event.time.count_ns()));
+    fold(event.bytes.size());
+    std::size_t at = 0;
+    for (; at + 8 <= event.bytes.size(); at += 8) fold(load_le<std::uint64_t>(&event.bytes[at]));
+    for (; at < event.bytes.size(); ++at) fold(event.bytes[at]);
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  void fold(std::uint64_t word) { value_ = mix64(value_ ^ word); }
+  std::uint64_t value_ = 0;
+};
+
+/// Why the case does not apply to this product, or nothing.
+std::optional<std::string> inapplicable(const CaseInfo& info, const Environment& environment) {
+  const Product& product = *environment.product;
+  const CaseOptions& options = info.options;
+  if (!product.embedded) {
+    if (!options.arrangement.empty()) {
+      return "needs what only an emulated product offers: " + std::string(options.arrangement);
+    }
+    if (options.lasting > kLongInRealTime && !product.slow) {
+      return "lasts " + to_string(options.lasting) + " in real time (run it with --slow)";
+    }
+  }
+  if (options.applicability.empty()) return std::nullopt;
+  const Declared& declared = environment.declared();
+  if (!declared.known) return std::nullopt;
+  for (const Applicability applies : options.applicability) {
+    if (auto why = applies(declared)) return why;
+  }
+  return std::nullopt;
+}
+
+void record_wait_failure(Check& check, const WaitFailure& failure) {
+  check.fails("the product's answer", {"an answer"}, failure.what());
+}
+
+/// Runs `part` of the case; what it throws becomes the verdict.
+template <class Part>
+void contained(Check& check, Part&& part) {
+  try {
+    part();
+  } catch (const LeaveCase&) {
+  } catch (const CannotArrange& cannot) {
+    check.raise(Verdict::inconclusive, cannot.why);
+  } catch (const WaitFailure& failure) {
+    if (failure.end() == WaitEnd::interrupted) throw;
+    record_wait_failure(check, failure);
+  } catch (const UserError& problem) {
+    check.raise(Verdict::inconclusive, problem.what());
+  } catch (const std::exception& broken) {
+    check.raise(Verdict::error, broken.what());
+  } catch (...) {
+    check.raise(Verdict::error, "an exception of no known type");
+  }
+}
+
+void check_marks(const CaseInfo& info, const Bench& bench, const Trace& trace, Check& check) {
+  if (check.verdict() == Verdict::none) {
+    check.raise(Verdict::error, "the case checked nothing");
+    return;
+  }
+  if (check.verdict() != Verdict::pass) return;
+  for (const std::string_view mark : info.options.marks) {
+    if (!bench.embedded() && !mark.starts_with("bench.")) continue;
+    if (trace.marks(mark) == 0) {
+      check.raise(Verdict::error, "passed without reaching '" + std::string(mark) + "'");
+      return;
+    }
+  }
+}
+
+void trace_verdict(World& world, const CaseResult& result) {
+  if (!world.trace().on()) return;
+  const std::string text = "verdict: " + std::string(name_of(result.verdict)) +
+                           (result.reason.empty() ? "" : " (" + result.reason + ")");
+  TraceEvent event;
+  event.kind = TraceKind::verdict;
+  event.time = world.now();
+  event.actor = "case";
+  event.label = "case.verdict";
+  event.text = text;
+  world.trace().emit(event);
+}
+
+std::uint64_t folded(std::uint64_t digest, std::uint64_t word) { return mix64(digest ^ word); }
+
+/// The case's body with everything around it, in one world.
+void run_in_world(const CaseInfo& info, const RunOptions& options, const Environment& environment,
+                  World& world, CaseResult& result) {
+  Check check;
+  {
+    std::unique_ptr<Bench> bench;
+    contained(check, [&] {
+      bench = options.factory(world, info.role, environment);
+      bench->step(std::string(info.name) + ": " + std::string(info.requirement));
+      info.body(*bench, check);
+    });
+    if (bench != nullptr) {
+      check_marks(info, *bench, world.trace(), check);
+      result.duration_virtual_ns = world.now().count_ns();
+      Check afterwards;  // a product that does not say goodbye is not this case's business
+      contained(afterwards, [&] { bench->finish(); });
+      if (afterwards.verdict() == Verdict::error) check.raise(Verdict::error, afterwards.reason());
+    }
+  }
+  result.verdict = check.verdict();
+  result.reason = check.reason();
+  result.findings = check.findings();
+}
+
+CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Environment& environment,
+                    bool keep_capture) {
+  CaseResult result;
+  result.info = &info;
+  const std::uint64_t seed = world_seed(options.seed, info.name);
+  const auto world = options.product.embedded ? World::make_virtual(seed) : World::make_real(seed);
+  const Interrupter::Guard guard(options.interrupter, *world);
+  world->set_patience(std::min(world->patience(), info.options.budget));
+  PacketDigest packets;
+  std::optional<capture::PcapngWriter> writer;
+  if (options.evidence) world->trace().add_sink(packets);
+  if (keep_capture) {
+    writer.emplace(capture::PcapngOptions{.title = std::string(info.name), .decoders = &world->trace()});
+    world->trace().add_sink(*writer);
+  }
+  run_in_world(info, options, environment, *world, result);
+  trace_verdict(*world, result);
+  result.digest = folded(hash_name(info.name), static_cast<std::uint64_t>(result.verdict));
+  if (options.product.embedded) {
+    result.digest = folded(folded(result.digest, world->digest()), packets.value());
+  }
+  if (writer) result.capture = options.keep_capture(info, *writer);
+  return result;
+}
+
+}  // namespace
+
+std::uint64_t world_seed(std::uint64_t seed, std::string_view name) {
+  return mix64(seed) ^ hash_name(name);
+}
+
+CaseResult run_case(const CaseInfo& info, const RunOptions& options, DeclarationCache& declarations) {
+  const auto start = std::chrono::steady_clock::now();
+  Environment environment{&options.product, &options.deviations, &declarations, info.options.arrange};
+  CaseResult result;
+  result.info = &info;
+  const auto why = inapplicable(info, environment);
+  if (why) {
+    result.verdict = Verdict::skip;
+    result.reason = *why;
+    result.digest = folded(hash_name(info.name), static_cast<std::uint64_t>(result.verdict));
+  } else {
+    result = run_once(info, options, environment, static_cast<bool>(options.keep_capture));
+    if (options.twice && options.product.embedded) {
+      const CaseResult again = run_once(info, options, environment, false);
+      if (again.digest != result.digest) {
+        result.verdict = Verdict::error;
+        result.reason = "two runs of the same seed differ (the bench is not deterministic)";
+      }
+    }
+  }
+  const auto spent = std::chrono::steady_clock::now() - start;
+  result.duration_wall_us = std::chrono::duration_cast<std::chrono::microseconds>(spent).count();
+  result.finished = true;
+  return result;
+}
+
+}  // namespace fb::conformance

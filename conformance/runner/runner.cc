@@ -1,0 +1,162 @@
+#include "conformance/runner/runner.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <exception>
+#include <set>
+#include <thread>
+
+namespace fb::conformance {
+
+std::string_view tool_version() { return FABRICBENCH_VERSION; }
+
+// ---- Interrupter ----
+
+void Interrupter::fire() {
+  const std::lock_guard lock(mutex_);
+  fired_ = true;
+  for (World* world : worlds_) world->interrupt();
+}
+
+Interrupter::Guard::Guard(Interrupter* interrupter, World& world)
+    : interrupter_(interrupter), world_(&world) {
+  if (interrupter_ == nullptr) return;
+  const std::lock_guard lock(interrupter_->mutex_);
+  interrupter_->worlds_.push_back(world_);
+  if (interrupter_->fired_) world_->interrupt();
+}
+
+Interrupter::Guard::~Guard() {
+  if (interrupter_ == nullptr) return;
+  const std::lock_guard lock(interrupter_->mutex_);
+  std::erase(interrupter_->worlds_, world_);
+}
+
+// ---- selection ----
+
+namespace {
+
+std::string joined(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+template <class Get>
+std::set<std::string> all_of(const std::vector<const CaseInfo*>& cases, Get&& get) {
+  std::set<std::string> words;
+  for (const CaseInfo* info : cases) words.insert(std::string(get(*info)));
+  return words;
+}
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return words.empty() || std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool matches(const std::vector<std::string>& globs, std::string_view name) {
+  const std::string text(name);
+  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+           return fnmatch(glob.c_str(), text.c_str(), 0) == 0;
+         });
+}
+
+}  // namespace
+
+Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& from,
+                                            const Selection& selection) {
+  const auto suites = all_of(from, [](const CaseInfo& info) { return info.suite(); });
+  for (const std::string& suite : selection.suites) {
+    if (!suites.contains(suite)) {
+      return Failure{Problem{"no suite '" + suite + "'; known are: " + joined(suites)}};
+    }
+  }
+  const auto roles = all_of(from, [](const CaseInfo& info) { return name_of(info.role); });
+  for (const std::string& role : selection.roles) {
+    if (!roles.contains(role)) {
+      return Failure{Problem{"no case for the role '" + role + "'; known are: " + joined(roles)}};
+    }
+  }
+  for (const std::string& glob : selection.cases) {
+    const bool any = std::any_of(from.begin(), from.end(),
+                                 [&](const CaseInfo* info) { return matches({glob}, info->name); });
+    if (!any) return Failure{Problem{"no case matches '" + glob + "' (fabricbench list shows them all)"}};
+  }
+  std::vector<const CaseInfo*> chosen;
+  for (const CaseInfo* info : from) {
+    const auto& transports = info->options.transports;
+    const bool carried = selection.transport.empty() ||
+                         std::find(transports.begin(), transports.end(), selection.transport) !=
+                             transports.end();
+    if (carried && contains(selection.suites, info->suite()) &&
+        contains(selection.roles, name_of(info->role)) && matches(selection.cases, info->name)) {
+      chosen.push_back(info);
+    }
+  }
+  if (chosen.empty()) return Failure{Problem{"no case is left by this choice of suite, role and case"}};
+  return chosen;
+}
+
+// ---- running ----
+
+void for_each_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr thrown;  // the first; it ends the rest and is passed on
+  const auto loop = [&] {
+    try {
+      for (std::size_t index = next++; index < count; index = next++) work(index);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!thrown) thrown = std::current_exception();
+      next = count;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < std::min<std::size_t>(jobs, count); ++i) threads.emplace_back(loop);
+  loop();
+  for (std::thread& thread : threads) thread.join();
+  if (thrown) std::rethrow_exception(thrown);
+}
+
+RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& options) {
+  DeclarationCache declarations;
+  RunResult run;
+  std::vector<CaseResult> results(cases.size());
+  std::mutex progress_mutex;
+  std::size_t done = 0;
+  const unsigned jobs = options.product.embedded ? options.jobs : 1;
+  // A real product is asked before the first case: later the cases hold our one UDP port.
+  if (!options.product.embedded) declarations.of(options.product, nullptr);
+  for_each_parallel(cases.size(), jobs, [&](std::size_t index) {
+    if (options.interrupter != nullptr && options.interrupter->fired()) return;
+    try {
+      results[index] = run_case(*cases[index], options, declarations);
+    } catch (const WaitFailure&) {  // interrupted
+      return;
+    }
+    const std::lock_guard lock(progress_mutex);
+    ++done;
+    if (options.progress) options.progress(results[index], done, cases.size());
+  });
+  for (CaseResult& result : results) {
+    if (!result.finished) continue;
+    run.digest = mix64(run.digest ^ hash_name(result.info->name)) ^ result.digest;
+    run.cases.push_back(std::move(result));
+  }
+  run.interrupted = options.interrupter != nullptr && options.interrupter->fired();
+  if (run.interrupted) return run;
+
+  RunOptions canary = options;
+  canary.deviations = {};
+  canary.keep_capture = nullptr;
+  canary.twice = false;
+  try {
+    run.canary_caught = canary_caught(run_case(canary_case(), canary, declarations));
+  } catch (const WaitFailure&) {
+    run.interrupted = true;
+  }
+  return run;
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,115 @@
+// Runs cases: a fresh world each, exceptions contained, results in a stable order whatever the number
+// of threads, one digest.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "conformance/runner/case.h"
+#include "conformance/runner/environment.h"
+#include "conformance/runner/verdict.h"
+#include "sim/capture/pcapng.h"
+
+namespace fb::conformance {
+
+inline constexpr std::string_view kToolName = "fabricbench";
+std::string_view tool_version();
+
+/// What came of one case.
+struct CaseResult {
+  const CaseInfo* info = nullptr;
+  Verdict verdict = Verdict::none;
+  Disposition disposition = Disposition::as_expected;
+  std::string reason;               ///< the first failure; why it was skipped; what broke
+  std::vector<Finding> findings;
+  std::uint64_t digest = 0;
+  std::int64_t duration_virtual_ns = 0;
+  std::int64_t duration_wall_us = 0;
+  std::string capture;  ///< where the capture was left, relative to the report folder
+  std::string waiver;   ///< the reason of the waiver that applies
+  bool finished = false;  ///< false: interrupted before its end
+};
+
+/// Stops what is running, from any thread.
+class Interrupter {
+ public:
+  void fire();
+  bool fired() const { return fired_; }
+
+  /// Makes a world reachable for fire() while the guard lives.
+  class Guard {
+   public:
+    Guard(Interrupter* interrupter, World& world);
+    ~Guard();
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    Interrupter* interrupter_;
+    World* world_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::vector<World*> worlds_;
+  std::atomic<bool> fired_{false};
+};
+
+using BenchFactory = std::unique_ptr<Bench> (*)(World& world, Role role, const Environment& environment);
+
+struct RunOptions {
+  Product product;
+  deviations::DeviationSet deviations;
+  std::uint64_t seed = 1;
+  unsigned jobs = 1;
+  bool twice = false;    ///< run each case twice and hold the digests against each other
+  bool evidence = true;  ///< fold every packet into the digest; false where nobody reads digests
+  BenchFactory factory = &make_bench;
+  Interrupter* interrupter = nullptr;
+  /// Given the capture of each finished case, from the thread that ran it; returns where it was left.
+  std::function<std::string(const CaseInfo&, const capture::PcapngWriter&)> keep_capture;
+  /// One call at a time: a result, how many are done, how many there are.
+  std::function<void(const CaseResult&, std::size_t, std::size_t)> progress;
+};
+
+/// Which cases; what is empty chooses everything.
+struct Selection {
+  std::vector<std::string> suites;
+  std::vector<std::string> cases;  ///< globs
+  std::vector<std::string> roles;
+  std::string transport;
+};
+
+/// By name. A Problem names what is unknown, and what is known.
+Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& from,
+                                            const Selection& selection);
+
+/// One case in a world of its own. Throws WaitFailure(interrupted) only.
+CaseResult run_case(const CaseInfo& info, const RunOptions& options, DeclarationCache& declarations);
+
+struct RunResult {
+  std::vector<CaseResult> cases;  ///< finished ones, by name
+  std::uint64_t digest = 0;
+  bool canary_caught = false;
+  bool interrupted = false;
+};
+
+/// All of them, and the canary. Dispositions are not set: see waivers.h.
+RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& options);
+
+/// The case that must fail, and whether it did for its own reason.
+const CaseInfo& canary_case();
+bool canary_caught(const CaseResult& result);
+
+/// The seed of a case's world under the seed of a run.
+std::uint64_t world_seed(std::uint64_t seed, std::string_view name);
+
+/// Calls work(0) ... work(count - 1) from `jobs` threads.
+void for_each_parallel(std::size_t count, unsigned jobs, const std::function<void(std::size_t)>& work);
+
+}  // namespace fb::conformance

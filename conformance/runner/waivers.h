@@ -1,0 +1,50 @@
+// The expectation file of a product: failures that are known, with an owner, a reason, a link, an expiry
+// date and the exact signature of the failure. From it follows each case's disposition.
+//
+//   product: acme target 3.1
+//   waivers:
+//     - case: connect_refuses_sqsize_*
+//       owner: jane
+//       reason: fixed in 3.2
+//       link: https://tracker/123
+//       expires: 2027-01-31
+//       signature: "status: Success (0/00h)"
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "conformance/runner/runner.h"
+
+namespace fb::conformance {
+
+struct Waiver {
+  std::string case_glob;
+  std::string owner;
+  std::string reason;
+  std::string link;
+  std::string expires;  ///< the last day on which it counts: 2027-01-31
+  std::string signature;
+};
+
+struct Expectations {
+  std::string product;
+  std::vector<Waiver> waivers;
+};
+
+/// The Problem names file, line and what is wrong.
+Result<Expectations> parse_expectations(const std::string& text, const std::string& name);
+Result<Expectations> read_expectations(const std::string& path);
+
+/// "2027-01-31" and an existing day.
+bool is_date(std::string_view text);
+
+/// Sets disposition (and the waiver's reason) of one result. `today` as 2027-01-31.
+void dispose(CaseResult& result, const Expectations& expectations, std::string_view today);
+
+/// Whether this result makes a run red.
+bool is_red(const CaseResult& result);
+
+}  // namespace fb::conformance
