@@ -1,2 +1,214 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+
 #include "cli/common.h"
-namespace fb::cli { void add_host(CLI::App&, Outcome&) {} }
+#include "cli/host_session.h"
+#include "cli/io_run.h"
+#include "wire/nvme/identify_controller.h"
+
+namespace fb::cli {
+
+namespace {
+
+template <class Body>
+int guarded(const HostArguments& arguments, Body&& body) {
+  try {
+    HostSession session(arguments);
+    return body(session);
+  } catch (const WaitFailure& failure) {
+    if (failure.end() == WaitEnd::interrupted) return exit_code::interrupted;
+    throw UserError(fmt::format("{}: {}", arguments.url, failure.what()));
+  }
+}
+
+int run_discover(HostSession& session) {
+  const host::DiscoveryResult result = session.discover();
+  fmt::print("generation {}, {} entries\n", result.genctr, result.entries.size());
+  for (const host::DiscoveredEntry& entry : result.entries) {
+    fmt::print("  {:<9} {}:{}  {}\n",
+               entry.subtype == fabrics::SubsystemType::nvm ? "subsystem"
+               : entry.subtype == fabrics::SubsystemType::referral    ? "referral"
+                                                                       : "discovery",
+               entry.traddr, entry.trsvcid, entry.subnqn);
+  }
+  return 0;
+}
+
+int run_connect(HostSession& session) {
+  const host::Controller& controller = session.connect();
+  fmt::print("connected to {}\n  controller {}, {} I/O queues of {} entries\n",
+             controller.facts().subnqn, controller.facts().cntlid, controller.facts().io_queues,
+             controller.facts().io_entries);
+  for (const host::Namespace* space : session.host().namespaces()) {
+    fmt::print("  namespace {}: {} blocks of {} bytes, {}\n", space->nsid(), space->blocks(),
+               space->block_bytes(), size_text(space->blocks() * space->block_bytes()));
+  }
+  return 0;
+}
+
+int run_identify(HostSession& session) {
+  const host::Controller& controller = session.connect();
+  fmt::print("{}\n", describe<nvme::IdentifyController>(controller.facts().identify));
+  for (const host::Namespace* space : session.host().namespaces()) {
+    fmt::print("namespace {}: nsze={} block={}\n", space->nsid(), space->blocks(),
+               space->block_bytes());
+  }
+  return 0;
+}
+
+struct ReadWriteArguments {
+  HostArguments host;
+  std::uint64_t lba = 0;
+  std::uint64_t blocks = 1;
+  std::string file;
+};
+
+int run_read(HostSession& session, const ReadWriteArguments& arguments) {
+  session.connect();
+  host::Namespace& space = session.name_space();
+  Bytes data(arguments.blocks * space.block_bytes());
+  const nvme::Status status = space.read(arguments.lba, data).wait();
+  if (!status.ok()) throw UserError("read: " + nvme::to_string(status, false));
+  std::ofstream file(arguments.file, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
+  if (!file.flush()) throw UserError(arguments.file + ": cannot be written");
+  fmt::print("read {} blocks from LBA {}\n", arguments.blocks, arguments.lba);
+  return 0;
+}
+
+int run_write(HostSession& session, const ReadWriteArguments& arguments) {
+  std::ifstream file(arguments.file, std::ios::binary);
+  if (!file) throw UserError(arguments.file + ": cannot be read");
+  Bytes data((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  session.connect();
+  host::Namespace& space = session.name_space();
+  if (data.empty() || data.size() % space.block_bytes() != 0) {
+    throw UserError(fmt::format("{}: {} bytes are no whole blocks of {}", arguments.file,
+                                data.size(), space.block_bytes()));
+  }
+  const nvme::Status status = space.write(arguments.lba, data).wait();
+  if (!status.ok()) throw UserError("write: " + nvme::to_string(status, false));
+  fmt::print("wrote {} blocks at LBA {}\n", data.size() / space.block_bytes(), arguments.lba);
+  return 0;
+}
+
+struct IoArguments {
+  HostArguments host;
+  std::string size = "64M";
+  std::string block = "128K";
+  std::uint16_t queue_depth = 32;
+  std::uint64_t seed = 1;
+  bool verify = false;
+};
+
+void print_figures(const char* what, const IoFigures& figures) {
+  const std::int64_t us = std::max<std::int64_t>(figures.elapsed.count_ns() / 1000, 1);
+  fmt::print("{:<6} {:>9} in {:>10}, {:>6} MB/s, {:>8} IO/s; latency {} median, {} 99 %\n", what,
+             size_text(figures.bytes), to_string(figures.elapsed),
+             figures.bytes / static_cast<std::uint64_t>(us),
+             figures.commands * 1'000'000 / static_cast<std::uint64_t>(us),
+             to_string(figures.latency_median), to_string(figures.latency_99));
+}
+
+int run_io(HostSession& session, const IoArguments& arguments) {
+  IoOptions options;
+  options.bytes = or_throw(parse_size(arguments.size));
+  options.block_bytes = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(or_throw(parse_size(arguments.block)), 1u << 30));
+  options.queue_depth = arguments.queue_depth;
+  options.seed = arguments.seed;
+  options.verify = arguments.verify;
+  options.show_progress = isatty(2) != 0;
+  session.report_losses();
+  session.connect();
+  host::Namespace& space = session.name_space();
+  if (options.bytes > space.blocks() * space.block_bytes()) {
+    throw UserError(fmt::format("--size {}: the namespace has {}", arguments.size,
+                                size_text(space.blocks() * space.block_bytes())));
+  }
+  IoRun run(session.world(), space, options);
+  print_figures("write", run.write_all());
+  if (!run.failed()) {
+    const nvme::Status flushed = space.flush().wait();
+    if (!flushed.ok()) throw UserError("flush: " + nvme::to_string(flushed, false));
+    print_figures("read", run.read_all());
+  }
+  if (run.failed()) {
+    std::fprintf(stderr, "fabricbench: %s\n", run.failure().c_str());
+    return 1;
+  }
+  if (arguments.verify) fmt::print("verified: every block equal\n");
+  return 0;
+}
+
+CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArguments& arguments,
+                  const std::string& example) {
+  CLI::App* command = host.add_subcommand(name, what);
+  command->add_option("url", arguments.url, "rdma://ADDRESS:PORT[/NQN]")->required()->type_name("URL");
+  command->add_option("--local", arguments.local, "Our own address; UDP port 4791 of it is used")
+      ->type_name("ADDRESS");
+  command->add_option("--hostnqn", arguments.hostnqn, "Name of this host")->type_name("NQN");
+  command->footer("Example:\n  fabricbench host " + example);
+  return command;
+}
+
+}  // namespace
+
+void add_host(CLI::App& app, Outcome& outcome) {
+  CLI::App* host = app.add_subcommand("host", "A host (initiator) over RoCEv2");
+  host->require_subcommand(1);
+  host->footer("Example:\n  fabricbench host io rdma://127.0.0.2:4420 --local 127.0.0.3 --verify");
+
+  const auto simple = [&](const char* name, const char* what, int (*run)(HostSession&)) {
+    auto arguments = std::make_shared<HostArguments>();
+    CLI::App* command = add_one(*host, name, what, *arguments,
+                                std::string(name) + " rdma://127.0.0.2:4420 --local 127.0.0.3");
+    command->callback([arguments, run, &outcome] {
+      outcome.code = guarded(*arguments, run);
+    });
+  };
+  simple("discover", "List what a discovery service offers", run_discover);
+  simple("connect", "Connect, say what is there, disconnect", run_connect);
+  simple("identify", "Show Identify Controller and the namespaces", run_identify);
+
+  const auto transfer = [&](const char* name, const char* what, const std::string& example,
+                            int (*run)(HostSession&, const ReadWriteArguments&)) {
+    auto arguments = std::make_shared<ReadWriteArguments>();
+    CLI::App* command = add_one(*host, name, what, arguments->host, example);
+    command->add_option("--nsid", arguments->host.nsid, "Namespace; default: the first");
+    command->add_option("--lba", arguments->lba, "First block");
+    if (std::string_view(name) == "read") {
+      command->add_option("--blocks", arguments->blocks, "How many")->check(CLI::Range(1, 1 << 24));
+    }
+    command->add_option("--file", arguments->file, "The data")->required()->type_name("FILE");
+    command->callback([arguments, run, &outcome] {
+      outcome.code =
+          guarded(arguments->host, [&](HostSession& s) { return run(s, *arguments); });
+    });
+  };
+  transfer("read", "Read blocks into a file",
+           "read rdma://127.0.0.2:4420 --local 127.0.0.3 --blocks 8 --file out", run_read);
+  transfer("write", "Write a file to blocks",
+           "write rdma://127.0.0.2:4420 --local 127.0.0.3 --lba 8 --file in", run_write);
+
+  auto arguments = std::make_shared<IoArguments>();
+  CLI::App* io = add_one(*host, "io", "Write a seeded pattern and read it back", arguments->host,
+                         "io rdma://127.0.0.2:4420 --local 127.0.0.3 --verify --size 256M");
+  io->add_option("--nsid", arguments->host.nsid, "Namespace; default: the first");
+  io->add_option("--size", arguments->size, "How much (64M)")->type_name("SIZE");
+  io->add_option("--block-size", arguments->block, "Bytes of one command (128K)")->type_name("SIZE");
+  io->add_option("--queue-depth", arguments->queue_depth, "Commands in flight (32)")
+      ->check(CLI::Range(1, 1024));
+  io->add_option("--seed", arguments->seed, "Of the pattern");
+  io->add_flag("--verify", arguments->verify, "Compare what is read with what was written");
+  io->callback([arguments, &outcome] {
+    outcome.code =
+        guarded(arguments->host, [&](HostSession& s) { return run_io(s, *arguments); });
+  });
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,98 @@
+#include "cli/host_session.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/result.h"
+
+namespace fb::cli {
+
+namespace {
+
+// A target that does not answer at all is given up after this; CM alone would try for a minute.
+constexpr Duration kPatience = Duration::s(30);
+
+std::string url_text(const Endpoint& at) { return "rdma://" + to_string(at); }
+
+}  // namespace
+
+HostSession::HostSession(const HostArguments& arguments)
+    : url_(or_throw(conformance::parse_rdma_url(arguments.url))),
+      nsid_(arguments.nsid),
+      session_("host", local_address(arguments.local, url_.to)),
+      signals_([this] { session_.world().interrupt(); }),
+      fabric_(session_.world(), session_.device()) {
+  world().set_patience(kPatience);
+  host::HostOptions options;
+  if (!arguments.hostnqn.empty()) options.hostnqn = arguments.hostnqn;
+  host_ = std::make_unique<host::Host>(world(), fabric_, options);
+  host_->add_listener(*this);
+}
+
+HostSession::~HostSession() {
+  host_->remove_listener(*this);
+  try {
+    host_->shutdown_all().wait_for(Duration::s(2));
+  } catch (const WaitFailure&) {
+    // Interrupted once more: then without a farewell.
+  }
+}
+
+host::DiscoveryResult HostSession::discover() {
+  host::DiscoveryClient client(*host_);
+  host::DiscoveryOptions options;
+  options.to = url_.to;
+  auto outcome = client.discover(options).wait();
+  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.to), outcome.error().text));
+  return outcome.value();
+}
+
+std::string HostSession::subsystem_nqn() {
+  if (!nqn_.empty()) return nqn_;
+  nqn_ = url_.nqn;
+  if (nqn_.empty()) {
+    for (const host::DiscoveredEntry& entry : discover().entries) {
+      if (entry.usable && entry.subtype == fabrics::SubsystemType::nvm) {
+        nqn_ = entry.subnqn;
+        break;
+      }
+    }
+  }
+  if (nqn_.empty()) {
+    throw UserError(url_text(url_.to) + ": its discovery service lists no subsystem for this host");
+  }
+  return nqn_;
+}
+
+host::Controller& HostSession::connect(std::uint16_t queue_entries) {
+  host::ConnectOptions options;
+  options.to = url_.to;
+  options.subnqn = subsystem_nqn();
+  options.queue_entries = queue_entries;
+  auto outcome = host_->connect(options).wait();
+  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.to), outcome.error().text));
+  return *outcome.value();
+}
+
+host::Namespace& HostSession::name_space() {
+  for (host::Namespace* one : host_->namespaces()) {
+    if (nsid_ == 0 || one->nsid() == nsid_) return *one;
+  }
+  throw UserError(nsid_ == 0 ? url_text(url_.to) + ": the subsystem has no namespace"
+                             : fmt::format("{}: no namespace {}", url_text(url_.to), nsid_));
+}
+
+void HostSession::on_state(host::Controller&, host::ControllerState state) {
+  if (state == host::ControllerState::recovering && !lost_) {
+    lost_ = true;
+    ++losses_;
+    if (reporting_) std::fprintf(stderr, "lost the association; reconnecting\n");
+  }
+  if (state == host::ControllerState::live && lost_) {
+    lost_ = false;
+    if (reporting_) std::fprintf(stderr, "reconnected\n");
+  }
+}
+
+}  // namespace fb::cli

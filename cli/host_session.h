@@ -1,0 +1,58 @@
+// A host of the command line: a session in real time, the fabric, and one association.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/common.h"
+#include "cli/real_session.h"
+#include "conformance/runner/product.h"
+#include "model/host/discovery_client.h"
+#include "model/host/host.h"
+#include "model/transport/rdma_host.h"
+
+namespace fb::cli {
+
+struct HostArguments {
+  std::string url;
+  std::string local;
+  std::string hostnqn;
+  std::uint32_t nsid = 0;  ///< 0: the first
+};
+
+class HostSession final : private host::ControllerListener {
+ public:
+  explicit HostSession(const HostArguments& arguments);
+  ~HostSession();
+
+  World& world() { return session_.world(); }
+  host::Host& host() { return *host_; }
+  const conformance::RdmaUrl& url() const { return url_; }
+
+  /// The name in the URL, or the first subsystem that the discovery service lists.
+  std::string subsystem_nqn();
+  host::DiscoveryResult discover();
+  /// UserError, with the reason, when there is no association to be had.
+  host::Controller& connect(std::uint16_t queue_entries = 128);
+  /// The namespace that was asked for.
+  host::Namespace& name_space();
+  /// Says on standard error when the association is lost and when it is back.
+  void report_losses() { reporting_ = true; }
+  unsigned losses() const { return losses_; }
+
+ private:
+  void on_state(host::Controller& controller, host::ControllerState state) override;
+
+  conformance::RdmaUrl url_;
+  std::uint32_t nsid_;
+  RealSession session_;
+  SignalWatcher signals_;
+  transport::RdmaHostFabric fabric_;
+  std::unique_ptr<host::Host> host_;
+  std::string nqn_;
+  bool reporting_ = false;
+  bool lost_ = false;
+  unsigned losses_ = 0;
+};
+
+}  // namespace fb::cli

@@ -1,0 +1,69 @@
+// The I/O of `fabricbench host io`: a seeded pattern written, read back and compared, at a queue depth.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/host/namespace.h"
+
+namespace fb::cli {
+
+struct IoOptions {
+  std::uint64_t bytes = 0;
+  std::uint32_t block_bytes = 131072;  ///< of one command
+  std::uint16_t queue_depth = 32;
+  std::uint64_t seed = 1;
+  bool write = true;
+  bool verify = false;
+  bool show_progress = false;
+};
+
+struct IoFigures {
+  std::uint64_t commands = 0;
+  std::uint64_t bytes = 0;
+  Duration elapsed;
+  Duration latency_median, latency_99, latency_max;
+};
+
+class IoRun {
+ public:
+  IoRun(World& world, host::Namespace& space, const IoOptions& options);
+  ~IoRun();
+
+  /// One pass over the range. Stops at the first command that fails.
+  IoFigures write_all();
+  /// Reads, and compares with what write_all() wrote when options.verify is set.
+  IoFigures read_all();
+
+  bool failed() const { return !failure_.empty(); }
+  /// "read of LBA 8: 2/81h Unrecovered Read Error", "LBA 8 differs from byte 17 on".
+  const std::string& failure() const { return failure_; }
+
+ private:
+  class Request;
+  IoFigures pass(nvme::IoOpcode opcode, const char* what);
+  bool next(Request& request);
+  void done(Request& request, nvme::Status status);
+  void fill(std::uint64_t lba, MutableBytes data) const;
+  void progress(const char* what);
+
+  World& world_;
+  host::Namespace& space_;
+  IoOptions options_;
+  std::uint64_t blocks_total_ = 0;
+  std::uint32_t blocks_each_ = 0;
+  std::vector<std::unique_ptr<Request>> requests_;
+  std::uint64_t next_lba_ = 0;
+  std::uint64_t blocks_done_ = 0;
+  unsigned in_flight_ = 0;
+  nvme::IoOpcode opcode_{};
+  std::vector<std::int64_t> latencies_ns_;
+  Bytes expected_;
+  std::string failure_;
+  Instant started_;
+  Instant shown_;
+};
+
+}  // namespace fb::cli
