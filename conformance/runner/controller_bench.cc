@@ -1,6 +1,7 @@
 #include "conformance/runner/controller_bench.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace fb::conformance {
 
@@ -9,6 +10,13 @@ namespace {
 constexpr Duration kFirstPoll = Duration::ms(1);
 constexpr Duration kSlowestPoll = Duration::ms(64);
 constexpr Duration kGoodbye = Duration::ms(200);
+
+/// A GUID that no other device of any run has: a product would take two devices of one GUID for one
+/// that restarted.
+std::uint64_t fresh_guid(const Product& product) {
+  static std::atomic<std::uint64_t> opened{0};
+  return mix64(product.nonce + ++opened) | 1;
+}
 
 /// The answer to something that a case needs and does not judge.
 host::RawReply needed(host::RawReply reply, std::string_view what) {
@@ -111,7 +119,7 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     machine_ = std::make_unique<net::RealHost>(world);
     at_ = environment.product->to;
     device.address = environment.product->local;
-    device.ca_guid = mix64(environment.product->nonce ^ world.seed());
+    device.ca_guid = fresh_guid(*environment.product);
     host = machine_.get();
   }
   device_ = open_device(world, *host, device, EmbeddedSetup{});

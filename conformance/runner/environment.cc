@@ -84,6 +84,7 @@ Result<std::string> discover_nqn(const Product& product) {
     host::DiscoveryClient client(bench.host());
     const auto outcome = client.discover({.to = bench.at(), .follow_referrals = false}).wait();
     if (!outcome) return Failure{Problem{product.url + ": " + outcome.error().text}};
+    bench.finish();
     for (const host::DiscoveredEntry& entry : outcome->entries) {
       if (entry.subtype == fabrics::SubsystemType::nvm) return entry.subnqn;
     }
