@@ -1,0 +1,83 @@
+// Identify: controllers that misinform their hosts.
+#include "model/deviations/alter.h"
+#include "model/deviations/deviation.h"
+#include "wire/nvme/identify_controller.h"
+#include "wire/nvme/identify_namespace.h"
+#include "wire/nvme/opcodes.h"
+
+namespace fb::deviations {
+
+namespace {
+
+bool is_identify(const CommandContext& command, nvme::Cns cns) {
+  return is_admin(command, static_cast<std::uint8_t>(nvme::AdminOpcode::identify)) &&
+         (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(cns);
+}
+
+void aligned_sgls(const CommandContext& command, MutableBytes data) {
+  if (!is_identify(command, nvme::Cns::controller)) return;
+  MutableView<nvme::IdentifyController> id{data};
+  id.set(nvme::id_ctrl::sgls, (id.get(nvme::id_ctrl::sgls) & ~3u) | 2u);
+}
+
+void unkeyed_sgls(const CommandContext& command, MutableBytes data) {
+  if (!is_identify(command, nvme::Cns::controller)) return;
+  MutableView<nvme::IdentifyController> id{data};
+  id.set(nvme::id_ctrl::sgls, id.get(nvme::id_ctrl::sgls) & ~nvme::sgls_bits::keyed);
+}
+
+void missing_format(const CommandContext& command, MutableBytes data) {
+  if (!is_identify(command, nvme::Cns::identify_namespace)) return;
+  MutableView<nvme::IdentifyNamespace> ns{data};
+  if (ns.get(nvme::id_ns::nsze) != 0) ns.set(nvme::id_ns::flbas_low, 3);
+}
+
+void never_ready(const CommandContext& command, MutableBytes data) {
+  if (!is_identify(command, nvme::Cns::independent_namespace)) return;
+  MutableView<nvme::IdentifyNamespaceIndependent>{data}.set(nvme::id_ns_independent::nstat, 0);
+}
+
+void not_shared(const CommandContext& command, MutableBytes data) {
+  if (!is_identify(command, nvme::Cns::independent_namespace)) return;
+  MutableView<nvme::IdentifyNamespaceIndependent>{data}.set(nvme::id_ns_independent::nmic, 0);
+}
+
+}  // namespace
+
+DEVIATION(identify_names_another_controller, "nvme.identify.controller.cntlid", Product::controller,
+          "Identify reports the identifier of another controller", Departs{"sub.cntlid.identify"});
+DEVIATION(identify_names_another_subsystem, "nvme.identify.controller.cntlid", Product::controller,
+          "Identify reports the name of another subsystem", Departs{"sub.identify.subnqn"});
+DEVIATION(identify_capsules_too_small, "nvme.identify.controller.fabrics", Product::controller,
+          "IOCCSZ announces capsules that hold no command", Departs{"sub.identify.ioccsz"});
+DEVIATION(identify_without_maxcmd, "nvme.identify.controller.fabrics", Product::controller,
+          "MAXCMD is 0", Departs{"sub.identify.maxcmd"});
+DEVIATION(identify_aligned_sgls, "nvme.identify.controller.sgls", Product::controller,
+          "SGLS asks for dword alignment", hooks<AlteringDataOut, &aligned_sgls>());
+DEVIATION(identify_unkeyed_sgls, "nvme.identify.controller.sgls", Product::controller,
+          "SGLS does not offer keyed descriptors", hooks<AlteringDataOut, &unkeyed_sgls>());
+DEVIATION(identify_takes_any_cns, "nvme.identify.unknown-cns", Product::controller,
+          "answers an unknown CNS with zeroes", Tolerate{"identify.cns"});
+DEVIATION(active_list_descends, "nvme.identify.active-list", Product::controller,
+          "the active namespace list descends", Departs{"sub.identify.list.order"});
+DEVIATION(active_list_from_the_first, "nvme.identify.active-list", Product::controller,
+          "the active namespace list ignores where it is to start",
+          Departs{"sub.identify.list.start"});
+DEVIATION(active_list_after_the_last, "nvme.identify.active-list-limit", Product::controller,
+          "gives an active namespace list after FFFFFFFEh", Tolerate{"identify.list.start"});
+DEVIATION(identify_more_used_than_there_is, "nvme.identify.namespace-sizes", Product::controller,
+          "NUSE exceeds NCAP", Departs{"sub.identify.nuse"});
+DEVIATION(identify_missing_format, "nvme.identify.namespace-sizes", Product::controller,
+          "FLBAS names a format that does not exist", hooks<AlteringDataOut, &missing_format>());
+DEVIATION(identify_inactive_is_active, "nvme.identify.namespace-inactive", Product::controller,
+          "an inactive namespace gets the data of another", Departs{"sub.identify.inactive"});
+DEVIATION(descriptor_of_wrong_length, "nvme.identify.descriptors", Product::controller,
+          "a descriptor has 15 bytes instead of 16", Departs{"sub.identify.descriptors"});
+DEVIATION(descriptors_without_command_set, "nvme.identify.descriptors", Product::controller,
+          "no descriptor names the command set", Departs{"sub.identify.csi"});
+DEVIATION(independent_never_ready, "nvme.identify.independent-namespace", Product::controller,
+          "a namespace is reported as not ready", hooks<AlteringDataOut, &never_ready>());
+DEVIATION(independent_not_shared, "nvme.identify.independent-namespace", Product::controller,
+          "a shared namespace is reported as private", hooks<AlteringDataOut, &not_shared>());
+
+}  // namespace fb::deviations
