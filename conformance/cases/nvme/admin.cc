@@ -1,0 +1,61 @@
+// Opcodes that do not exist, and Abort.
+#include "conformance/cases/nvme/scene.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr std::uint8_t kReservedOpcode = 0x70;
+
+}  // namespace
+
+CONFORMANCE_CASE(admin_queue_refuses_an_unknown_opcode, "nvme.opcode.admin-unknown",
+                 roles::controller, reaches{"admin.opcode"}) {
+  check.status(bench.associate().admin().send(host::any_command(kReservedOpcode)).wait(),
+               sc::invalid_opcode);
+}
+
+CONFORMANCE_CASE(io_queue_refuses_an_unknown_opcode, "nvme.opcode.io-unknown", roles::controller,
+                 needs(has_namespace), reaches{"io.opcode"}) {
+  IoScene scene(bench);
+  check.status(scene.io.send(host::any_command(kReservedOpcode, scene.nsid)).wait(),
+               sc::invalid_opcode);
+}
+
+CONFORMANCE_CASE(queue_creation_does_not_exist, "nvme.opcode.create-queue", roles::controller) {
+  using nvme::AdminOpcode;
+  RawAssociation& association = bench.associate();
+  for (const AdminOpcode opcode : {AdminOpcode::create_io_cq, AdminOpcode::create_io_sq,
+                                   AdminOpcode::delete_io_sq, AdminOpcode::delete_io_cq}) {
+    const auto code = static_cast<std::uint8_t>(opcode);
+    auto command = host::any_command(code);
+    command.set(nvme::sqe::cdw10, 0x001F0001u);  // 32 entries, queue 1
+    check.status(association.admin().send(command).wait(), sc::invalid_opcode,
+                 nvme::admin_opcode_name(code));
+  }
+}
+
+CONFORMANCE_CASE(abort_of_nothing_aborts_nothing, "nvme.abort.unknown", roles::controller) {
+  const auto reply = bench.associate().admin().send(host::abort(0, 0x7777)).wait();
+  check.require_success(reply);
+  check.equal("DW0 bit 0, not aborted", reply.dw0() & nvme::kAbortNotDone, 1u);
+}
+
+CONFORMANCE_CASE(abort_of_an_event_request_says_what_it_did, "nvme.abort.aer", roles::controller) {
+  constexpr std::uint16_t kCid = 0x0A0E;
+  RawAssociation& association = bench.associate();
+  auto request = host::async_event_request();
+  request.set(nvme::sqe::cid, kCid);
+  auto event = association.admin().send(request);
+  const auto reply = association.admin().send(host::abort(0, kCid)).wait();
+  check.require_success(reply);
+  if ((reply.dw0() & nvme::kAbortNotDone) != 0) {
+    check.that(!event.wait_for(kSilence), "a request that was not aborted stays outstanding");
+    return;
+  }
+  const auto ended = event.wait_for(kSoon);
+  check.require(ended.has_value(), "a request that was aborted is completed");
+  check.status(*ended, sc::abort_requested);
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,151 @@
+// Asynchronous events, and what asymmetric access does to commands.
+#include "conformance/cases/nvme/scene.h"
+#include "wire/nvme/events.h"
+
+namespace fb::conformance {
+
+namespace {
+
+namespace bits = nvme::event_config_bits;
+using nvme::AnaState;
+using nvme::FeatureId;
+
+constexpr nvme::Event kNamespaceEvent{nvme::EventType::notice,
+                                      nvme::event_info::notice_namespace_attribute,
+                                      lid_of(nvme::LogPage::changed_namespaces)};
+constexpr nvme::Event kAnaEvent{nvme::EventType::notice, nvme::event_info::notice_ana_change,
+                                lid_of(nvme::LogPage::ana)};
+
+/// An association that hears of the events under `mask` alone.
+RawAssociation& listen(ControllerBench& bench, Check& check, std::uint32_t mask) {
+  RawAssociation& association = bench.associate();
+  check.precondition_success(
+      association.admin()
+          .send(host::set_features(FeatureId::async_event_configuration, mask))
+          .wait(),
+      "Set Features, Asynchronous Event Configuration");
+  return association;
+}
+
+Op<host::RawReply> request_event(RawAssociation& association) {
+  return association.admin().send(host::async_event_request());
+}
+
+void change_namespace(ControllerBench& bench) {
+  subsystem::Namespace* const ns = bench.subsystem().find_namespace(bench.nsid());
+  BENCH_ASSERT(ns != nullptr, "the arranged product has its namespace");
+  bench.subsystem().resize_namespace(bench.nsid(), ns->blocks() - 8);
+}
+
+host::RawReply read_changed_list(RawAssociation& association, bool retain) {
+  auto command = host::get_log(nvme::LogPage::changed_namespaces, 4096);
+  command.set(nvme::get_log_sqe::rae, retain);
+  return association.admin().send(command, 4096).wait();
+}
+
+/// The event that must come, or an end of the case.
+nvme::Event event_of(Check& check, Op<host::RawReply>& request) {
+  const auto reply = request.wait_for(kSoon);
+  check.require(reply.has_value(), "an event comes");
+  check.require_success(*reply);
+  return nvme::Event::from_dw0(reply->dw0());
+}
+
+/// I/O while the first namespace's group is in `state`.
+void check_path_status(ControllerBench& bench, Check& check, AnaState state,
+                       nvme::Status expected) {
+  IoScene scene(bench);
+  subsystem::Namespace* const ns = bench.subsystem().find_namespace(scene.nsid);
+  bench.subsystem().set_ana_state(ns->ana_group(), state);
+  check.status(scene.read(0, 1), expected, "Read");
+  check.status(scene.write(0, pattern(1, 1, scene.block_bytes)), expected, "Write");
+  check.status(scene.io.send(host::flush(scene.nsid)).wait(), expected, "Flush");
+  bench.subsystem().set_ana_state(ns->ana_group(), AnaState::optimized);
+  check.success(scene.read(0, 1), "Read after the group has come back");
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(event_requests_beyond_the_limit_are_refused, "nvme.aer.limit", roles::controller,
+                 reaches{"aer.limit"}) {
+  const std::uint64_t limit = bench.declared().identify().get(nvme::id_ctrl::aerl).count();
+  check.precondition(limit <= 24, "AERL allows more requests than the admin queue holds");
+  RawAssociation& association = bench.associate();
+  std::vector<Op<host::RawReply>> requests;
+  for (std::uint64_t i = 0; i < limit; ++i) requests.push_back(request_event(association));
+  const auto excess = request_event(association).wait_for(kSoon);
+  check.require(excess.has_value(), "a request beyond the limit is answered");
+  check.status(*excess, sc::async_event_request_limit_exceeded);
+}
+
+CONFORMANCE_CASE(namespace_change_is_announced, "nvme.aer.namespace-changed", roles::controller,
+                 arranged("a namespace that changes")) {
+  RawAssociation& association = listen(bench, check, bits::namespace_attribute);
+  auto request = request_event(association);
+  change_namespace(bench);
+  check.equal("event", event_of(check, request), kNamespaceEvent);
+}
+
+CONFORMANCE_CASE(no_second_event_before_the_log_is_read, "nvme.aer.masked-until-read",
+                 roles::controller, arranged("a namespace that changes")) {
+  RawAssociation& association = listen(bench, check, bits::namespace_attribute);
+  auto first = request_event(association);
+  auto second = request_event(association);
+  change_namespace(bench);
+  event_of(check, first);
+  change_namespace(bench);
+  check.that(!second.wait_for(kSilence), "no second event before the log is read",
+             "a second event came");
+  check.precondition_success(read_changed_list(association, false), "Get Log Page");
+  change_namespace(bench);
+  check.that(second.wait_for(kSoon).has_value(), "events come again once the log was read",
+             "none came");
+}
+
+CONFORMANCE_CASE(event_is_retained_when_the_read_says_so, "nvme.aer.retain", roles::controller,
+                 arranged("a namespace that changes")) {
+  RawAssociation& association = listen(bench, check, bits::namespace_attribute);
+  auto first = request_event(association);
+  auto second = request_event(association);
+  change_namespace(bench);
+  event_of(check, first);
+  check.precondition_success(read_changed_list(association, true), "Get Log Page with RAE 1");
+  change_namespace(bench);
+  check.that(!second.wait_for(kSilence), "no new event after a read with RAE 1",
+             "a second event came");
+}
+
+CONFORMANCE_CASE(event_that_is_switched_off_is_not_sent, "nvme.aer.disabled", roles::controller,
+                 arranged("a namespace that changes")) {
+  RawAssociation& association = listen(bench, check, 0);
+  auto request = request_event(association);
+  change_namespace(bench);
+  check.that(!request.wait_for(kSilence), "no event while it is switched off", "an event came");
+}
+
+CONFORMANCE_CASE(ana_change_is_announced, "nvme.aer.ana-change", roles::controller,
+                 arranged("an ANA group that changes its state")) {
+  RawAssociation& association = listen(bench, check, bits::ana_change);
+  auto request = request_event(association);
+  bench.subsystem().set_ana_state(1, AnaState::non_optimized);
+  check.equal("event", event_of(check, request), kAnaEvent);
+}
+
+CONFORMANCE_CASE(io_in_an_inaccessible_group_is_refused, "nvme.ana.inaccessible", roles::controller,
+                 arranged("an ANA group that is inaccessible"),
+                 reaches{"io.ana.inaccessible"}) {
+  check_path_status(bench, check, AnaState::inaccessible, sc::ana_inaccessible);
+}
+
+CONFORMANCE_CASE(io_in_a_lost_group_is_refused, "nvme.ana.persistent-loss", roles::controller,
+                 arranged("an ANA group that is persistently lost"),
+                 reaches{"io.ana.persistent_loss"}) {
+  check_path_status(bench, check, AnaState::persistent_loss, sc::ana_persistent_loss);
+}
+
+CONFORMANCE_CASE(io_during_an_ana_transition_is_refused, "nvme.ana.change", roles::controller,
+                 arranged("an ANA group in transition"), reaches{"io.ana.change"}) {
+  check_path_status(bench, check, AnaState::change, sc::ana_transition);
+}
+
+}  // namespace fb::conformance

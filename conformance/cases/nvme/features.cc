@@ -1,0 +1,120 @@
+// Get Features and Set Features.
+#include "conformance/cases/nvme/scene.h"
+
+namespace fb::conformance {
+
+namespace {
+
+using nvme::FeatureId;
+using nvme::FeatureSelect;
+
+constexpr std::uint8_t kReservedFeature = 0x6F;
+constexpr std::uint32_t kExtendedHostId = 1;
+
+host::RawReply get(RawAssociation& association, FeatureId id) {
+  return association.admin().send(host::get_features(id)).wait();
+}
+host::RawReply set(RawAssociation& association, FeatureId id, std::uint32_t value) {
+  return association.admin().send(host::set_features(id, value)).wait();
+}
+host::RawReply get_host_id(RawAssociation& association, std::uint32_t cdw11, std::size_t bytes) {
+  return association.admin()
+      .send(host::get_features(FeatureId::host_identifier, FeatureSelect::current, cdw11), bytes)
+      .wait();
+}
+
+constexpr FeatureId kMandatory[] = {FeatureId::arbitration,           FeatureId::power_management,
+                                    FeatureId::temperature_threshold, FeatureId::error_recovery,
+                                    FeatureId::number_of_queues,
+                                    FeatureId::async_event_configuration};
+
+}  // namespace
+
+CONFORMANCE_CASE(mandatory_features_are_readable, "nvme.features.mandatory", roles::controller) {
+  RawAssociation& association = bench.associate();
+  for (const FeatureId id : kMandatory) {
+    check.success(get(association, id), nvme::feature_name(static_cast<std::uint8_t>(id)));
+  }
+  if (bench.declared().identify().get(nvme::id_ctrl::kas) != 0) {
+    check.success(get(association, FeatureId::keep_alive_timer), "Keep Alive Timer");
+  }
+  check.success(get_host_id(association, kExtendedHostId, nvme::kHostIdentifierSize),
+                "Host Identifier");
+}
+
+CONFORMANCE_CASE(features_refuse_an_unknown_identifier, "nvme.features.unknown", roles::controller,
+                 reaches{"feature.fid"}) {
+  RawAssociation& association = bench.associate();
+  const auto id = static_cast<FeatureId>(kReservedFeature);
+  check.status(get(association, id), sc::invalid_field, "Get Features");
+  check.status(set(association, id, 0), sc::invalid_field, "Set Features");
+}
+
+CONFORMANCE_CASE(features_refuse_to_save_what_cannot_be_saved, "nvme.features.not-saveable",
+                 roles::controller, needs(claims_oncs<nvme::oncs_bits::save_and_select>)) {
+  RawAssociation& association = bench.associate();
+  constexpr auto kFeature = FeatureId::async_event_configuration;
+  const auto capabilities =
+      association.admin().send(host::get_features(kFeature, FeatureSelect::capabilities)).wait();
+  check.precondition_success(capabilities, "Get Features with SEL 3");
+  check.precondition((capabilities.dw0() & nvme::feature_capability_bits::saveable) == 0,
+                     "the feature can be saved");
+  auto command = host::set_features(kFeature, 0);
+  command.set(nvme::features_sqe::sv, true);
+  check.status(association.admin().send(command).wait(),
+               one_of(sc::feature_not_saveable, sc::invalid_field));
+}
+
+CONFORMANCE_CASE(number_of_queues_refuses_ffff, "nvme.features.number-of-queues-invalid",
+                 roles::controller) {
+  RawAssociation& association = bench.associate();
+  for (const std::uint32_t value : {0x0000FFFFu, 0xFFFF0000u, 0xFFFFFFFFu}) {
+    check.status(set(association, FeatureId::number_of_queues, value), sc::invalid_field);
+  }
+}
+
+CONFORMANCE_CASE(number_of_queues_refused_once_a_queue_exists,
+                 "nvme.features.number-of-queues-late", roles::controller) {
+  RawAssociation& association = bench.associate();
+  check.precondition_success(set(association, FeatureId::number_of_queues, 0), "Set Features");
+  association.open_io();
+  check.status(set(association, FeatureId::number_of_queues, 0), sc::command_sequence_error);
+}
+
+CONFORMANCE_CASE(host_identifier_cannot_be_changed, "nvme.features.host-identifier-set",
+                 roles::controller) {
+  RawAssociation& association = bench.associate();
+  const Bytes other(nvme::kHostIdentifierSize, 0xA5);
+  check.status(association.admin()
+                   .send(host::set_features(FeatureId::host_identifier, kExtendedHostId), other)
+                   .wait(),
+               sc::command_sequence_error);
+}
+
+CONFORMANCE_CASE(host_identifier_reads_as_connected, "nvme.features.host-identifier-get",
+                 roles::controller) {
+  const auto reply =
+      get_host_id(bench.associate(), kExtendedHostId, nvme::kHostIdentifierSize);
+  check.require_success(reply);
+  check.bytes("Host Identifier", reply.data, kBenchHostId);
+}
+
+CONFORMANCE_CASE(short_host_identifier_is_refused, "nvme.features.host-identifier-64",
+                 roles::controller) {
+  check.status(get_host_id(bench.associate(), 0, nvme::kShortHostIdentifierSize),
+               sc::invalid_field);
+}
+
+CONFORMANCE_CASE(keep_alive_timeout_reads_back_rounded_up, "nvme.features.keep-alive-get",
+                 roles::controller, needs(has_keep_alive)) {
+  const std::uint32_t unit_ms = bench.declared().identify().get(nvme::id_ctrl::kas) * 100u;
+  const std::uint32_t asked_ms = 12'000 / unit_ms * unit_ms + unit_ms / 2;
+  RawAssociation& association = bench.associate({.kato_ms = asked_ms});
+  const auto reply = get(association, FeatureId::keep_alive_timer);
+  check.require_success(reply);
+  check.that(reply.dw0() >= asked_ms, "the timeout is not below the one of the Connect",
+             words(reply.dw0()) + " instead of " + words(asked_ms));
+  check.equal("remainder of the timeout by the granularity", reply.dw0() % unit_ms, 0u);
+}
+
+}  // namespace fb::conformance

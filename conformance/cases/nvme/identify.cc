@@ -1,0 +1,166 @@
+// Identify: what a controller says of itself and of its namespaces.
+#include "conformance/cases/nvme/scene.h"
+
+namespace fb::conformance {
+
+namespace {
+
+using nvme::Cns;
+
+constexpr std::size_t kPage = nvme::kIdentifySize;
+
+host::RawReply identify(RawAssociation& association, Cns cns, std::uint32_t nsid = 0) {
+  return association.admin().send(host::identify(cns, nsid), kPage).wait();
+}
+
+bool all_zero(ByteView data) {
+  return std::all_of(data.begin(), data.end(), [](std::uint8_t byte) { return byte == 0; });
+}
+
+/// The list after `start`: ascending, above it, and nothing behind its end.
+std::vector<std::uint32_t> check_active_list(Check& check, const host::RawReply& reply,
+                                             std::uint32_t start) {
+  check.require_success(reply);
+  const std::vector<std::uint32_t> ids = nvme::read_namespace_list(reply.data);
+  std::uint32_t before = start;
+  for (const std::uint32_t id : ids) {
+    check.that(id > before, "each identifier is above the one before it and the one asked for",
+               std::to_string(id) + " comes after " + std::to_string(before));
+    before = id;
+  }
+  check.that(all_zero(ByteView{reply.data}.subspan(ids.size() * 4)), "zeroes follow the list");
+  return ids;
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(identify_names_the_connected_controller, "nvme.identify.controller.cntlid",
+                 roles::controller) {
+  RawAssociation& association = bench.associate();
+  const auto reply = identify(association, Cns::controller);
+  check.require_success(reply);
+  const View<nvme::IdentifyController> id{reply.data};
+  check.equal("CNTLID", id.get(nvme::id_ctrl::cntlid), association.cntlid());
+  check.equal("SUBNQN", text_of(id.get(nvme::id_ctrl::subnqn)), bench.nqn());
+}
+
+CONFORMANCE_CASE(identify_announces_possible_capsules, "nvme.identify.controller.fabrics",
+                 roles::controller) {
+  const auto reply = identify(bench.associate(), Cns::controller);
+  check.require_success(reply);
+  const View<nvme::IdentifyController> id{reply.data};
+  check.that(id.get(nvme::id_ctrl::ioccsz) >= 4, "IOCCSZ is at least 4",
+             words(id.get(nvme::id_ctrl::ioccsz)));
+  check.equal("IORCSZ", id.get(nvme::id_ctrl::iorcsz), 1);
+  check.that(id.get(nvme::id_ctrl::maxcmd) != 0, "MAXCMD is not 0");
+}
+
+CONFORMANCE_CASE(identify_announces_keyed_sgls, "nvme.identify.controller.sgls", roles::controller) {
+  const auto reply = identify(bench.associate(), Cns::controller);
+  check.require_success(reply);
+  const std::uint32_t sgls = View<nvme::IdentifyController>{reply.data}.get(nvme::id_ctrl::sgls);
+  check.equal("SGLS bits 1:0", sgls & 3, nvme::sgls_bits::supported);
+  check.that((sgls & nvme::sgls_bits::keyed) != 0, "SGLS bit 2 (keyed) is set");
+}
+
+CONFORMANCE_CASE(identify_refuses_an_unknown_cns, "nvme.identify.unknown-cns", roles::controller,
+                 reaches{"identify.cns"}) {
+  constexpr auto kReservedCns = static_cast<Cns>(0x7F);
+  check.status(identify(bench.associate(), kReservedCns), sc::invalid_field);
+}
+
+CONFORMANCE_CASE(active_namespace_list_ascends_behind_its_start, "nvme.identify.active-list",
+                 roles::controller, needs(has_namespace)) {
+  RawAssociation& association = bench.associate();
+  const auto all =
+      check_active_list(check, identify(association, Cns::active_namespace_list), 0);
+  check.require(!all.empty(), "the first active namespace is listed");
+  bench.step("the list behind the first namespace");
+  const auto rest = check_active_list(
+      check, identify(association, Cns::active_namespace_list, all.front()), all.front());
+  check.equal("identifiers behind the first", rest.size(), all.size() - 1);
+}
+
+CONFORMANCE_CASE(active_namespace_list_cannot_start_at_the_end, "nvme.identify.active-list-limit",
+                 roles::controller, reaches{"identify.list.start"}) {
+  RawAssociation& association = bench.associate();
+  for (const std::uint32_t start : {0xFFFFFFFEu, 0xFFFFFFFFu}) {
+    check.status(identify(association, Cns::active_namespace_list, start),
+                 one_of(sc::invalid_namespace_or_format, sc::invalid_field));
+  }
+}
+
+CONFORMANCE_CASE(identify_namespace_sizes_are_ordered, "nvme.identify.namespace-sizes",
+                 roles::controller, needs(has_namespace)) {
+  const auto reply = identify(bench.associate(), Cns::identify_namespace, bench.nsid());
+  check.require_success(reply);
+  const View<nvme::IdentifyNamespace> ns{reply.data};
+  const std::uint64_t size = ns.get(nvme::id_ns::nsze);
+  const std::uint64_t capacity = ns.get(nvme::id_ns::ncap);
+  check.that(size >= capacity, "NSZE is not below NCAP", words(size) + " and " + words(capacity));
+  check.that(capacity >= ns.get(nvme::id_ns::nuse), "NCAP is not below NUSE",
+             words(capacity) + " and " + words(ns.get(nvme::id_ns::nuse)));
+  const unsigned format = nvme::format_in_use(reply.data);
+  check.require(format < ns.get(nvme::id_ns::nlbaf).count(), "FLBAS names a format that exists",
+                words(format));
+  const unsigned shift = nvme::lba_format_at(reply.data, format).get(nvme::lba_format::lbads);
+  check.that(shift >= 9, "a block has at least 512 bytes (LBADS 9)", words(shift));
+}
+
+CONFORMANCE_CASE(identify_of_an_inactive_namespace_is_empty, "nvme.identify.namespace-inactive",
+                 roles::controller) {
+  RawAssociation& association = bench.associate();
+  const auto list = identify(association, Cns::active_namespace_list);
+  check.precondition_success(list, "Identify, active namespace list");
+  const std::uint32_t nn = bench.declared().identify().get(nvme::id_ctrl::nn);
+  const std::uint32_t inactive = lowest_inactive(list.data);
+  check.precondition(inactive <= nn, "every namespace identifier up to NN is active");
+  const auto reply = identify(association, Cns::identify_namespace, inactive);
+  if (check.status(reply, one_of(sc::success, sc::invalid_namespace_or_format)) && reply.ok()) {
+    check.that(all_zero(reply.data), "the data is zero");
+  }
+}
+
+CONFORMANCE_CASE(namespace_descriptors_are_well_formed, "nvme.identify.descriptors",
+                 roles::controller, needs(has_namespace)) {
+  const auto reply = identify(bench.associate(), Cns::namespace_id_descriptors, bench.nsid());
+  check.require_success(reply);
+  nvme::NamespaceIdWalk walk(reply.data);
+  nvme::NamespaceId id;
+  unsigned found = 0;
+  unsigned command_sets = 0;
+  while (walk.next(id)) {
+    ++found;
+    command_sets += id.type == nvme::NamespaceIdType::csi;
+    const std::size_t wanted = nvme::namespace_id_length(id.type);
+    if (wanted == 0) {
+      check.fails("descriptor type", {"1 to 4"}, words(static_cast<unsigned>(id.type)));
+    } else {
+      check.equal("length of a descriptor of type " + words(static_cast<unsigned>(id.type)),
+                  id.id.size(), wanted);
+    }
+  }
+  check.that(!walk.damaged(), "the descriptors end inside the data");
+  check.that(found > 0, "there is a descriptor");
+  if (bench.declared().version_at_least(2, 0)) check.equal("CSI descriptors", command_sets, 1);
+}
+
+CONFORMANCE_CASE(independent_identify_agrees_with_the_namespace,
+                 "nvme.identify.independent-namespace", roles::controller, needs(has_namespace)) {
+  RawAssociation& association = bench.associate();
+  const auto reply = identify(association, Cns::independent_namespace, bench.nsid());
+  if (!bench.declared().version_at_least(2, 0)) {
+    check.status(reply, one_of(sc::success, sc::invalid_field));
+    return;
+  }
+  check.require_success(reply);
+  const auto classic = identify(association, Cns::identify_namespace, bench.nsid());
+  check.precondition_success(classic, "Identify Namespace");
+  const View<nvme::IdentifyNamespaceIndependent> own{reply.data};
+  const View<nvme::IdentifyNamespace> ns{classic.data};
+  check.that((own.get(nvme::id_ns_independent::nstat) & nvme::kNstatReady) != 0,
+             "NSTAT.NRDY is set for a namespace that is ready");
+  check.equal("NMIC", own.get(nvme::id_ns_independent::nmic), ns.get(nvme::id_ns::nmic));
+}
+
+}  // namespace fb::conformance

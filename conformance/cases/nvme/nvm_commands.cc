@@ -1,0 +1,178 @@
+// The optional commands of the NVM command set, and fused Compare and Write.
+#include "conformance/cases/nvme/scene.h"
+
+namespace fb::conformance {
+
+namespace {
+
+namespace oncs = nvme::oncs_bits;
+
+constexpr std::uint64_t kLba = 512;
+
+/// A half of a fused pair.
+Record<nvme::ReadWriteSqe> fused(Record<nvme::ReadWriteSqe> command, nvme::Fuse fuse) {
+  command.set(nvme::sqe::fuse, fuse);
+  return command;
+}
+
+struct FusedReplies {
+  host::RawReply compare;
+  host::RawReply write;
+};
+
+/// Both halves, one directly after the other.
+FusedReplies compare_and_write(IoScene& scene, ByteView expected, ByteView news) {
+  auto first = scene.io.send(fused(host::compare(scene.nsid, kLba, 1), nvme::Fuse::first), expected);
+  auto second = scene.io.send(fused(host::write(scene.nsid, kLba, 1), nvme::Fuse::second), news);
+  FusedReplies replies{first.wait(), {}};
+  replies.write = second.wait();
+  return replies;
+}
+
+bool is_filled_with(ByteView block, std::uint8_t value) {
+  return std::all_of(block.begin(), block.end(), [value](std::uint8_t b) { return b == value; });
+}
+
+/// Whether a deallocated block may read like this. Deallocation is a hint: the old data is legal too.
+bool legal_after_deallocation(ByteView block, ByteView old, unsigned dlfeat) {
+  if (std::equal(block.begin(), block.end(), old.begin(), old.end())) return true;
+  const unsigned reads = dlfeat & nvme::dlfeat_bits::read_mask;
+  const bool zeroes = is_filled_with(block, 0);
+  const bool ones = is_filled_with(block, 0xFF);
+  if (reads == nvme::dlfeat_bits::reads_zeroes) return zeroes;
+  if (reads == nvme::dlfeat_bits::reads_ones) return ones;
+  return zeroes || ones;
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(compare_of_equal_data_succeeds, "nvme.compare.equal", roles::controller,
+                 needs(has_namespace), needs(claims_oncs<oncs::compare>)) {
+  IoScene scene(bench);
+  const Bytes data = scene.prepare(check, kLba, 0x21, 2);
+  check.success(scene.compare(kLba, data));
+}
+
+CONFORMANCE_CASE(compare_of_unequal_data_fails, "nvme.compare.mismatch", roles::controller,
+                 needs(has_namespace), needs(claims_oncs<oncs::compare>)) {
+  IoScene scene(bench);
+  Bytes data = scene.prepare(check, kLba, 0x22, 2);
+  data.back() ^= 1;
+  check.status(scene.compare(kLba, data), sc::compare_failure);
+}
+
+CONFORMANCE_CASE(blocks_read_as_zero_after_write_zeroes, "nvme.write-zeroes.reads-zero",
+                 roles::controller, needs(has_namespace), needs(claims_oncs<oncs::write_zeroes>)) {
+  IoScene scene(bench);
+  Bytes expected = scene.prepare(check, kLba, 0x23, 4);
+  check.require_success(scene.io.send(host::write_zeroes(scene.nsid, kLba + 1, 2)).wait());
+  std::fill_n(expected.begin() + scene.block_bytes, 2 * scene.block_bytes, std::uint8_t{0});
+  const auto after = scene.read(kLba, 4);
+  check.require_success(after, "Read");
+  check.bytes("the two blocks and their neighbours", after.data, expected);
+}
+
+CONFORMANCE_CASE(deallocated_blocks_read_as_announced, "nvme.deallocate.reads", roles::controller,
+                 needs(has_namespace), needs(claims_oncs<oncs::dataset_management>)) {
+  IoScene scene(bench);
+  const Bytes before = scene.prepare(check, kLba, 0x24, 4);
+  const auto range = host::dsm_range(kLba + 1, 2);
+  check.require_success(scene.io.send(host::deallocate(scene.nsid, 1), range.bytes()).wait());
+  const unsigned dlfeat = bench.declared().identify_namespace().get(nvme::id_ns::dlfeat);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const auto after = scene.read(kLba + i, 1);
+    if (i == 0 || i == 3) {
+      check.require_success(after, "Read of a neighbour");
+      check.bytes("a neighbour of the range", after.data, scene.block(before, i));
+    } else if (check.status(after, one_of(sc::success, sc::deallocated_or_unwritten)) &&
+               after.ok()) {
+      check.that(legal_after_deallocation(after.data, scene.block(before, i), dlfeat),
+                 "a deallocated block reads as DLFEAT says, or as before", words(after.data));
+    }
+  }
+}
+
+CONFORMANCE_CASE(deallocation_beyond_the_end, "nvme.deallocate.out-of-range", roles::controller,
+                 needs(has_namespace), needs(claims_oncs<oncs::dataset_management>)) {
+  IoScene scene(bench);
+  const Bytes last = scene.prepare(check, 0, 0x25, 1);
+  const auto range = host::dsm_range(scene.blocks, 8);
+  check.status(scene.io.send(host::deallocate(scene.nsid, 1), range.bytes()).wait(),
+               one_of(sc::lba_out_of_range, sc::success));
+  const auto first = scene.read(0, 1);
+  check.require_success(first, "Read of the first block");
+  check.bytes("the first block", first.data, last);
+}
+
+CONFORMANCE_CASE(uncorrectable_blocks_cannot_be_read, "nvme.write-uncorrectable.unreadable",
+                 roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::write_uncorrectable>)) {
+  IoScene scene(bench);
+  scene.prepare(check, kLba, 0x26, 2);
+  check.require_success(scene.io.send(host::write_uncorrectable(scene.nsid, kLba, 2)).wait());
+  check.status(scene.read(kLba, 1), sc::unrecovered_read_error, "Read of a spoilt block");
+  const Bytes data = pattern(0x27, 2, scene.block_bytes);
+  check.require_success(scene.write(kLba, data), "Write");
+  const auto after = scene.read(kLba, 2);
+  check.require_success(after, "Read of the blocks that were written again");
+  check.bytes("what was written", after.data, data);
+}
+
+CONFORMANCE_CASE(verify_beyond_the_end_is_refused, "nvme.verify.out-of-range", roles::controller,
+                 needs(has_namespace), needs(claims_oncs<oncs::verify>), reaches{"io.lba.range"}) {
+  IoScene scene(bench);
+  check.status(scene.io.send(host::verify(scene.nsid, scene.blocks - 1, 2)).wait(),
+               sc::lba_out_of_range);
+}
+
+CONFORMANCE_CASE(fused_write_of_equal_data_is_executed, "nvme.fused.equal", roles::controller,
+                 needs(has_namespace), needs(fuses_compare_and_write)) {
+  IoScene scene(bench);
+  const Bytes before = scene.prepare(check, kLba, 0x31, 1);
+  const Bytes news = pattern(0x32, 1, scene.block_bytes);
+  const FusedReplies replies = compare_and_write(scene, before, news);
+  check.success(replies.compare, "Compare");
+  check.success(replies.write, "Write");
+  const auto after = scene.read(kLba, 1);
+  check.require_success(after, "Read");
+  check.bytes("the new data", after.data, news);
+}
+
+CONFORMANCE_CASE(fused_write_of_unequal_data_is_not_executed, "nvme.fused.mismatch",
+                 roles::controller, needs(has_namespace), needs(fuses_compare_and_write)) {
+  IoScene scene(bench);
+  const Bytes before = scene.prepare(check, kLba, 0x33, 1);
+  const FusedReplies replies = compare_and_write(scene, pattern(0x34, 1, scene.block_bytes),
+                                                 pattern(0x35, 1, scene.block_bytes));
+  check.status(replies.compare, sc::compare_failure, "Compare");
+  check.status(replies.write, sc::aborted_failed_fused, "Write");
+  const auto after = scene.read(kLba, 1);
+  check.require_success(after, "Read");
+  check.bytes("the old data", after.data, before);
+}
+
+CONFORMANCE_CASE(lone_first_half_is_aborted, "nvme.fused.lone-first", roles::controller,
+                 needs(has_namespace), needs(fuses_compare_and_write), reaches{"fused.missing"}) {
+  IoScene scene(bench);
+  const Bytes data = scene.prepare(check, kLba, 0x36, 1);
+  auto first = scene.io.send(fused(host::compare(scene.nsid, kLba, 1), nvme::Fuse::first), data);
+  check.success(scene.read(kLba + 8, 1), "Read in place of the second half");
+  const auto reply = first.wait_for(kSoon);
+  check.require(reply.has_value(), "the first half is completed once its partner cannot come");
+  check.status(*reply, sc::aborted_missing_fused);
+}
+
+CONFORMANCE_CASE(lone_second_half_is_aborted, "nvme.fused.lone-second", roles::controller,
+                 needs(has_namespace), needs(fuses_compare_and_write), reaches{"fused.missing"}) {
+  IoScene scene(bench);
+  const Bytes before = scene.prepare(check, kLba, 0x37, 1);
+  const Bytes news = pattern(0x38, 1, scene.block_bytes);
+  check.status(
+      scene.io.send(fused(host::write(scene.nsid, kLba, 1), nvme::Fuse::second), news).wait(),
+      sc::aborted_missing_fused);
+  const auto after = scene.read(kLba, 1);
+  check.require_success(after, "Read");
+  check.bytes("the old data", after.data, before);
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,120 @@
+// What the NVMe cases share: what a product claims, blocks that can be told apart, an association with
+// one I/O queue.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "conformance/runner/controller_bench.h"
+#include "wire/nvme/identify_misc.h"
+
+namespace fb::conformance {
+
+/// How long an answer that must come may take, and how long a case listens for one that must not.
+inline constexpr Duration kSoon = Duration::s(2);
+inline constexpr Duration kSilence = Duration::ms(200);
+
+inline constexpr std::uint8_t lid_of(nvme::LogPage page) { return static_cast<std::uint8_t>(page); }
+
+// ---- applicability ----
+
+template <std::uint16_t Bit>
+std::optional<std::string> claims_oncs(const Declared& declared) {
+  if (!declared.known || (declared.identify().get(nvme::id_ctrl::oncs) & Bit) != 0) return {};
+  return "ONCS does not have the bit " + std::to_string(Bit);
+}
+template <std::uint8_t Bits>
+std::optional<std::string> claims_lpa(const Declared& declared) {
+  if (!declared.known || (declared.identify().get(nvme::id_ctrl::lpa) & Bits) == Bits) return {};
+  return "LPA does not have the bits " + std::to_string(Bits);
+}
+inline std::optional<std::string> is_version_2(const Declared& declared) {
+  if (!declared.known || declared.version_at_least(2, 0)) return {};
+  return "VS is below 2.0";
+}
+inline std::optional<std::string> has_namespace(const Declared& declared) {
+  if (!declared.known || declared.nsid != 0) return {};
+  return "no active namespace";
+}
+inline std::optional<std::string> reports_ana(const Declared& declared) {
+  const auto bit = nvme::cmic_bits::ana_reporting;
+  if (!declared.known || (declared.identify().get(nvme::id_ctrl::cmic) & bit) != 0) return {};
+  return "CMIC bit 3 (ANA reporting) is clear";
+}
+inline std::optional<std::string> limits_transfers(const Declared& declared) {
+  if (!declared.known || declared.transfer_max() != 0) return {};
+  return "MDTS is 0: no limit";
+}
+inline std::optional<std::string> fuses_compare_and_write(const Declared& declared) {
+  const auto bit = nvme::fuses_bits::compare_and_write;
+  if (!declared.known || (declared.identify().get(nvme::id_ctrl::fuses) & bit) != 0) return {};
+  return "FUSES bit 0 (Compare and Write) is clear";
+}
+inline std::optional<std::string> has_keep_alive(const Declared& declared) {
+  if (!declared.known || declared.identify().get(nvme::id_ctrl::kas) != 0) return {};
+  return "KAS is 0";
+}
+
+// ---- namespaces and I/O ----
+
+/// The lowest namespace identifier that is not in the list.
+inline std::uint32_t lowest_inactive(ByteView list) {
+  const std::vector<std::uint32_t> active = nvme::read_namespace_list(list);
+  std::uint32_t nsid = 1;
+  while (std::find(active.begin(), active.end(), nsid) != active.end()) ++nsid;
+  return nsid;
+}
+
+/// `count` blocks that differ from each other and from those of another `mark`.
+inline Bytes pattern(std::uint8_t mark, std::size_t count, std::size_t block_bytes) {
+  Bytes data(count * block_bytes);
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    data[i] = static_cast<std::uint8_t>(mark + i + 7 * (i / block_bytes) + i / 251);
+  }
+  return data;
+}
+
+/// An association with one I/O queue, and the first namespace.
+class IoScene {
+ public:
+  explicit IoScene(ControllerBench& bench)
+      : association(bench.associate()), io(association.open_io()), nsid(bench.nsid()) {
+    if (nsid == 0) throw CannotArrange{"the product has no active namespace"};
+    block_bytes = bench.declared().block_bytes;
+    blocks = bench.declared().blocks;
+    if (blocks < 1024) throw CannotArrange{"the namespace has fewer than 1,024 blocks"};
+  }
+
+  host::RawReply read(std::uint64_t lba, std::uint32_t count) {
+    return io.send(host::read(nsid, lba, count), std::size_t{count} * block_bytes).wait();
+  }
+  host::RawReply write(std::uint64_t lba, ByteView data) {
+    return io.send(host::write(nsid, lba, count_of(data)), data).wait();
+  }
+  host::RawReply compare(std::uint64_t lba, ByteView data) {
+    return io.send(host::compare(nsid, lba, count_of(data)), data).wait();
+  }
+  /// Blocks with known content, which the case does not judge.
+  Bytes prepare(Check& check, std::uint64_t lba, std::uint8_t mark, std::size_t count) {
+    const Bytes data = pattern(mark, count, block_bytes);
+    check.precondition_success(write(lba, data), "Write");
+    return data;
+  }
+  ByteView block(ByteView data, std::size_t index) const {
+    return data.subspan(index * block_bytes, block_bytes);
+  }
+
+  RawAssociation& association;
+  host::RawQueue& io;
+  std::uint32_t nsid;
+  std::uint32_t block_bytes = 512;
+  std::uint64_t blocks = 0;
+
+ private:
+  std::uint32_t count_of(ByteView data) const {
+    return static_cast<std::uint32_t>(data.size() / block_bytes);
+  }
+};
+
+}  // namespace fb::conformance
