@@ -10,13 +10,16 @@ namespace {
 std::size_t allocations = 0;
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+// Not inlined: g++ 12 would warn of free() on what it takes for memory of the library's new.
+#define FB_APART __attribute__((noinline))
+
+FB_APART void* operator new(std::size_t bytes) {
   ++allocations;
   if (void* memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+FB_APART void operator delete(void* memory) noexcept { std::free(memory); }
+FB_APART void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace fb::transport {
 namespace {
