@@ -10,8 +10,9 @@ namespace {
 constexpr std::string_view kSong = "canary: version of the controller";
 
 void sing(Bench& any, Check& check) {
-  auto& bench = static_cast<ControllerBench&>(any);
-  RawAssociation& association = bench.associate({.enable = false});
+  auto* bench = dynamic_cast<ControllerBench*>(&any);
+  if (bench == nullptr) throw CannotArrange{"the canary needs the bench of a controller"};
+  RawAssociation& association = bench->associate({.enable = false});
   // A value of VS that was never assigned.
   check.equal(kSong, association.property(fabrics::property::vs), 0xFFFFFFFFu);
 }

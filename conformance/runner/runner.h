@@ -79,10 +79,10 @@ struct RunOptions {
 
 /// Which cases; what is empty chooses everything.
 struct Selection {
-  std::vector<std::string> suites;
-  std::vector<std::string> cases;  ///< globs
-  std::vector<std::string> roles;
-  std::string transport;
+  std::vector<std::string> suites = {};
+  std::vector<std::string> cases = {};  ///< globs
+  std::vector<std::string> roles = {};
+  std::string transport = {};
 };
 
 /// By name. A Problem names what is unknown, and what is known.

@@ -88,6 +88,11 @@ void Loop::run_first() {
   first.event->fire();
 }
 
+void VirtualLoop::pass_time(Instant until) {
+  BENCH_ASSERT(next_deadline() >= until, "time does not pass over an event");
+  now_ = std::max(now_, until);
+}
+
 Loop::Step VirtualLoop::step(Instant limit) {
   BENCH_ASSERT(!inside_event(), "the loop is not pumped from inside an event");
   const Instant next = next_deadline();

@@ -74,6 +74,8 @@ class Loop {
   };
   /// Runs the next event that is due at or before `limit`. Not to be called from inside an event.
   virtual Step step(Instant limit) = 0;
+  /// Virtual: nothing happens until then, and now() says so. A real clock moves by itself.
+  virtual void pass_time(Instant until) { (void)until; }
 
   /// Folds a word into the digest of this run: 64 bits that two equal runs share.
   void fold(std::uint64_t word) { digest_ = mix64(digest_ ^ word) + word; }
@@ -117,6 +119,7 @@ class VirtualLoop final : public Loop {
   Instant now() const override { return now_; }
   bool is_virtual() const override { return true; }
   Step step(Instant limit) override;
+  void pass_time(Instant until) override;
 
  private:
   Instant now_;

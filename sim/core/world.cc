@@ -47,8 +47,11 @@ void World::interrupt() {
 
 void World::run_for(Duration span) {
   const Instant end = now() + span;
-  while (step_towards(end) == Loop::Step::ran) {
-  }
+  Loop::Step step;
+  do {
+    step = step_towards(end);
+  } while (step == Loop::Step::ran);
+  if (step == Loop::Step::idle) loop_->pass_time(end);
 }
 
 bool World::run_until_idle(Duration limit) {

@@ -75,7 +75,7 @@ class World {
   Duration patience() const { return patience_; }
   void set_patience(Duration patience) { patience_ = patience; }
 
-  /// Runs everything due in the next `span`.
+  /// Runs everything due in the next `span`, and lets that time pass.
   void run_for(Duration span);
   /// Virtual time: runs until nothing can happen any more, at most until `limit` from now.
   /// True when the world fell silent.

@@ -1,0 +1,130 @@
+#include "conformance/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "conformance/runner/replay.h"
+#include "conformance/runner/waivers.h"
+
+namespace fb::conformance {
+namespace {
+
+const CaseInfo kCase{"connect_<a>&\"b\"", "fabrics.connect.sqsize.minimum", Role::controller, nullptr, {}, ""};
+
+CaseResult result_of(Verdict verdict) {
+  CaseResult result;
+  result.info = &kCase;
+  result.verdict = verdict;
+  result.reason = "because <of> \x01 this & that";
+  result.capture = "captures/a.pcapng";
+  result.finished = true;
+  if (verdict == Verdict::fail) {
+    result.findings = {{"status", {"Connect Invalid Parameters (1/82h)", "Invalid Field in Command (0/02h)"},
+                        "Success (0/00h) after a long tale that does not fit into what is left of a line"}};
+  }
+  dispose(result, {}, "2026-11-21");
+  return result;
+}
+
+RunResult run_of(std::vector<Verdict> verdicts) {
+  RunResult run;
+  for (const Verdict verdict : verdicts) run.cases.push_back(result_of(verdict));
+  run.digest = 0xABC;
+  run.canary_caught = true;
+  return run;
+}
+
+const ReportFacts kFacts{7, "embedded", {"dev"}, "2026-11-21T00:00:00Z", 0.5};
+
+TEST(ResultsJson, HasTheKeysThatScriptsCountOn) {
+  const RunResult run = run_of({Verdict::pass, Verdict::fail, Verdict::skip, Verdict::error});
+  const auto json = nlohmann::json::parse(results_json(run, kFacts));
+  for (const char* key : {"tool", "seed", "dut", "started", "duration_s", "digest", "summary", "canary", "cases"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_EQ(json["tool"]["name"], "fabricbench");
+  EXPECT_EQ(json["digest"], "0000000000000abc");
+  EXPECT_EQ(json["canary"], "caught");
+  for (const char* key : {"name", "requirement", "section", "suite", "role", "transport", "verdict", "disposition",
+                          "reason", "expected", "seen", "duration_virtual_ns", "duration_wall_us", "digest",
+                          "capture", "sends_malformed", "replay"}) {
+    EXPECT_TRUE(json["cases"][0].contains(key)) << key;
+  }
+  const auto& failed = json["cases"][1];
+  EXPECT_EQ(failed["verdict"], "fail");
+  EXPECT_EQ(failed["disposition"], "regression");
+  EXPECT_EQ(failed["section"], "6.3");
+  EXPECT_EQ(failed["suite"], "fabrics");
+  EXPECT_EQ(failed["expected"].size(), 2u);
+  const auto token = parse_replay_token(failed["replay"].get<std::string>()).value();
+  EXPECT_EQ(token.seed, 7u);
+  EXPECT_EQ(token.deviations, std::vector<std::string>{"dev"});
+}
+
+TEST(Summary, CountsEachCaseOnce) {
+  RunResult run = run_of({Verdict::pass, Verdict::fail, Verdict::fail, Verdict::skip, Verdict::error,
+                          Verdict::inconclusive});
+  run.cases[2].disposition = Disposition::waived;
+  const Summary s = summarize(run);
+  EXPECT_EQ(s.pass + s.fail + s.skip + s.waived + s.inconclusive + s.error, run.cases.size());
+  EXPECT_EQ(s.fail, 1u);
+  EXPECT_EQ(s.waived, 1u);
+  EXPECT_EQ(s.regression, 2u);
+  EXPECT_TRUE(s.red);
+  EXPECT_FALSE(summarize(run_of({Verdict::pass, Verdict::skip, Verdict::inconclusive})).red);
+}
+
+TEST(Summary, AMissedCanaryIsRed) {
+  RunResult run = run_of({Verdict::pass});
+  EXPECT_FALSE(summarize(run).red);
+  run.canary_caught = false;
+  EXPECT_TRUE(summarize(run).red);
+  EXPECT_NE(terminal_summary(run, kFacts, "r", false).find("MISSED"), std::string::npos);
+  EXPECT_NE(results_json(run, kFacts).find("\"missed\""), std::string::npos);
+}
+
+TEST(Terminal, FitsEightyColumnsAndSaysHowToReplay) {
+  const std::string text = terminal_summary(run_of({Verdict::fail, Verdict::error}), kFacts, "report", true);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(line.size() <= 80 || line.starts_with("fb1:")) << line;
+  }
+  for (const char* part : {"fabrics.connect.sqsize.minimum", "section 6.3", "or Invalid Field", "captures/a.pcapng",
+                           "fabricbench replay"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+}
+
+TEST(JUnit, EscapesWhatXmlCannotHold) {
+  const std::string xml = junit_xml(run_of({Verdict::pass, Verdict::fail, Verdict::error, Verdict::skip}), kFacts);
+  EXPECT_NE(xml.find("connect_&lt;a&gt;&amp;&quot;b&quot;"), std::string::npos);
+  EXPECT_EQ(xml.find('\x01'), std::string::npos);
+  EXPECT_NE(xml.find("<testsuite name=\"fabrics\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\""),
+            std::string::npos);
+  const auto path = std::filesystem::temp_directory_path() / "fabricbench_junit_test.xml";
+  std::ofstream(path) << xml;
+  const std::string parse = "/usr/bin/python3 -c 'import sys, xml.etree.ElementTree as e; e.parse(sys.argv[1])' ";
+  EXPECT_EQ(std::system((parse + path.string()).c_str()), 0);
+  std::filesystem::remove(path);
+}
+
+TEST(Folder, IsWrittenAsAWholeOrNotAtAll) {
+  const auto path = std::filesystem::temp_directory_path() / "fabricbench_folder_test";
+  std::filesystem::remove_all(path);
+  const ReportFolder folder = ReportFolder::open(path.string()).value();
+  ASSERT_TRUE(folder.write(run_of({Verdict::pass}), kFacts));
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) names.insert(entry.path().filename());
+  EXPECT_EQ(names, (std::set<std::string>{"captures", "junit.xml", "results.json"})) << "no temporary file is left";
+  std::filesystem::remove_all(path);
+  const auto wrong = ReportFolder::open("/proc/no/such");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().text.find("/proc/no/such"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fb::conformance

@@ -1,0 +1,89 @@
+#include "conformance/runner/waivers.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/conformance/runner/fake_cases.h"
+
+namespace fb::conformance {
+namespace {
+
+constexpr const char* kGood = R"yaml(product: acme
+waivers:
+  - case: connect_*
+    owner: jane
+    reason: fixed in 3.2
+    link: https://tracker/123
+    expires: 2027-01-31
+    signature: "status: Success (0/00h)"
+)yaml";
+
+CaseResult result_of(const CaseInfo& info, Verdict verdict, std::string what = "status",
+                     std::string seen = "Success (0/00h)") {
+  CaseResult result;
+  result.info = &info;
+  result.verdict = verdict;
+  if (verdict == Verdict::fail) result.findings = {{std::move(what), {"x"}, std::move(seen)}};
+  return result;
+}
+
+struct Disposed : testing::Test {
+  Disposition of(CaseResult result, std::string_view today = "2026-11-21") {
+    dispose(result, expectations, today);
+    red = is_red(result);
+    return result.disposition;
+  }
+  CaseInfo info = test::fake_case("connect_a", nullptr);
+  CaseInfo other = test::fake_case("read_a", nullptr);
+  Expectations expectations = parse_expectations(kGood, "f.yaml").value();
+  bool red = false;
+};
+
+TEST_F(Disposed, ComparesVerdictWithWhatWasExpected) {
+  EXPECT_EQ(of(result_of(info, Verdict::fail)), Disposition::waived);
+  EXPECT_FALSE(red);
+  EXPECT_EQ(of(result_of(info, Verdict::pass)), Disposition::unexpected_pass);
+  EXPECT_TRUE(red);
+  EXPECT_EQ(of(result_of(other, Verdict::pass)), Disposition::as_expected);
+  EXPECT_EQ(of(result_of(other, Verdict::fail)), Disposition::regression);
+  EXPECT_TRUE(red);
+  EXPECT_EQ(of(result_of(other, Verdict::skip)), Disposition::as_expected);
+  EXPECT_EQ(of(result_of(other, Verdict::inconclusive)), Disposition::as_expected);
+  EXPECT_FALSE(red);
+}
+
+TEST_F(Disposed, AWaiverCoversItsSignatureUntilItsDay) {
+  EXPECT_EQ(of(result_of(info, Verdict::fail), "2027-01-31"), Disposition::waived);
+  EXPECT_EQ(of(result_of(info, Verdict::fail), "2027-02-01"), Disposition::regression);
+  EXPECT_EQ(of(result_of(info, Verdict::fail, "status", "silence")), Disposition::regression);
+  EXPECT_EQ(of(result_of(info, Verdict::fail, "IPO")), Disposition::regression);
+  EXPECT_EQ(of(result_of(info, Verdict::error)), Disposition::regression) << "an ERROR is never waived";
+}
+
+std::string fault(std::string text, const std::string& old, const std::string& by) {
+  const std::size_t at = text.find(old);
+  EXPECT_NE(at, std::string::npos);
+  const auto parsed = parse_expectations(text.replace(at, old.size(), by), "f.yaml");
+  EXPECT_FALSE(parsed) << by;
+  return parsed ? "" : parsed.error().text;
+}
+
+TEST(Expectations, FaultsNameFileAndLine) {
+  EXPECT_EQ(fault(kGood, "owner", "owned"), "f.yaml:4: a waiver has no 'owned'");
+  EXPECT_EQ(fault(kGood, "    owner: jane\n", ""), "f.yaml:3: a waiver without 'owner'");
+  EXPECT_EQ(fault(kGood, "2027-01-31", "2027-02-30"), "f.yaml:3: '2027-02-30' is no date like 2027-01-31");
+  EXPECT_EQ(fault(kGood, "waivers:", "waiver:"), "f.yaml:2: 'waiver' is not 'product' (text) or 'waivers' (a list)");
+  EXPECT_EQ(fault(kGood, "owner: jane", "owner: [jane]"), "f.yaml:4: 'owner' is a text");
+  EXPECT_NE(fault(kGood, "\"status", "status\"").find("f.yaml:"), std::string::npos);
+  EXPECT_FALSE(parse_expectations("- a list", "f.yaml"));
+  EXPECT_NE(read_expectations("/nonexistent.yaml").error().text.find("/nonexistent.yaml"), std::string::npos);
+}
+
+TEST(Expectations, DatesExist) {
+  for (const char* good : {"2026-11-21", "2028-02-29", "2000-02-29"}) EXPECT_TRUE(is_date(good)) << good;
+  for (const char* bad : {"2027-02-29", "2100-02-29", "2026-13-01", "2026-00-01", "2026-1-01", "today", ""}) {
+    EXPECT_FALSE(is_date(bad)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace fb::conformance

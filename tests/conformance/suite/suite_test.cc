@@ -1,0 +1,95 @@
+// What all cases and deviations have in common, whoever wrote them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "conformance/requirements/ledger.h"
+#include "conformance/runner/case.h"
+#include "conformance/runner/runner.h"
+#include "model/deviations/deviation.h"
+#include "model/host/departures.h"
+#include "model/subsystem/checks.h"
+#include "model/subsystem/departures.h"
+#include "model/transport/departure_points.h"
+#include "sim/rdma/softroce/cm_departures.h"
+#include "sim/rdma/softroce/departures.h"
+
+namespace fb::conformance {
+namespace {
+
+using deviations::Product;
+
+TEST(Suite, EveryCaseJudgesARoleThatItsRequirementSpeaksOf) {
+  ASSERT_FALSE(all_cases().empty());
+  for (const CaseInfo* info : all_cases()) {
+    const Requirement* requirement = find_requirement(info->requirement);
+    ASSERT_NE(requirement, nullptr) << info->name;
+    const auto& roles = requirement->roles;
+    EXPECT_NE(std::find(roles.begin(), roles.end(), name_of(info->role)), roles.end())
+        << info->name << ": " << info->requirement << " is not about the " << name_of(info->role);
+    EXPECT_TRUE(requirement->state.empty()) << info->requirement << " has a case and is not " << requirement->state;
+  }
+}
+
+TEST(Suite, EveryDeviationBreaksARequirementOfTheLedger) {
+  for (const auto* deviation : deviations::all_deviations()) {
+    EXPECT_NE(find_requirement(deviation->requirement), nullptr) << deviation->name;
+    EXPECT_FALSE(deviation->what.empty()) << deviation->name;
+  }
+}
+
+/// Every name at which a product asks its hooks whether to depart.
+std::set<std::string_view> points_of(Product product) {
+  std::set<std::string_view> points;
+  switch (product) {
+    case Product::controller:
+      for (const auto& one : subsystem::kSubsystemDeparturePoints) points.insert(one.name);
+      for (const auto& one : transport::kTransportDeparturePoints) points.insert(one.name);
+      break;
+    case Product::host:
+      for (const auto& one : host::kHostDeparturePoints) points.insert(one.name);
+      for (const auto& one : transport::kTransportDeparturePoints) points.insert(one.name);
+      break;
+    case Product::rdma:
+      for (const auto& one : softroce::soft_departure_points()) points.insert(one.name);
+      break;
+    case Product::cm:
+      for (const auto& one : softroce::cm_departure_points()) points.insert(one.name);
+      break;
+  }
+  return points;
+}
+
+TEST(Suite, EveryDeviationNamesAPointOrCheckThatExists) {
+  std::set<std::string_view> checks;
+  for (const auto& check : subsystem::kChecks) checks.insert(check.name);
+  for (const auto* deviation : deviations::all_deviations()) {
+    if (const auto* departs = std::get_if<deviations::Departs>(&deviation->effect)) {
+      EXPECT_TRUE(points_of(deviation->product).contains(departs->point))
+          << deviation->name << ": no point '" << departs->point << "'";
+    }
+    if (const auto* tolerate = std::get_if<deviations::Tolerate>(&deviation->effect)) {
+      EXPECT_TRUE(checks.contains(tolerate->check)) << deviation->name << ": no check '" << tolerate->check << "'";
+    }
+    if (const auto* answer = std::get_if<deviations::AnswerWith>(&deviation->effect)) {
+      EXPECT_TRUE(checks.contains(answer->check)) << deviation->name << ": no check '" << answer->check << "'";
+    }
+  }
+}
+
+TEST(Suite, RunsTwiceToOneDigestWhateverTheJobs) {
+  RunOptions options;
+  options.twice = true;
+  const RunResult one = run_cases(all_cases(), options);
+  options.jobs = 2;
+  const RunResult two = run_cases(all_cases(), options);
+  EXPECT_EQ(one.digest, two.digest);
+  EXPECT_TRUE(one.canary_caught);
+  for (const CaseResult& result : one.cases) {
+    EXPECT_EQ(result.verdict, Verdict::pass) << result.info->name << ": " << result.reason;
+  }
+}
+
+}  // namespace
+}  // namespace fb::conformance
