@@ -1,0 +1,126 @@
+// Connect of I/O queues.
+#include "conformance/cases/fabrics/common.h"
+
+namespace fb::conformance {
+
+using namespace fabrics_cases;
+
+namespace {
+
+constexpr fabrics::InvalidParameter kSqsize = fabrics::InvalidParameter::in_command(cs::sqsize);
+
+/// The answer to an I/O Connect on a fresh transport connection.
+host::RawReply try_io(Check& check, RawAssociation& association, const host::ConnectCommand& command) {
+  return answered(check, association.io_transport().send(command).wait());
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(io_connect_refuses_sqsize_zero, "fabrics.connect.sqsize.minimum-io",
+                 roles::controller, reaches{"connect.sqsize.minimum"}) {
+  RawAssociation& association = bench.associate();
+  host::ConnectCommand command = association.io_connect();
+  command.sqe.set(cs::sqsize, 0u);
+  expect_invalid_parameter(check, try_io(check, association, command), kSqsize);
+}
+
+CONFORMANCE_CASE(io_connect_refuses_queue_above_mqes, "fabrics.connect.sqsize.above-mqes",
+                 roles::controller, needs{&mqes_within_bench}) {
+  RawAssociation& association = bench.associate();
+  const auto entries = static_cast<std::uint16_t>(bench.declared().queue_entries_max() + 1);
+  host::RawQueue& queue = bench.unconnected_queue(
+      {.qid = 1, .entries = entries, .cntlid = association.cntlid()});
+  const host::RawConnection made = queue.connect_transport().wait();
+  if (!made.connected) {
+    check.equal("NVMe/RDMA status of the reject", made.end.status,
+                static_cast<std::uint16_t>(fabrics::RdmaRejectStatus::invalid_hsqsize));
+    return;
+  }
+  expect_invalid_parameter(check, queue.send(association.io_connect(1, entries)).wait(), kSqsize);
+}
+
+CONFORMANCE_CASE(io_connect_takes_queue_of_mqes, "fabrics.connect.sqsize.mqes", roles::controller,
+                 needs{&mqes_within_bench}) {
+  RawAssociation& association = bench.associate();
+  const auto entries = static_cast<std::uint16_t>(bench.declared().queue_entries_max());
+  host::RawQueue& queue = bench.unconnected_queue(
+      {.qid = 1, .entries = entries, .cntlid = association.cntlid()});
+  const host::RawConnection made = queue.connect_transport().wait();
+  check.require(made.connected, "the transport connection is accepted", made.end.text);
+  check.success(answered(check, queue.send(association.io_connect(1, entries)).wait()));
+}
+
+CONFORMANCE_CASE(io_connect_refuses_queue_beyond_limit, "fabrics.connect.qid.above-limit",
+                 roles::controller) {
+  RawAssociation& association = bench.associate();
+  host::ConnectCommand command = association.io_connect();
+  command.sqe.set(cs::qid, 0xFFFEu);
+  const host::RawReply reply = try_io(check, association, command);
+  check.status(reply, one_of(sc::connect_invalid_parameters, sc::invalid_queue_identifier));
+  if (nvme::same_code(reply.status(), sc::connect_invalid_parameters)) {
+    expect_invalid_parameter(check, reply, fabrics::InvalidParameter::in_command(cs::qid));
+  }
+}
+
+CONFORMANCE_CASE(io_connect_refuses_queue_in_use, "fabrics.connect.qid.duplicate",
+                 roles::controller, needs{&a_namespace}, reaches{"connect.io.qid.exists"}) {
+  RawAssociation& association = bench.associate();
+  host::RawQueue& first = association.open_io(1);
+  check.status(try_io(check, association, association.io_connect(1)),
+               one_of(sc::invalid_queue_identifier, sc::command_sequence_error,
+                      sc::connect_invalid_parameters));
+  const host::RawReply reply = first.send(host::flush(bench.nsid())).wait();
+  check.success(answered(check, reply, "the first queue"), "the first queue goes on");
+}
+
+CONFORMANCE_CASE(io_connect_is_refused_before_enable, "fabrics.connect.io-before-enable",
+                 roles::controller, reaches{"connect.io.ready"}) {
+  RawAssociation& association = bench.associate({.enable = false});
+  check.status(try_io(check, association, association.io_connect()), sc::connect_invalid_parameters);
+}
+
+CONFORMANCE_CASE(io_connect_refuses_other_hostnqn, "fabrics.connect.io-other-hostnqn",
+                 roles::controller, reaches{"connect.io.hostnqn"}) {
+  RawAssociation& association = bench.associate();
+  host::ConnectCommand command = association.io_connect();
+  Bytes name(fabrics::kNqnFieldSize);
+  const std::string other = "nqn.2014-08.org.nvmexpress:uuid:0badcafe-0000-4000-8000-00000000beef";
+  std::copy(other.begin(), other.end(), name.begin());
+  command.data.set(cd::hostnqn, ByteView{name});
+  expect_invalid_parameter(check, try_io(check, association, command),
+                           fabrics::InvalidParameter::in_connect_data(cd::hostnqn));
+}
+
+CONFORMANCE_CASE(io_connect_refuses_other_subnqn, "fabrics.connect.io-other-subnqn",
+                 roles::controller, reaches{"connect.subnqn.known"}) {
+  RawAssociation& association = bench.associate();
+  host::ConnectCommand command = association.io_connect();
+  Bytes name(fabrics::kNqnFieldSize);
+  const std::string other = bench.nqn() + ".other";
+  std::copy(other.begin(), other.end(), name.begin());
+  command.data.set(cd::subnqn, ByteView{name});
+  expect_invalid_parameter(check, try_io(check, association, command),
+                           fabrics::InvalidParameter::in_connect_data(cd::subnqn));
+}
+
+CONFORMANCE_CASE(io_connect_refuses_other_cntlid, "fabrics.connect.io-other-cntlid",
+                 roles::controller, reaches{"connect.io.cntlid"}) {
+  RawAssociation& association = bench.associate();
+  host::ConnectCommand command = association.io_connect();
+  command.data.set(cd::cntlid, association.cntlid() ^ 0x2A5u);
+  expect_invalid_parameter(check, try_io(check, association, command),
+                           fabrics::InvalidParameter::in_connect_data(cd::cntlid));
+}
+
+CONFORMANCE_CASE(io_connect_refuses_other_hostid, "fabrics.connect.io-other-hostid",
+                 roles::controller, reaches{"connect.io.hostid"}) {
+  RawAssociation& association = bench.associate();
+  host::ConnectCommand command = association.io_connect();
+  host::HostId other = kBenchHostId;
+  other[0] = static_cast<std::uint8_t>(~other[0]);
+  command.data.set(cd::hostid, ByteView{other});
+  expect_invalid_parameter(check, try_io(check, association, command),
+                           fabrics::InvalidParameter::in_connect_data(cd::hostid));
+}
+
+}  // namespace fb::conformance

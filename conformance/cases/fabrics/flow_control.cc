@@ -1,0 +1,111 @@
+// SQ flow control, Disconnect, and what the loss of a queue means.
+#include "conformance/cases/fabrics/common.h"
+
+namespace fb::conformance {
+
+using namespace fabrics_cases;
+
+namespace {
+
+constexpr std::uint16_t kEntries = 8;
+
+std::uint16_t sqhd(const host::RawReply& reply) { return reply.cqe.get(nvme::cqe::sqhd); }
+
+/// SQHD of successive answers advances by one entry a command, around the queue of kEntries.
+void expect_advance(Check& check, RawAssociation& association) {
+  const auto command = host::property_get(prop::vs);
+  std::uint16_t last = sqhd(answered(check, association.admin().send(command).wait()));
+  for (unsigned i = 0; i < 2 * kEntries; ++i) {
+    const std::uint16_t next = sqhd(answered(check, association.admin().send(command).wait()));
+    check.equal("SQHD of the next response", next, (last + 1) % kEntries);
+    last = next;
+  }
+}
+
+void slow_io(EmbeddedSetup& setup) { setup.subsystem.io_latency = Duration::ms(10); }
+
+}  // namespace
+
+CONFORMANCE_CASE(sqhd_follows_the_commands, "fabrics.flow-control.on", roles::controller) {
+  host::RawQueue& queue = bench.raw_queue({.entries = kEntries});
+  const host::RawReply connected =
+      answered(check, queue.send(bench.connect_command({.entries = kEntries})).wait());
+  check.require_success(connected, "Connect");
+  check.that(sqhd(connected) < kEntries, "SQHD of the Connect response lies in the queue",
+             words(sqhd(connected)));
+  RawAssociation& association = bench.associate({.enable = false, .entries = kEntries});
+  expect_advance(check, association);
+}
+
+CONFORMANCE_CASE(sqhd_is_zero_without_flow_control, "fabrics.flow-control.off", roles::controller) {
+  host::RawQueue& queue = bench.raw_queue({.entries = kEntries});
+  const auto command = bench.connect_command(
+      {.entries = kEntries, .cattr = fabrics::cattr_bits::disable_sq_flow_control});
+  const host::RawReply connected = answered(check, queue.send(command).wait());
+  check.require_success(connected, "Connect");
+  const bool off = sqhd(connected) == nvme::kSqFlowControlDisabled;
+  check.that(off || sqhd(connected) < kEntries, "SQHD is FFFFh or lies in the queue",
+             words(sqhd(connected)));
+  for (unsigned i = 0; i < 3 && off; ++i) {
+    const host::RawReply reply = answered(check, queue.send(host::property_get(prop::vs)).wait());
+    check.equal("SQHD without flow control", sqhd(reply), 0u);
+  }
+}
+
+CONFORMANCE_CASE(overfilled_queue_ends_the_association, "fabrics.flow-control.overfill",
+                 roles::controller, arranged{"I/O commands that take their time", &slow_io},
+                 reaches{"subsystem.sq.overfilled"}) {
+  RawAssociation& association = bench.associate();
+  host::RawQueue& queue = association.io_transport(1, 32);
+  check.precondition_success(queue.send(association.io_connect(1, kEntries)).wait(), "I/O Connect");
+  for (unsigned i = 0; i < kEntries; ++i) queue.post({.sqe = host::flush(bench.nsid())});
+  check.that(queue.ended().wait_for(5_s).has_value(),
+             "one command more than the queue holds ends the connection");
+  check.that(association.admin().ended().wait_for(5_s).has_value(), "the association ends");
+}
+
+CONFORMANCE_CASE(disconnect_of_admin_queue_is_refused, "fabrics.disconnect.admin-queue",
+                 roles::controller, needs{&disconnect_command}, reaches{"disconnect.admin_queue"}) {
+  RawAssociation& association = bench.associate();
+  check.status(answered(check, association.admin().send(host::disconnect()).wait()),
+               sc::invalid_queue_type);
+  expect_association(check, association);
+}
+
+CONFORMANCE_CASE(disconnect_refuses_unknown_record_format, "fabrics.disconnect.recfmt",
+                 roles::controller, needs{&disconnect_command}, reaches{"disconnect.recfmt"}) {
+  RawAssociation& association = bench.associate();
+  host::RawQueue& queue =
+      association.open_io(1, 32, fabrics::cattr_bits::individual_queue_deletion);
+  auto command = host::disconnect();
+  command.set(fabrics::disconnect_sqe::recfmt, 1u);
+  check.status(answered(check, queue.send(command).wait()), sc::incompatible_format);
+}
+
+CONFORMANCE_CASE(disconnect_is_answered_last, "fabrics.disconnect.last-response",
+                 roles::controller, needs{&disconnect_command}, needs{&a_namespace}) {
+  constexpr std::uint8_t kIndividually = fabrics::cattr_bits::individual_queue_deletion;
+  RawAssociation& association = bench.associate({.cattr = kIndividually});
+  host::RawQueue& queue = association.open_io(1, 32, kIndividually);
+  host::RawQueue& other = association.open_io(2, 32, kIndividually);
+  const auto reply = queue.send(host::disconnect()).wait_for(5_s);
+  check.require(reply && reply->answered(), "Disconnect is answered");
+  check.success(*reply, "Disconnect");
+  queue.post({.sqe = host::flush(bench.nsid())});
+  const auto late = queue.next_response().wait_for(500_ms);
+  check.that(!late || !late->answered(), "the response to Disconnect is the last on its queue",
+             "a Flush behind it was answered");
+  expect_association(check, association, "the admin queue goes on");
+  check.success(answered(check, other.send(host::flush(bench.nsid())).wait()),
+                "Flush on another queue");
+}
+
+CONFORMANCE_CASE(lost_io_queue_ends_the_association, "fabrics.association.io-queue-lost",
+                 roles::controller) {
+  RawAssociation& association = bench.associate();
+  association.open_io().disconnect();
+  check.that(association.admin().ended().wait_for(10_s).has_value(),
+             "the admin connection ends with the I/O connection", "it stays");
+}
+
+}  // namespace fb::conformance

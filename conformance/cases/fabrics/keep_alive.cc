@@ -1,0 +1,114 @@
+// The keep alive timer.
+#include "conformance/cases/fabrics/common.h"
+
+namespace fb::conformance {
+
+using namespace fabrics_cases;
+
+namespace {
+
+constexpr std::uint32_t kKatoMs = 2000;
+
+/// The timeout as the controller keeps it.
+Duration timeout_of(RawAssociation& association) {
+  const host::RawReply reply =
+      association.admin().send(host::get_features(nvme::FeatureId::keep_alive_timer)).wait();
+  if (!reply.ok() || reply.dw0() == 0) throw CannotArrange{"there is no keep alive timeout to read"};
+  return Duration::ms(reply.dw0());
+}
+
+host::RawReply send_keep_alive(Check& check, RawAssociation& association) {
+  return answered(check, association.admin().send(host::keep_alive()).wait(), "Keep Alive");
+}
+
+/// Two timeouts and the time that the controller takes to clean up.
+Duration latest_expiry(ControllerBench& bench, Duration timeout) {
+  return timeout * 2 + Duration::ms(bench.declared().identify().get(nvme::id_ctrl::cqt));
+}
+
+void static_model(EmbeddedSetup& setup) {
+  setup.subsystem.controllers = subsystem::ControllerModel::static_controllers;
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(silence_ends_the_association, "fabrics.keep-alive.expires", roles::controller,
+                 needs{&keep_alive}, lasts{20_s}, reaches{"subsystem.keep_alive.expired"}) {
+  RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
+  const Duration timeout = timeout_of(association);
+  const Instant before = bench.world().now();
+  check.require_success(send_keep_alive(check, association), "Keep Alive");
+  const Instant after = bench.world().now();
+  const Duration latest = latest_expiry(bench, timeout) + 100_ms;
+  const auto end = association.admin().ended().wait_for(latest);
+  check.require(end.has_value(), "the connection ends within 2 x KATT + CQT", "it stays");
+  check.that(bench.world().now() - before >= timeout, "the connection lasts for KATT",
+             "it ended after " + to_string(bench.world().now() - after));
+}
+
+CONFORMANCE_CASE(keep_alive_keeps_the_association, "fabrics.keep-alive.keeps", roles::controller,
+                 needs{&keep_alive}, lasts{20_s}) {
+  RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
+  const Duration timeout = timeout_of(association);
+  for (unsigned i = 0; i < 10; ++i) {
+    bench.world().run_for(timeout / 2);
+    check.success(send_keep_alive(check, association), "Keep Alive");
+  }
+  expect_association(check, association);
+}
+
+CONFORMANCE_CASE(keep_alive_cannot_be_switched_off, "fabrics.keep-alive.zero", roles::controller,
+                 needs{&keep_alive}, reaches{"feature.kato.zero"}) {
+  RawAssociation& association = bench.associate({.kato_ms = 60000});
+  const Duration before = timeout_of(association);
+  const auto off = host::set_features(nvme::FeatureId::keep_alive_timer, 0);
+  check.status(answered(check, association.admin().send(off).wait()), sc::keep_alive_timeout_invalid);
+  const host::RawReply reply = answered(
+      check,
+      association.admin().send(host::get_features(nvme::FeatureId::keep_alive_timer)).wait());
+  check.equal("the timeout afterwards, in ms", reply.dw0(),
+              static_cast<std::uint32_t>(before.count_ms()));
+}
+
+CONFORMANCE_CASE(keep_alive_timeout_is_rounded_up, "fabrics.keep-alive.rounding",
+                 roles::controller, needs{&keep_alive}) {
+  const auto grain =
+      std::uint32_t{bench.declared().identify().get(nvme::id_ctrl::kas)} * 100;
+  const std::uint32_t asked = 60 * grain + 1;
+  RawAssociation& association = bench.associate({.kato_ms = asked});
+  const auto kept = static_cast<std::uint32_t>(timeout_of(association).count_ms());
+  check.that(kept >= asked, "the timeout is not below what was asked for", words(kept));
+  check.equal("the timeout modulo KAS", kept % grain, 0u);
+}
+
+CONFORMANCE_CASE(host_can_connect_after_expiry, "fabrics.keep-alive.reconnect-after",
+                 roles::controller, needs{&keep_alive}, lasts{20_s},
+                 reaches{"subsystem.keep_alive.expired"}) {
+  RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
+  const Duration latest = latest_expiry(bench, timeout_of(association)) + 100_ms;
+  check.precondition(association.admin().ended().wait_for(latest).has_value(),
+                     "the keep alive timeout expires");
+  check.success(answered(check, try_connect(bench, bench.connect_command())),
+                "Connect after the expiry");
+}
+
+CONFORMANCE_CASE(expiry_leaves_an_error_log_entry, "fabrics.keep-alive.error-log",
+                 roles::controller, arranged{"the static controller model", &static_model},
+                 reaches{"subsystem.keep_alive.expired"}) {
+  RawAssociation& first = bench.associate({.kato_ms = kKatoMs, .cntlid = 1});
+  check.precondition(first.admin().ended().wait_for(10_s).has_value(),
+                     "the keep alive timeout expires");
+  RawAssociation& second = bench.associate({.cntlid = 1});
+  const auto command = host::get_log(nvme::LogPage::error_information, 16 * nvme::ErrorEntry::size);
+  const host::RawReply reply =
+      answered(check, second.admin().send(command, 16 * nvme::ErrorEntry::size).wait());
+  check.require_success(reply, "Get Log Page of the error log");
+  bool found = false;
+  for (std::size_t at = 0; at < reply.data.size(); at += nvme::ErrorEntry::size) {
+    const View<nvme::ErrorEntry> entry{ByteView{reply.data}.subspan(at, nvme::ErrorEntry::size)};
+    found = found || nvme::same_code(entry.get(nvme::error_entry::status), sc::keep_alive_timer_expired);
+  }
+  check.that(found, "the error log holds an entry of status 0/19h", "there is none");
+}
+
+}  // namespace fb::conformance
