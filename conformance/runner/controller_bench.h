@@ -99,6 +99,8 @@ class ControllerBench final : public Bench {
   /// Transport, Connect, and (unless told otherwise) CC.EN = 1.
   RawAssociation& associate(const AssociationOptions& options = {});
   transport::HostFabric& fabric() { return *fabric_; }
+  /// The bench's RDMA device, for connections whose private data is made by hand.
+  softroce::SoftRoceDevice& device() { return *device_; }
 
   // ---- a host that behaves ----
 

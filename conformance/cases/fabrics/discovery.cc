@@ -1,0 +1,275 @@
+// The discovery service.
+#include "conformance/cases/fabrics/common.h"
+#include "wire/fabrics/discovery_log.h"
+
+namespace fb::conformance {
+
+using namespace fabrics_cases;
+
+namespace {
+
+namespace dh = fabrics::discovery_header;
+namespace de = fabrics::discovery_entry;
+
+constexpr std::size_t kPiece = fabrics::DiscoveryEntry::size;
+constexpr std::size_t kEntriesMost = 64;
+
+RawAssociation& connect_discovery(ControllerBench& bench, std::uint32_t kato_ms = 0) {
+  return bench.associate({.kato_ms = kato_ms, .subnqn = std::string(fabrics::kDiscoveryNqn)});
+}
+
+host::RawReply read_part(Check& check, RawAssociation& association, std::uint64_t offset,
+                         std::size_t bytes) {
+  const auto command =
+      host::get_log(nvme::LogPage::discovery, static_cast<std::uint32_t>(bytes), offset);
+  return answered(check, association.admin().send(command, bytes).wait(), "the discovery log");
+}
+
+Bytes read_header(Check& check, RawAssociation& association) {
+  const host::RawReply reply = read_part(check, association, 0, kPiece);
+  check.require_success(reply, "Get Log Page of the discovery log");
+  return reply.data;
+}
+
+std::uint64_t genctr(const Bytes& log) {
+  return View<fabrics::DiscoveryHeader>{log}.get(dh::genctr);
+}
+
+/// The whole log in one read.
+Bytes read_log(Check& check, RawAssociation& association) {
+  const Bytes header = read_header(check, association);
+  const std::uint64_t records = View<fabrics::DiscoveryHeader>{header}.get(dh::numrec);
+  check.precondition(records <= kEntriesMost, "the discovery log is of a size that the bench reads");
+  const host::RawReply reply =
+      read_part(check, association, 0, static_cast<std::size_t>(records + 1) * kPiece);
+  check.require_success(reply, "Get Log Page of the whole discovery log");
+  return reply.data;
+}
+
+std::vector<View<fabrics::DiscoveryEntry>> entries_of(const Bytes& log) {
+  std::vector<View<fabrics::DiscoveryEntry>> entries;
+  for (std::size_t at = kPiece; at + kPiece <= log.size(); at += kPiece) {
+    entries.emplace_back(ByteView{log}.subspan(at, kPiece));
+  }
+  return entries;
+}
+
+std::string name_in(const View<fabrics::DiscoveryEntry>& entry) {
+  return fabrics::terminated_text(entry.get(de::subnqn)).value_or("");
+}
+
+template <class T>
+bool in(T value, std::initializer_list<T> legal) {
+  return std::find(legal.begin(), legal.end(), value) != legal.end();
+}
+
+void check_entry(Check& check, const View<fabrics::DiscoveryEntry>& entry) {
+  using fabrics::AddressFamily;
+  using fabrics::SubsystemType;
+  using fabrics::TransportType;
+  const auto byte = [](auto value) { return words(static_cast<unsigned>(value)); };
+  check.that(in(entry.get(de::trtype), {TransportType::rdma, TransportType::fibre_channel,
+                                        TransportType::tcp, TransportType::intra_host}),
+             "TRTYPE is defined", byte(entry.get(de::trtype)));
+  check.that(in(entry.get(de::adrfam),
+                {AddressFamily::ipv4, AddressFamily::ipv6, AddressFamily::infiniband,
+                 AddressFamily::fibre_channel, AddressFamily::intra_host}),
+             "ADRFAM is defined", byte(entry.get(de::adrfam)));
+  check.that(in(entry.get(de::subtype), {SubsystemType::referral, SubsystemType::nvm,
+                                         SubsystemType::current_discovery}),
+             "SUBTYPE is defined", byte(entry.get(de::subtype)));
+  if (in(entry.get(de::trtype), {TransportType::rdma, TransportType::tcp})) {
+    check.that(fabrics::decimal_port(entry.get(de::trsvcid)).has_value(),
+               "TRSVCID is a decimal port", words(ByteView{entry.get(de::trsvcid)}));
+  }
+  const std::uint16_t cntlid = entry.get(de::cntlid);
+  check.that(cntlid < fabrics::kFirstReservedController || cntlid >= fabrics::kAnyStaticController,
+             "CNTLID is not reserved", words(cntlid));
+  check.that(entry.get(de::asqsz) >= 32, "ASQSZ is at least 32", words(entry.get(de::asqsz)));
+}
+
+void two_subsystems(EmbeddedSetup& setup) {
+  setup.more_subsystems.resize(1);
+  setup.more_subsystems[0].nqn = "nqn.2026-11.org.fabricbench:subsystem.2";
+}
+
+void a_hidden_subsystem(EmbeddedSetup& setup) {
+  two_subsystems(setup);
+  setup.more_subsystems[0].allow_any_host = false;
+  setup.more_subsystems[0].allowed_hosts = {"nqn.2026-11.org.fabricbench:host.other"};
+}
+
+constexpr std::string_view kReferralAddress = "192.0.2.77";
+
+void a_referral(EmbeddedSetup& setup) {
+  setup.referrals.resize(1);
+  setup.referrals[0].traddr = kReferralAddress;
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(discovery_log_holds_as_many_entries_as_it_says, "fabrics.discovery.log-header",
+                 roles::controller) {
+  RawAssociation& association = connect_discovery(bench);
+  const Bytes log = read_log(check, association);
+  check.equal("RECFMT", View<fabrics::DiscoveryHeader>{log}.get(dh::recfmt), 0u);
+  const auto entries = entries_of(log);
+  check.that(!entries.empty(), "there is an entry", "NUMREC is 0");
+  for (const auto& entry : entries) {
+    check.that(fabrics::valid_nqn(name_in(entry)), "every entry names a subsystem",
+               words(name_in(entry)));
+  }
+}
+
+CONFORMANCE_CASE(discovery_entries_have_valid_fields, "fabrics.discovery.entries",
+                 roles::controller) {
+  RawAssociation& association = connect_discovery(bench);
+  const Bytes log = read_log(check, association);
+  bool listed = false;
+  for (const auto& entry : entries_of(log)) {
+    check_entry(check, entry);
+    if (name_in(entry) != bench.nqn() || entry.get(de::subtype) != fabrics::SubsystemType::nvm) {
+      continue;
+    }
+    listed = true;
+    // It connected a host that left the choice of controller to it.
+    if (bench.declared().known) {
+      check.equal("CNTLID of the entry", entry.get(de::cntlid), fabrics::kAnyController);
+    }
+  }
+  check.that(listed, "the subsystem is listed as an NVM subsystem", "it is not");
+}
+
+CONFORMANCE_CASE(discovery_generation_stays_while_log_does, "fabrics.discovery.genctr-stable",
+                 roles::controller) {
+  RawAssociation& association = connect_discovery(bench);
+  const std::uint64_t first = genctr(read_header(check, association));
+  check.equal("GENCTR of a second read", genctr(read_header(check, association)), first);
+  check.equal("GENCTR of a third read", genctr(read_header(check, association)), first);
+}
+
+CONFORMANCE_CASE(discovery_generation_counts_changes, "fabrics.discovery.genctr-counts",
+                 roles::controller, arranged{"referrals that come and go"}) {
+  RawAssociation& association = connect_discovery(bench);
+  const std::uint64_t first = genctr(read_header(check, association));
+  bench.target().discovery().add_referral({.traddr = std::string(kReferralAddress)});
+  check.equal("GENCTR after a change", genctr(read_header(check, association)), first + 1);
+  bench.target().discovery().clear_referrals();
+  check.equal("GENCTR after another", genctr(read_header(check, association)), first + 2);
+}
+
+CONFORMANCE_CASE(discovery_log_in_parts_is_one_snapshot, "fabrics.discovery.parts",
+                 roles::controller, arranged{"subsystems that come and go", &two_subsystems},
+                 reaches{"log.discovery.restart"}) {
+  RawAssociation& association = connect_discovery(bench);
+  const Bytes whole = read_log(check, association);
+  read_header(check, association);
+  const ByteView first = ByteView{whole}.subspan(kPiece, kPiece);
+  const host::RawReply same = read_part(check, association, kPiece, kPiece);
+  check.success(same, "a part of the log");
+  check.bytes("a part of the log", same.data, first);
+  subsystem::Target& target = bench.target();
+  target.hide(target.port(), bench.subsystem());
+  const host::RawReply later = read_part(check, association, kPiece, kPiece);
+  check.status(later, one_of(sc::success, sc::discover_restart), "a part after a change");
+  if (later.ok()) check.bytes("a part after a change", later.data, first);
+}
+
+CONFORMANCE_CASE(discovery_controller_has_no_io_queues, "fabrics.discovery.no-io-commands",
+                 roles::controller) {
+  RawAssociation& association = connect_discovery(bench);
+  host::RawQueue& queue =
+      bench.unconnected_queue({.qid = 1, .cntlid = association.cntlid()});
+  const host::RawConnection made = queue.connect_transport().wait();
+  if (!made.connected) {
+    check.that(made.end.kind == transport::ChannelEnd::Kind::refused,
+               "the transport connection is rejected", made.end.text);
+    return;
+  }
+  check.status(answered(check, queue.send(association.io_connect()).wait()),
+               one_of(sc::connect_invalid_parameters, sc::invalid_queue_identifier,
+                      sc::controller_busy),
+               "Connect of an I/O queue");
+}
+
+CONFORMANCE_CASE(discovery_controller_identifies_as_such, "fabrics.discovery.identify",
+                 roles::controller) {
+  RawAssociation& association = connect_discovery(bench);
+  const std::uint64_t version = association.property(prop::vs);
+  const auto command = host::identify(nvme::Cns::controller);
+  const host::RawReply reply = answered(check, association.admin().send(command, 4096).wait());
+  check.require_success(reply, "Identify");
+  const View<nvme::IdentifyController> identify{reply.data};
+  check.equal("NN", identify.get(nvme::id_ctrl::nn), 0u);
+  if (version >= fabrics::version(1, 4, 0)) {
+    check.equal("CNTRLTYPE", static_cast<unsigned>(identify.get(nvme::id_ctrl::cntrltype)), 2u);
+  }
+}
+
+CONFORMANCE_CASE(discovery_controller_refuses_prohibited_command,
+                 "fabrics.discovery.prohibited-command", roles::controller,
+                 reaches{"admin.opcode"}) {
+  RawAssociation& association = connect_discovery(bench);
+  constexpr std::uint8_t kNamespaceAttachment = 0x15, kFormat = 0x80;
+  for (const std::uint8_t opcode : {kFormat, kNamespaceAttachment}) {
+    check.status(answered(check, association.admin().send(host::any_command(opcode)).wait()),
+                 sc::invalid_opcode, "opcode " + words(opcode));
+  }
+}
+
+CONFORMANCE_CASE(discovery_connection_with_keep_alive, "fabrics.discovery.keep-alive-persistent",
+                 roles::controller) {
+  host::RawQueue& queue = bench.raw_queue();
+  const auto command = bench.connect_command(
+      {.kato_ms = 60000, .subnqn = std::string(fabrics::kDiscoveryNqn)});
+  const host::RawReply reply = answered(check, queue.send(command).wait());
+  if (!reply.ok()) {
+    expect_invalid_parameter(check, reply, fabrics::InvalidParameter::in_command(cs::kato));
+    return;
+  }
+  RawAssociation& association = connect_discovery(bench, 60000);
+  check.success(answered(check, association.admin().send(host::keep_alive()).wait()), "Keep Alive");
+}
+
+CONFORMANCE_CASE(discovery_change_is_announced, "fabrics.discovery.event", roles::controller,
+                 arranged{"referrals that come and go"}) {
+  RawAssociation& association = connect_discovery(bench, 60000);
+  auto event = association.admin().send(host::async_event_request());
+  expect_association(check, association);
+  bench.target().discovery().add_referral({.traddr = std::string(kReferralAddress)});
+  const auto reply = event.wait_for(5_s);
+  check.require(reply && reply->answered(), "the change completes an event request");
+  check.success(*reply, "Asynchronous Event Request");
+  const nvme::Event expected{nvme::EventType::notice, nvme::event_info::notice_discovery_log,
+                             static_cast<std::uint8_t>(nvme::LogPage::discovery)};
+  check.equal("the event", nvme::Event::from_dw0(reply->dw0()), expected);
+}
+
+CONFORMANCE_CASE(discovery_log_hides_what_a_host_may_not_use, "fabrics.discovery.host-filter",
+                 roles::controller, arranged{"a subsystem for other hosts", &a_hidden_subsystem}) {
+  RawAssociation& association = connect_discovery(bench);
+  const Bytes log = read_log(check, association);
+  bool listed = false;
+  for (const auto& entry : entries_of(log)) {
+    listed = listed || name_in(entry) == bench.nqn();
+    check.that(name_in(entry) != "nqn.2026-11.org.fabricbench:subsystem.2",
+               "a subsystem for other hosts is not listed", "it is");
+  }
+  check.that(listed, "the host's own subsystem is listed", "it is not");
+}
+
+CONFORMANCE_CASE(discovery_referral_is_an_entry_of_its_own_type, "fabrics.discovery.referral",
+                 roles::controller, arranged{"a referral", &a_referral}) {
+  RawAssociation& association = connect_discovery(bench);
+  const Bytes log = read_log(check, association);
+  bool listed = false;
+  for (const auto& entry : entries_of(log)) {
+    const ByteView address = entry.get(de::traddr);
+    if (!std::equal(kReferralAddress.begin(), kReferralAddress.end(), address.begin())) continue;
+    listed = true;
+    check.equal("SUBTYPE of the referral", static_cast<unsigned>(entry.get(de::subtype)), 1u);
+  }
+  check.that(listed, "the referral is listed with its address", "it is not");
+}
+
+}  // namespace fb::conformance

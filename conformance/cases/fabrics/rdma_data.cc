@@ -1,0 +1,233 @@
+// Capsules and data over RDMA: the order of data and response, keys, SGLs.
+#include "conformance/cases/fabrics/common.h"
+
+namespace fb::conformance {
+
+using namespace fabrics_cases;
+
+namespace {
+
+using nvme::SglDescriptor;
+
+constexpr std::size_t kRoom = 8192;
+constexpr std::uint64_t kMuch = 64u << 10;
+/// Where in exposed memory the data goes: not on a page boundary.
+constexpr std::uint64_t kUneven = 512;
+constexpr std::uint8_t kUntouched = 0xEE;
+
+/// As many blocks as 4096 bytes take.
+struct Extent {
+  std::uint32_t blocks;
+  std::uint32_t bytes;
+};
+Extent extent(ControllerBench& bench) {
+  const std::uint32_t block = std::max(bench.declared().block_bytes, 512u);
+  const std::uint32_t blocks = std::max(4096 / block, 1u);
+  return {blocks, blocks * block};
+}
+
+/// Where packets take their time, one can see which comes first.
+void slow_link(EmbeddedSetup& setup) {
+  setup.link.bandwidth = 1'000'000'000;
+  setup.link.queue_bytes = 4u << 20;
+}
+
+void write_pattern(ControllerBench& bench, host::RawQueue& queue, const Bytes& data) {
+  const auto blocks = static_cast<std::uint32_t>(data.size() / bench.declared().block_bytes);
+  const host::RawReply reply = queue.send(host::write(bench.nsid(), 0, blocks), data).wait();
+  if (!reply.ok()) throw CannotArrange{"a Write to prepare the blocks failed"};
+}
+
+Bytes read_back(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks) {
+  const std::size_t bytes = std::size_t{blocks} * bench.declared().block_bytes;
+  const host::RawReply reply =
+      answered(check, queue.send(host::read(bench.nsid(), 0, blocks), bytes).wait());
+  check.require_success(reply, "Read");
+  return reply.data;
+}
+
+host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& queue,
+                         std::uint32_t blocks, const SglDescriptor& sgl) {
+  const auto command = host::as_sqe(host::read(bench.nsid(), 0, blocks));
+  return answered(check, queue.send_command(with_sgl(command, sgl)).wait());
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(read_data_arrives_before_its_response, "fabrics.rdma.read-data.order",
+                 roles::controller, needs{&a_namespace}, arranged{"a slow link", &slow_link}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  // Many packets: what comes behind the response is seen to be missing.
+  const std::uint64_t most = bench.declared().transfer_max();
+  const auto bytes = static_cast<std::uint32_t>(most == 0 ? kMuch : std::min(most, kMuch));
+  const std::uint32_t blocks = bytes / bench.declared().block_bytes;
+  const Bytes data = pattern(bytes, 1);
+  write_pattern(bench, queue, data);
+  host::RawQueue::Exposed& memory = queue.expose(Bytes(bytes, kUntouched));
+  const host::RawReply reply = read_into(check, bench, queue, blocks, memory.sgl(bytes));
+  const Bytes at_response = memory.data;
+  check.success(reply, "Read");
+  check.bytes("the data when the response is there", at_response, data);
+}
+
+CONFORMANCE_CASE(write_data_is_read_from_the_range, "fabrics.rdma.write-data.by-read",
+                 roles::controller, needs{&a_namespace}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  // The registration ends with the data: a read beyond it ends the connection.
+  Bytes image = pattern(kUneven + bytes, 2);
+  host::RawQueue::Exposed& memory = queue.expose(image);
+  const auto command = host::as_sqe(host::write(bench.nsid(), 0, blocks));
+  const SglDescriptor sgl = memory.sgl(bytes, kUneven);
+  check.require_success(answered(check, queue.send_command(with_sgl(command, sgl)).wait()), "Write");
+  check.bytes("what was written", read_back(check, bench, queue, blocks),
+              ByteView{image}.subspan(kUneven));
+}
+
+CONFORMANCE_CASE(response_is_one_send, "fabrics.rdma.response.single-send", roles::controller) {
+  RawAssociation& association = bench.associate();
+  host::RawQueue& queue = association.admin();
+  const auto identify = host::identify(nvme::Cns::controller);
+  check.success(answered(check, queue.send(identify, 4096).wait()), "Identify");
+  check.success(answered(check, queue.send(host::keep_alive()).wait()), "Keep Alive");
+  const auto stray = queue.next_response().wait_for(100_ms);
+  check.that(!stray, "each command is answered once",
+             stray && stray->answered() ? "a second response" : "the connection ended");
+  expect_association(check, association);
+}
+
+CONFORMANCE_CASE(key_is_kept_where_nobody_asked, "fabrics.rdma.invalidate.only-asked",
+                 roles::controller, needs{&a_namespace}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  host::RawQueue::Exposed& memory = queue.expose(Bytes(kRoom));
+  const host::RawReply reply = read_into(check, bench, queue, blocks, memory.sgl(bytes));
+  check.success(reply, "Read");
+  check.that(!reply.facts.invalidated, "the response invalidates no key", "it invalidates one");
+}
+
+CONFORMANCE_CASE(key_of_the_command_is_invalidated, "fabrics.rdma.invalidate.right-key",
+                 roles::controller, needs{&a_namespace}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  host::RawQueue::Exposed& memory = queue.expose(Bytes(kRoom));
+  SglDescriptor sgl = memory.sgl(bytes, kUneven);
+  sgl.subtype = nvme::sgl_subtype::invalidate_key;
+  const host::RawReply reply = read_into(check, bench, queue, blocks, sgl);
+  check.success(reply, "Read");
+  if (reply.facts.invalidated) {
+    check.equal("the key that is invalidated", reply.facts.invalidated_key, memory.key);
+  }
+}
+
+CONFORMANCE_CASE(admin_command_takes_no_data_in_capsule, "fabrics.rdma.capsule.admin-in-capsule",
+                 roles::controller) {
+  RawAssociation& association = bench.associate();
+  const auto identify = host::as_sqe(host::identify(nvme::Cns::controller));
+  const auto command = with_sgl(identify, SglDescriptor::in_capsule(0, 4096));
+  const host::RawReply reply = association.admin().send_command(command).wait();
+  if (!reply.answered()) {
+    check.that(true, "the connection ends");
+    return;
+  }
+  check.status(reply, one_of(sc::sgl_descriptor_type_invalid, sc::sgl_offset_invalid,
+                             sc::invalid_sgl_segment_descriptor),
+               "Identify with an in-capsule descriptor");
+}
+
+CONFORMANCE_CASE(short_capsule_is_not_executed, "fabrics.rdma.capsule.short", roles::controller,
+                 sends_malformed, reaches{"transport.controller.short_capsule"}) {
+  RawAssociation& association = bench.associate();
+  nvme::Sqe command = host::keep_alive();
+  command.set(nvme::sqe::cid, 0x77u).set(nvme::sqe::psdt, nvme::Psdt::sgl);
+  association.admin().post_capsule(command.bytes().first(48));
+  const auto reply = association.admin().next_response().wait_for(500_ms);
+  check.that(!reply || !reply->answered(), "a capsule of 48 bytes is not answered", "it is answered");
+}
+
+CONFORMANCE_CASE(write_data_in_capsule_is_what_is_written, "fabrics.rdma.in-capsule.accepted",
+                 roles::controller, needs{&in_capsule_data}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const std::uint32_t block = bench.declared().block_bytes;
+  const auto command = host::as_sqe(host::write(bench.nsid(), 0, 1));
+  const Bytes data = pattern(std::size_t{block} * 2, 3);
+  constexpr std::uint16_t kCid = 0x700;
+  for (const std::uint32_t offset : {0u, block}) {
+    const Bytes capsule = capsule_of(command, static_cast<std::uint16_t>(kCid + (offset != 0)),
+                                     SglDescriptor::in_capsule(offset, block), data);
+    const auto cid = static_cast<std::uint16_t>(kCid + (offset != 0));
+    check.require_success(answered(check, queue.send_capsule(capsule, cid).wait()), "Write");
+    check.bytes("what was written", read_back(check, bench, queue, 1),
+                ByteView{data}.subspan(offset, block));
+  }
+}
+
+CONFORMANCE_CASE(transport_sgl_type_is_refused, "fabrics.sgl.transport-type", roles::controller,
+                 needs{&a_namespace}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  check.status(read_into(check, bench, queue, blocks, SglDescriptor::transport(bytes)),
+               sc::sgl_descriptor_type_invalid);
+}
+
+CONFORMANCE_CASE(reserved_sgl_type_is_refused, "fabrics.sgl.reserved-type", roles::controller,
+                 needs{&a_namespace}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  SglDescriptor sgl = SglDescriptor::transport(bytes);
+  sgl.type = static_cast<nvme::SglType>(0x7);
+  sgl.subtype = 0;
+  check.status(read_into(check, bench, queue, blocks, sgl), sc::sgl_descriptor_type_invalid);
+}
+
+CONFORMANCE_CASE(in_capsule_offset_beyond_capsule_is_refused, "fabrics.sgl.offset-beyond-capsule",
+                 roles::controller, needs{&in_capsule_data}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const std::uint32_t block = bench.declared().block_bytes;
+  write_pattern(bench, queue, pattern(block, 4));
+  const auto command = host::as_sqe(host::write(bench.nsid(), 0, 1));
+  constexpr std::uint16_t kCid = 0x700;
+  const Bytes capsule = capsule_of(command, kCid, SglDescriptor::in_capsule(1u << 20, block),
+                                   pattern(block, 5));
+  check.status(answered(check, queue.send_capsule(capsule, kCid).wait()),
+               one_of(sc::sgl_offset_invalid, sc::data_sgl_length_invalid,
+                      sc::invalid_sgl_segment_descriptor),
+               "Write");
+  check.bytes("the block afterwards", read_back(check, bench, queue, 1), pattern(block, 4));
+}
+
+CONFORMANCE_CASE(sgl_shorter_than_data_is_refused, "fabrics.sgl.too-short", roles::controller,
+                 needs{&a_namespace}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  write_pattern(bench, queue, pattern(bytes, 6));
+  host::RawQueue::Exposed& memory = queue.expose(Bytes(kRoom, kUntouched));
+  const host::RawReply reply = read_into(check, bench, queue, blocks, memory.sgl(bytes / 2));
+  check.status(reply, sc::data_sgl_length_invalid, "Read");
+  bench.world().run_for(10_ms);
+  check.bytes("memory behind the descriptor", ByteView{memory.data}.subspan(bytes / 2),
+              Bytes(kRoom - bytes / 2, kUntouched));
+}
+
+CONFORMANCE_CASE(sgl_longer_than_data_is_filled_to_the_data, "fabrics.sgl.longer",
+                 roles::controller, needs{&a_namespace}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  const Bytes data = pattern(bytes, 7);
+  write_pattern(bench, queue, data);
+  const std::uint32_t room = bytes + 1024;
+  host::RawQueue::Exposed& memory = queue.expose(Bytes(room, kUntouched));
+  const host::RawReply reply = read_into(check, bench, queue, blocks, memory.sgl(room));
+  const bool accepts = (bench.declared().identify().get(nvme::id_ctrl::sgls) & 1u << 18) != 0;
+  if (!accepts && nvme::same_code(reply.status(), sc::data_sgl_length_invalid)) {
+    check.status(reply, sc::data_sgl_length_invalid, "Read");
+    return;
+  }
+  check.success(reply, "Read");
+  check.bytes("the data", ByteView{memory.data}.first(bytes), data);
+  bench.world().run_for(10_ms);
+  check.bytes("memory behind the data", ByteView{memory.data}.subspan(bytes),
+              Bytes(room - bytes, kUntouched));
+}
+
+}  // namespace fb::conformance
