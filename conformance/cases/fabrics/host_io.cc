@@ -1,0 +1,179 @@
+// What a host does with its connections once it is there: data, flow control, keep alive, recovery.
+#include <algorithm>
+
+#include "conformance/runner/host_bench.h"
+#include "wire/nvme/sgl.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr std::uint8_t kConnect = 0x01, kWrite = 0x01, kRead = 0x02, kKeepAlive = 0x18;
+
+void connect_well(HostBench& bench, Check& check, const HostUnderTest::Request& request = {}) {
+  const HostOutcome connected = bench.product().connect(request).wait();
+  check.require(connected.ok, "the host connects", connected.text);
+}
+
+Bytes pattern(std::size_t bytes) {
+  Bytes data(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
+  return data;
+}
+
+nvme::SglDescriptor sgl_of(const SeenCommand& seen) {
+  return nvme::SglDescriptor::parse(seen.sqe.bytes().subspan(24, 16));
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(host_describes_its_data_exactly, "fabrics.host.keyed-length", roles::host) {
+  connect_well(bench, check);
+  Bytes data(32768);
+  check.require_success(bench.product().read(1, 0, data).wait(), "read of 32 KiB");
+  std::size_t described = 0;
+  for (const SeenCommand* seen : bench.commands_of(kRead)) {
+    if (seen->qid == 0) continue;
+    const nvme::SglDescriptor sgl = sgl_of(*seen);
+    check.equal("SGL descriptor type", static_cast<unsigned>(sgl.type), 4u);
+    check.equal("length in the descriptor", sgl.length, ((seen->cdw(12) & 0xFFFF) + 1) * 512u);
+    described += sgl.length;
+  }
+  check.equal("bytes described", described, data.size());
+}
+
+CONFORMANCE_CASE(host_keeps_to_the_capsule_size, "fabrics.host.capsule-size", roles::host) {
+  connect_well(bench, check);
+  for (const std::size_t bytes : {512u, 4096u, 8192u, 65536u}) {
+    Bytes data = pattern(bytes);
+    check.require_success(bench.product().write(1, 0, data).wait(), "write");
+  }
+  // The bench's controller announces IOCCSZ for 4096 bytes behind the entry.
+  for (const SeenCommand& seen : bench.commands()) {
+    const std::size_t most = seen.qid == 0 ? 64 : 64 + 4096;
+    check.that(seen.capsule.size() <= most, "a capsule that fits",
+               std::to_string(seen.capsule.size()) + " bytes on queue " + std::to_string(seen.qid));
+  }
+}
+
+CONFORMANCE_CASE(host_does_not_overfill_its_queue, "fabrics.host.flow-control.bound", roles::host,
+                 arranged("commands that take a millisecond", [](EmbeddedSetup& setup) {
+                   setup.subsystem.io_latency = 1_ms;
+                 })) {
+  std::uint32_t answered = 0, most = 0;
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    if (command.qid == 1) {
+      most = std::max(most, static_cast<std::uint32_t>(bench.commands(1).size()) - answered);
+      ++answered;
+    }
+    return Answer::send;
+  };
+  connect_well(bench, check, {.queue_entries = 8});
+  std::vector<Bytes> data(40, pattern(512));
+  std::vector<Op<nvme::Status>> writes;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    writes.push_back(bench.product().write(1, i, data[i]));
+  }
+  for (auto& write : writes) write.wait_for(30_s);
+  check.that(most >= 4, "several commands at once", std::to_string(most) + " at most");
+  check.that(most <= 7, "at most size - 1 commands in the queue", std::to_string(most) + " of 8");
+}
+
+CONFORMANCE_CASE(host_sends_keep_alive, "fabrics.host.keep-alive.sent", roles::host) {
+  connect_well(bench, check, {.kato_ms = 5000});
+  bench.forget_seen();
+  Instant last = bench.world().now();
+  Duration longest;
+  const Instant end = last + 60_s;
+  bench.run_until([] { return false; }, 60_s);
+  for (const SeenCommand* seen : bench.commands_of(kKeepAlive)) {
+    longest = std::max(longest, seen->at - last);
+    last = seen->at;
+  }
+  longest = std::max(longest, end - last);
+  check.that(longest < 5_s, "a Keep Alive in every 5 s", to_string(longest) + " without one");
+}
+
+CONFORMANCE_CASE(host_notices_a_lost_keep_alive, "fabrics.host.keep-alive.lost", roles::host) {
+  connect_well(bench, check, {.kato_ms = 5000});
+  const std::size_t requests = bench.requests().size();
+  bench.script.completion = [](const CommandContext& command, MutableBytes) {
+    return command.qid == 0 && command.sqe[0] == kKeepAlive ? Answer::withhold : Answer::send;
+  };
+  const bool recovered =
+      bench.run_until([&] { return bench.requests().size() > requests; }, 20_s);
+  check.that(recovered, "the host recovers within some timeouts", "it goes on for 20 s");
+}
+
+CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost", roles::host) {
+  connect_well(bench, check);
+  bool dropped = false;
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    if (dropped || command.qid == 0 || command.sqe[0] != kWrite) return Answer::send;
+    dropped = true;
+    return Answer::disconnect_instead;
+  };
+  // Several at once: those behind the first are lost before they were executed.
+  std::vector<Bytes> data;
+  std::vector<Op<nvme::Status>> writes;
+  for (std::size_t i = 0; i < 8; ++i) data.push_back(pattern(4096 * (i + 1)));
+  for (std::size_t i = 0; i < 8; ++i) writes.push_back(bench.product().write(1, i * 64, data[i]));
+  for (std::size_t i = 0; i < 8; ++i) {
+    const auto written = writes[i].wait_for(300_s);
+    check.require(written.has_value(), "each write ends", "one never does");
+    if (!written->ok()) continue;
+    Bytes back(data[i].size());
+    const auto read = bench.product().read(1, i * 64, back).wait_for(300_s);
+    check.require(read.has_value() && read->ok(), "the data can be read after recovery");
+    check.bytes("what was acknowledged", back, data[i]);
+  }
+  check.require(dropped, "the bench drops the I/O connection");
+  check.that(bench.requests().size() > 2, "the host connected again",
+             std::to_string(bench.requests().size()) + " connection requests in all");
+}
+
+CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bogus", roles::host) {
+  connect_well(bench, check);
+  const std::size_t requests = bench.requests().size();
+  bench.script.departs = [](std::string_view point) {
+    return point == "rdma.invalidate.wrong_key";
+  };
+  Bytes data(4096);
+  auto read = bench.product().read(1, 0, data);
+  const bool noticed = bench.run_until([&] { return bench.requests().size() > requests; }, 60_s);
+  bench.script.departs = nullptr;
+  read.wait_for(300_s);
+  check.that(noticed, "the host ends the association", "it goes on");
+}
+
+CONFORMANCE_CASE(host_does_not_follow_referrals_in_a_circle,
+                 "fabrics.host.discovery.referral-loop", roles::host,
+                 arranged("a discovery service that refers to itself", [](EmbeddedSetup& setup) {
+                   subsystem::Referral self;
+                   self.traddr = to_string(kBenchAddress);
+                   setup.referrals.push_back(self);
+                 })) {
+  const auto outcome = bench.product().discover().wait_for(120_s);
+  check.that(outcome.has_value(), "discovery ends", "it still goes on");
+  check.that(bench.fabrics_commands(kConnect).size() <= 2, "each service is visited once",
+             std::to_string(bench.fabrics_commands(kConnect).size()) + " Connects");
+}
+
+CONFORMANCE_CASE(host_rereads_a_discovery_log_that_changed, "fabrics.host.discovery.genctr",
+                 roles::host) {
+  std::uint64_t generation = 100;
+  std::size_t headers = 0;
+  bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
+    if (command.sqe[0] != 0x02 || command.sqe[40] != 0x70 || data.size() < 16) return;
+    if (load_le<std::uint64_t>(command.sqe.data() + 48) != 0) return;
+    // The log changes once, after the first look at it.
+    if (headers++ == 1) ++generation;
+    store_le<std::uint64_t>(data.data(), generation);
+  };
+  const auto outcome = bench.product().discover().wait_for(60_s);
+  check.require(outcome.has_value() && outcome->ok, "discovery ends well");
+  check.that(headers >= 4, "the log is read again until it holds still",
+             std::to_string(headers) + " reads of the header");
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,32 @@
+// Hosts that are careless with their connections.
+#include "model/deviations/deviation.h"
+
+namespace fb::deviations {
+
+#define HOST(name, requirement, what, point) \
+  DEVIATION(name, requirement, Product::host, what, Departs{point})
+
+HOST(host_keyed_length_wrong, "fabrics.host.keyed-length",
+     "the descriptor is longer than the data", "rdma.host.sgl.keyed_length");
+HOST(host_capsule_oversized, "fabrics.host.capsule-size", "in-capsule data beyond IOCCSZ",
+     "host.capsule.oversized");
+HOST(host_overfills_its_queue, "fabrics.host.flow-control.bound",
+     "as many commands outstanding as the queue has entries", "host.queue.overfilled");
+HOST(host_omits_keep_alive, "fabrics.host.keep-alive.sent", "no Keep Alive is ever sent",
+     "host.keep_alive.omitted");
+HOST(host_keep_alive_late, "fabrics.host.keep-alive.sent",
+     "Keep Alive is sent after one and a half times KATO", "host.keep_alive.late");
+HOST(host_keep_alive_unwatched, "fabrics.host.keep-alive.lost",
+     "a Keep Alive without an answer has no consequence", "host.keep_alive.unwatched");
+HOST(host_loss_is_success, "fabrics.host.io-connection-lost",
+     "commands are reported as done when the connection is lost", "host.queue.loss.success");
+HOST(host_ignores_bogus_invalidation, "fabrics.host.invalidate.bogus",
+     "does not look at what was invalidated", "rdma.host.invalidate.ignore_bogus");
+HOST(host_circles_in_referrals, "fabrics.host.discovery.referral-loop",
+     "referrals are followed in a circle", "host.discovery.referral.loop");
+HOST(host_ignores_genctr, "fabrics.host.discovery.genctr",
+     "a log that changed while it was read is used", "host.discovery.genctr.ignored");
+
+#undef HOST
+
+}  // namespace fb::deviations
