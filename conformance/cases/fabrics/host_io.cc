@@ -94,17 +94,6 @@ CONFORMANCE_CASE(host_sends_keep_alive, "fabrics.host.keep-alive.sent", roles::h
   check.that(longest < 5_s, "a Keep Alive in every 5 s", to_string(longest) + " without one");
 }
 
-CONFORMANCE_CASE(host_notices_a_lost_keep_alive, "fabrics.host.keep-alive.lost", roles::host) {
-  connect_well(bench, check, {.kato_ms = 5000});
-  const std::size_t requests = bench.requests().size();
-  bench.script.completion = [](const CommandContext& command, MutableBytes) {
-    return command.qid == 0 && command.sqe[0] == kKeepAlive ? Answer::withhold : Answer::send;
-  };
-  const bool recovered =
-      bench.run_until([&] { return bench.requests().size() > requests; }, 20_s);
-  check.that(recovered, "the host recovers within some timeouts", "it goes on for 20 s");
-}
-
 CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost", roles::host) {
   connect_well(bench, check);
   bool dropped = false;
@@ -130,20 +119,6 @@ CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost
   check.require(dropped, "the bench drops the I/O connection");
   check.that(bench.requests().size() > 2, "the host connected again",
              std::to_string(bench.requests().size()) + " connection requests in all");
-}
-
-CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bogus", roles::host) {
-  connect_well(bench, check);
-  const std::size_t requests = bench.requests().size();
-  bench.script.departs = [](std::string_view point) {
-    return point == "rdma.invalidate.wrong_key";
-  };
-  Bytes data(4096);
-  auto read = bench.product().read(1, 0, data);
-  const bool noticed = bench.run_until([&] { return bench.requests().size() > requests; }, 60_s);
-  bench.script.departs = nullptr;
-  read.wait_for(300_s);
-  check.that(noticed, "the host ends the association", "it goes on");
 }
 
 CONFORMANCE_CASE(host_does_not_follow_referrals_in_a_circle,

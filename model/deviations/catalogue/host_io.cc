@@ -16,12 +16,8 @@ HOST(host_omits_keep_alive, "fabrics.host.keep-alive.sent", "no Keep Alive is ev
      "host.keep_alive.omitted");
 HOST(host_keep_alive_late, "fabrics.host.keep-alive.sent",
      "Keep Alive is sent after one and a half times KATO", "host.keep_alive.late");
-HOST(host_keep_alive_unwatched, "fabrics.host.keep-alive.lost",
-     "a Keep Alive without an answer has no consequence", "host.keep_alive.unwatched");
 HOST(host_loss_is_success, "fabrics.host.io-connection-lost",
      "commands are reported as done when the connection is lost", "host.queue.loss.success");
-HOST(host_ignores_bogus_invalidation, "fabrics.host.invalidate.bogus",
-     "does not look at what was invalidated", "rdma.host.invalidate.ignore_bogus");
 HOST(host_circles_in_referrals, "fabrics.host.discovery.referral-loop",
      "referrals are followed in a circle", "host.discovery.referral.loop");
 HOST(host_ignores_genctr, "fabrics.host.discovery.genctr",
