@@ -21,11 +21,13 @@ std::string words_of_bytes(ByteView bytes) {
   return to_hex(bytes.first(kShown)) + "... (" + std::to_string(bytes.size()) + " bytes)";
 }
 
-bool Check::status_is(nvme::Status got, const std::vector<nvme::Status>& legal, std::string_view what) {
-  const bool holds = std::any_of(legal.begin(), legal.end(),
-                                 [&](nvme::Status one) { return nvme::same_code(one, got); });
+bool Check::status_is(nvme::Status got, const std::optional<std::string>& missing,
+                      const std::vector<nvme::Status>& legal, std::string_view what) {
+  const bool holds = !missing && std::any_of(legal.begin(), legal.end(), [&](nvme::Status one) {
+    return nvme::same_code(one, got);
+  });
   return record(holds, what, [&] {
-    Said said{{}, words(got)};
+    Said said{{}, missing.value_or(words(got))};
     for (const nvme::Status one : legal) said.expected.push_back(words(one));
     return said;
   });

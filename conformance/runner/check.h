@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,26 +36,37 @@ nvme::Status status_in(const R& reply) {
   }
 }
 
+/// Why a reply carries no status at all: the connection ended in place of a response.
+template <class R>
+std::optional<std::string> unanswered(const R& reply) {
+  if constexpr (requires { reply.answered(); reply.end->text; }) {
+    if (!reply.answered()) return "no response, the connection ended: " + reply.end->text;
+  }
+  return std::nullopt;
+}
+
 class Check {
  public:
   /// The reply's status code (type and code; DNR, M and CRD are not looked at) is in the set.
   template <class R>
   bool status(const R& reply, const OneOf<nvme::Status>& expected, std::string_view what = "status") {
-    return status_is(status_in(reply), expected.legal, what);
+    return status_is(status_in(reply), unanswered(reply), expected.legal, what);
   }
   template <class R>
   bool status(const R& reply, nvme::Status expected, std::string_view what = "status") {
-    return status_is(status_in(reply), {expected}, what);
+    return status_is(status_in(reply), unanswered(reply), {expected}, what);
   }
   /// The reply's status is anything but success.
   template <class R>
   bool refused(const R& reply, std::string_view what = "status") {
     const nvme::Status got = status_in(reply);
-    return record(!got.ok(), what, [&] { return Said{{"any status but success"}, words(got)}; });
+    const auto missing = unanswered(reply);
+    return record(!missing && !got.ok(), what,
+                  [&] { return Said{{"any status but success"}, missing.value_or(words(got))}; });
   }
   template <class R>
   bool success(const R& reply, std::string_view what = "status") {
-    return status_is(status_in(reply), {nvme::Status{}}, what);
+    return status_is(status_in(reply), unanswered(reply), {nvme::Status{}}, what);
   }
 
   template <class T, class U>
@@ -103,6 +115,7 @@ class Check {
   /// For conditions the case needs but does not judge: when it does not hold, INCONCLUSIVE.
   template <class R>
   void precondition_success(const R& reply, std::string_view what) {
+    if (const auto missing = unanswered(reply)) inconclusive(std::string(what) + ": " + *missing);
     const nvme::Status got = status_in(reply);
     if (!got.ok()) inconclusive(std::string(what) + " answered " + words(got));
   }
@@ -132,7 +145,8 @@ class Check {
     }
     return holds;
   }
-  bool status_is(nvme::Status got, const std::vector<nvme::Status>& legal, std::string_view what);
+  bool status_is(nvme::Status got, const std::optional<std::string>& missing,
+                 const std::vector<nvme::Status>& legal, std::string_view what);
   void note_failure(std::string_view what, std::vector<std::string> expected, std::string seen);
 
   Verdict verdict_ = Verdict::none;

@@ -30,7 +30,10 @@ constexpr FeatureId kMandatory[] = {FeatureId::arbitration,           FeatureId:
 
 }  // namespace
 
-CONFORMANCE_CASE(mandatory_features_are_readable, "nvme.features.mandatory", roles::controller) {
+// Nothing here is malformed, but tshark 4.0 has a defect: it stumbles over every answer with an
+// Arbitration value.
+CONFORMANCE_CASE(mandatory_features_are_readable, "nvme.features.mandatory", roles::controller,
+                 sends_malformed) {
   RawAssociation& association = bench.associate();
   for (const FeatureId id : kMandatory) {
     check.success(get(association, id), nvme::feature_name(static_cast<std::uint8_t>(id)));

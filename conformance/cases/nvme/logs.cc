@@ -22,12 +22,20 @@ host::RawReply read_log(RawAssociation& association, LogPage page, std::uint32_t
   return read_log(association, lid_of(page), bytes, offset);
 }
 
-/// Pages that can be read without any parameter of their own.
-constexpr LogPage kPlainPages[] = {LogPage::supported_pages,    LogPage::error_information,
-                                   LogPage::smart,              LogPage::firmware_slot,
-                                   LogPage::changed_namespaces, LogPage::commands_effects,
-                                   LogPage::self_test,          LogPage::ana,
-                                   LogPage::feature_effects};
+/// Pages that can be read without any parameter of their own, and how long they are.
+struct PlainPage {
+  LogPage page;
+  std::uint32_t bytes;
+};
+constexpr PlainPage kPlainPages[] = {{LogPage::supported_pages, 1024},
+                                     {LogPage::error_information, 64},
+                                     {LogPage::smart, 512},
+                                     {LogPage::firmware_slot, 512},
+                                     {LogPage::changed_namespaces, 4096},
+                                     {LogPage::commands_effects, 4096},
+                                     {LogPage::self_test, 564},
+                                     {LogPage::ana, 4096},
+                                     {LogPage::feature_effects, 1024}};
 
 struct OptionalCommand {
   std::uint8_t opcode;
@@ -76,11 +84,11 @@ CONFORMANCE_CASE(supported_log_pages_are_those_that_can_be_read, "nvme.log.suppo
   RawAssociation& association = bench.associate();
   const auto list = read_log(association, LogPage::supported_pages, nvme::SupportedPages::size);
   check.require_success(list);
-  for (const LogPage page : kPlainPages) {
+  for (const auto& [page, bytes] : kPlainPages) {
     const auto entry =
         element<nvme::SupportedPage>(list.data, nvme::supported_pages::lids, lid_of(page));
     const std::string what = "Get Log Page " + words(lid_of(page));
-    const auto reply = read_log(association, page, 64);
+    const auto reply = read_log(association, page, bytes);
     if (entry.get(nvme::supported_page::lsupp)) {
       check.success(reply, what + ", which is listed");
     } else {
@@ -101,7 +109,7 @@ CONFORMANCE_CASE(log_at_an_offset_holds_the_bytes_of_the_page, "nvme.log.offset"
   const auto whole = read_log(association, LogPage::commands_effects, nvme::CommandEffects::size);
   check.require_success(whole);
   for (const std::uint32_t offset : {24u, 1024u, 4092u}) {
-    const std::uint32_t length = std::min<std::uint32_t>(1024, nvme::CommandEffects::size - offset);
+    const std::uint32_t length = nvme::CommandEffects::size - offset;
     const auto part = read_log(association, LogPage::commands_effects, length, offset);
     check.require_success(part);
     check.bytes("log page at offset " + std::to_string(offset), part.data,
