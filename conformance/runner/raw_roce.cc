@@ -340,6 +340,11 @@ RawConnectionFacts RawRoce::accept(const cm::Mad& req, const RawReply& reply) {
   facts.receive_psn = reply.psn;
   facts.tid = View<cm::MadHeader>{req.bytes()}.get(cm::mad::tid);
   facts.reply = req;
+  send_mad(make_rep(facts, reply));
+  return facts;
+}
+
+cm::Mad RawRoce::make_rep(const RawConnectionFacts& facts, const RawReply& reply) {
   cm::Mad mad(cm::Attribute::rep, facts.tid);
   mad.message<cm::Rep>()
       .set(cm::rep::local_comm_id, facts.local_comm_id)
@@ -353,8 +358,7 @@ RawConnectionFacts RawRoce::accept(const cm::Mad& req, const RawReply& reply) {
       .set(cm::rep::rnr_retry_count, reply.rnr_retry_count)
       .set(cm::rep::local_ca_guid, std::uint64_t{0x0200000000001234})
       .set(cm::rep::private_data, reply.private_data);
-  send_mad(mad);
-  return facts;
+  return mad;
 }
 
 cm::Mad RawRoce::make_rej(const cm::Mad& req, std::uint16_t reason, ByteView private_data) {

@@ -152,6 +152,8 @@ class RawRoce final : private net::DatagramReceiver {
   };
   /// Answers a REQ that came with a REP; does not wait for the RTU.
   RawConnectionFacts accept(const cm::Mad& req, const RawReply& reply);
+  /// The REP of such a connection, to be sent (again).
+  cm::Mad make_rep(const RawConnectionFacts& connection, const RawReply& reply);
   cm::Mad make_rej(const cm::Mad& req, std::uint16_t reason, ByteView private_data);
 
   std::uint32_t fresh_id() { return next_id_++; }

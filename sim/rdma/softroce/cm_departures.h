@@ -60,6 +60,7 @@ inline constexpr std::string_view kGivesUpSilently = "cm.give_up.silent";
 inline constexpr std::string_view kTimewaitSkipped = "cm.timewait.skipped";
 // The end.
 inline constexpr std::string_view kUnknownDreqSilent = "cm.dreq.unknown.silent";
+inline constexpr std::string_view kUnknownDreqObeyed = "cm.dreq.unknown.obeyed";
 inline constexpr std::string_view kDreqWrongQpnAccepted = "cm.dreq.wrong_qpn.accepted";
 inline constexpr std::string_view kTimewaitDreqSilent = "cm.dreq.timewait.silent";
 inline constexpr std::string_view kCrossingDreqIgnored = "cm.dreq.crossing.ignored";
@@ -112,6 +113,7 @@ inline constexpr CmDeparturePoint kCmDeparturePoints[] = {
     {cm_departure::kGivesUpSilently, "no REJ 4 after the last unanswered resend"},
     {cm_departure::kTimewaitSkipped, "IDs and QPN are free at once after the end"},
     {cm_departure::kUnknownDreqSilent, "a DREQ for an unknown connection gets no DREP"},
+    {cm_departure::kUnknownDreqObeyed, "a DREQ that names another peer's ID ends the connection"},
     {cm_departure::kDreqWrongQpnAccepted, "a DREQ with another remote QPN ends the connection"},
     {cm_departure::kTimewaitDreqSilent, "a repeated DREQ in TIMEWAIT gets no DREP"},
     {cm_departure::kCrossingDreqIgnored, "a DREQ that crosses ours is not answered"},

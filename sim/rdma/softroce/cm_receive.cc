@@ -409,8 +409,9 @@ void ConnectionManager::on_rej(ByteView mad) {
 void ConnectionManager::on_dreq(const IpAddress& from, ByteView mad) {
   const auto dreq = cm::message_of<cm::Dreq>(mad);
   const std::uint32_t peer_id = dreq.get(cm::dreq::local_comm_id);
-  CmConnection* connection = by_ids(dreq.get(cm::dreq::remote_comm_id), peer_id);
-  if (connection == nullptr || connection->remote_id != peer_id) {
+  const bool obeyed = departs(cm_departure::kUnknownDreqObeyed);
+  CmConnection* connection = by_ids(dreq.get(cm::dreq::remote_comm_id), obeyed ? 0 : peer_id);
+  if (connection == nullptr || (connection->remote_id != peer_id && !obeyed)) {
     trace().mark("cm.dreq.unknown");
     if (!departs(cm_departure::kUnknownDreqSilent)) send_drep(from, mad);
     return;

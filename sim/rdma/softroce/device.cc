@@ -109,7 +109,8 @@ class SoftDevice final : public SoftRoceDevice,
   bool icrc_good(const net::Arrival& arrival);
   SoftQueuePair* find(std::uint32_t qpn) const {
     SoftQueuePair* qp = table_[qpn & (table_.size() - 1)];
-    return qp != nullptr && qp->number() == qpn ? qp : nullptr;
+    if (qp == nullptr || qp->number() == qpn) return qp;
+    return departs(Departure::number_compared_in_part) ? qp : nullptr;
   }
   std::uint32_t take_qpn();
   void run_work();
@@ -233,6 +234,11 @@ void SoftDevice::send_mad(const IpAddress& to, ByteView mad256) {
 }
 
 bool SoftDevice::icrc_good(const net::Arrival& arrival) {
+  constexpr std::uint8_t kReservedBesideMarks = 0x3F;
+  if ((arrival.payload[4] & kReservedBesideMarks) != 0 &&
+      departs(Departure::icrc_covers_reserved_bits)) {
+    return false;
+  }
   if (icrc_checker_.check(arrival.source, arrival.destination, arrival.payload, arrival.ip)) {
     return true;
   }
@@ -269,6 +275,9 @@ void SoftDevice::on_datagram(const net::Arrival& arrival) {
   if (bytes.size() < around || bytes.size() % 4 != 0 ||
       (!facts.payload && bytes.size() != facts.header_bytes + roce::kIcrcBytes)) {
     ++counters_.drop_bad_length;
+    if (qp != nullptr && qp->takes_packets() && departs(Departure::answer_too_short)) {
+      qp->answer_unknown(header.get(roce::bth::psn));
+    }
     return;
   }
   if (header.get(roce::bth::destqp) == roce::kGsiQpn) {
@@ -311,6 +320,10 @@ bool SoftDevice::passes_checks(const net::Arrival& arrival, const SoftQueuePair&
     ++counters_.drop_bad_pkey;
     return false;
   }
+  if (departs(Departure::refuse_migreq_clear) &&
+      !View<roce::Bth>{arrival.payload}.get(roce::bth::migreq)) {
+    return false;
+  }
   return icrc_good(arrival);
 }
 
@@ -321,7 +334,8 @@ void SoftDevice::on_gsi(const net::Arrival& arrival, const roce::OpcodeFacts& fa
     return;
   }
   const ByteView rest = arrival.payload.subspan(roce::Bth::size);
-  if (View<roce::Deth>{rest}.get(roce::deth::qkey) != roce::kGsiQkey) {
+  if (View<roce::Deth>{rest}.get(roce::deth::qkey) != roce::kGsiQkey &&
+      !departs(Departure::accept_bad_qkey)) {
     ++counters_.drop_bad_qkey;
     return;
   }

@@ -141,6 +141,7 @@ void RcResponder::on_send(const InPacket& packet) {
 bool RcResponder::place_send(const InPacket& packet) {
   const std::size_t n = packet.payload.size();
   if (received_bytes_ + n > receive_.length) {
+    if (core_.departs(Departure::responder_send_overflow_cut)) return true;
     const bool wrong = core_.departs(Departure::responder_send_overflow_wrong_nak);
     complete_held(CompletionStatus::local_length_error);
     refuse(packet, wrong ? NakCode::remote_operational_error : NakCode::invalid_request,
@@ -247,6 +248,9 @@ void RcResponder::complete_message(const InPacket& packet, rdma::CompletionOpcod
   completion.solicited = packet.solicited;
   completion.byte_length =
       opcode == rdma::CompletionOpcode::receive ? received_bytes_ : write_length_;
+  if (core_.departs(Departure::responder_length_counts_pad)) {
+    completion.byte_length = (completion.byte_length + 3) & ~3u;
+  }
   if (packet.facts->immdt) {
     // Behind the RETH where there is one.
     const ByteView at = packet.headers.subspan(packet.headers.size() - roce::ImmDt::size);
@@ -282,6 +286,7 @@ void RcResponder::complete_held(CompletionStatus status) {
 
 void RcResponder::accept_packet(const InPacket& packet) {
   expected_psn_ = psn_add(expected_psn_, 1);
+  if (expected_psn_ == 0 && core_.departs(Departure::responder_psn_wraps_to_one)) expected_psn_ = 1;
   ack_psn_ = packet.psn;
   if (packet.ack_request ? !core_.departs(Departure::responder_ack_missing)
                          : core_.departs(Departure::responder_ack_unasked)) {

@@ -108,6 +108,11 @@ constexpr Scenario kScenarios[] = {
       r.deliver(r.dreq(0x5000, own, 0x11));
       r.deliver(RawReq(kTargetAddress, kRawAddress, 0x6000, 0x700).mad);
     },
+    // A DREQ with somebody else's ID.
+    [](Record& r) {
+      const std::uint32_t own = r.connect();
+      r.deliver(r.dreq(0x9999, own, 0x11));
+    },
     // DREQs that cross, with a TID of their own.
     [](Record& r) {
       const std::uint32_t own = r.connect();

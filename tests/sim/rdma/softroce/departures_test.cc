@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/sim/rdma/softroce/raw_peer.h"
+#include "wire/rdma/mad.h"
 
 namespace fb::softroce {
 namespace {
@@ -117,6 +118,23 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
       s.in({p});
     }
   });
+  scene([](Scene& s) {
+    RawPacket marked = only(kIn), elsewhere = only(kIn + 1);
+    marked.beside_marks = 0x15;
+    elsewhere.qpn = s.rig.peer.device_qpn ^ 0x800000;
+    s.in({marked, elsewhere, packet(Opcode::write_only, kIn + 1)});
+  });
+  scene([](Scene& s) {  // a MAD with a Q_Key of its own
+    Record<roce::Deth> deth;
+    deth.set(roce::deth::qkey, 0x11111111).set(roce::deth::srcqp, roce::kGsiQpn);
+    cm::Mad mad(cm::Attribute::class_port_info, 1);
+    mad.header().set(cm::mad::method, cm::Method::get);
+    RawPacket p = packet(Opcode::ud_send_only, 0, bytes_of(deth.bytes()));
+    p.payload = bytes_of(mad.bytes());
+    p.qpn = roce::kGsiQpn;
+    s.in({p});
+  });
+  scene([](Scene& s) { s.in({only(0xFFFFFF), only(0)}); }, [](RigOptions& o) { o.psn_a = 0xFFFFFF; });
   scene([](Scene& s) {
     auto& third = s.rig.network.add_host("third", IpAddress::v4(10, 0, 0, 3));
     RawPeer stranger(*s.rig.world, third);

@@ -26,6 +26,7 @@ struct RawPacket {
   bool migreq = false;
   bool fecn = false;
   bool reserved_bits = false;
+  std::uint8_t beside_marks = 0;  ///< reserved bits in the byte of the congestion marks
   std::uint8_t pad_byte = 0;
   std::uint16_t udp_source = 0;  ///< 0: port 4791
 };
@@ -102,6 +103,7 @@ class RawPeer final : public net::DatagramReceiver {
         .set(roce::bth::destqp, p.qpn.value_or(device_qpn))
         .set(roce::bth::ackreq, p.ack_request)
         .set(roce::bth::psn, p.psn);
+    header.mutable_bytes()[4] |= p.beside_marks;
     if (p.reserved_bits) header.mutable_bytes()[8] |= 0x7F;
     auto at = std::copy(header.bytes().begin(), header.bytes().end(), out.payload.begin());
     at = std::copy(p.headers.begin(), p.headers.end(), at);
