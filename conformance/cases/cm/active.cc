@@ -42,7 +42,8 @@ CONFORMANCE_CASE(a_req_is_complete, "cm.active.req-fields", roles::requester) {
   const auto source = ip.get(cm::ip_header::source);
   const auto destination = ip.get(cm::ip_header::destination);
   check.bytes("source in the IP header", source, cm::ip_header_form(bench.address()));
-  check.bytes("destination in the IP header", destination, cm::ip_header_form(bench.peer_address()));
+  check.bytes("destination in the IP header", destination,
+              cm::ip_header_form(bench.peer_address()));
 }
 
 CONFORMANCE_CASE(every_rep_is_confirmed, "cm.active.rtu", roles::requester,
@@ -57,7 +58,8 @@ CONFORMANCE_CASE(every_rep_is_confirmed, "cm.active.rtu", roles::requester,
     if (!rtu) return;
     const auto said = seen_as<cm::Rtu>(*rtu);
     check.equal("local comm ID of the RTU", said.get(cm::rtu::local_comm_id), facts.remote_comm_id);
-    check.equal("remote comm ID of the RTU", said.get(cm::rtu::remote_comm_id), facts.local_comm_id);
+    check.equal("remote comm ID of the RTU", said.get(cm::rtu::remote_comm_id),
+                facts.local_comm_id);
     if (time == 0) bench.peer().send_mad(bench.peer().make_rep(facts, reply));
   }
 }

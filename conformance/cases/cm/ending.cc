@@ -26,8 +26,10 @@ CONFORMANCE_CASE(a_dreq_is_answered, "cm.dreq.answered", roles::responder) {
   const auto drep = mad_of(bench, check, Attribute::drep, "answer to the DREQ");
   if (!drep) return;
   const auto said = seen_as<cm::Drep>(*drep);
-  check.equal("local comm ID of the DREP", said.get(cm::drep::local_comm_id), c.facts.remote_comm_id);
-  check.equal("remote comm ID of the DREP", said.get(cm::drep::remote_comm_id), c.facts.local_comm_id);
+  check.equal("local comm ID of the DREP", said.get(cm::drep::local_comm_id),
+              c.facts.remote_comm_id);
+  check.equal("remote comm ID of the DREP", said.get(cm::drep::remote_comm_id),
+              c.facts.local_comm_id);
   check.equal("transaction of the DREP", tid_of(*drep), tid_of(dreq));
   check.that(ended(c), "the program on the product is told", "it was not");
 }

@@ -37,7 +37,8 @@ CONFORMANCE_CASE(a_req_from_a_connected_queue_pair_is_stale, "cm.req.stale", rol
                 {reason::stale_connection}, "answer to a REQ that names a connected queue pair");
 }
 
-CONFORMANCE_CASE(a_req_for_another_transport_is_rejected, "cm.req.transport-type", roles::responder) {
+CONFORMANCE_CASE(a_req_for_another_transport_is_rejected, "cm.req.transport-type",
+                 roles::responder) {
   bench.product().listen(kNvmePort);
   cm::Mad req = bench.peer().make_req({});
   req.message<cm::Req>().set(cm::req::transport, cm::Transport::uc);
@@ -85,8 +86,8 @@ CONFORMANCE_CASE(an_unconfirmed_rep_is_repeated_unchanged, "cm.rep.repeated", ro
   const cm::Mad req = bench.peer().make_req({.cm_timeout = 13});  // 32 ms
   bench.peer().send_mad(req);
   const auto first = mad_of(bench, check, Attribute::rep, "answer to the REQ");
-  const auto second = mad_of(bench, check, Attribute::rep, "the REP, again without RTU",
-                             Duration::s(1));
+  const auto second =
+      mad_of(bench, check, Attribute::rep, "the REP, again without RTU", Duration::s(1));
   if (!first || !second) return;
   check.bytes("the repeated REP", second->bytes(), first->bytes());
   bench.peer().send_rtu(bench.peer().facts_from(req, *first));

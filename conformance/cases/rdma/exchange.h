@@ -88,21 +88,21 @@ inline std::optional<RocePacket> next_packet(RdmaBench& bench, Check& check, std
 }
 
 /// The next packet acknowledges everything up to the request with this ordinal.
-inline bool acknowledged(RdmaBench& bench, Check& check, const RcConnection& c, std::uint32_t ordinal,
-                         std::string_view what) {
+inline bool acknowledged(RdmaBench& bench, Check& check, const RcConnection& c,
+                         std::uint32_t ordinal, std::string_view what) {
   const std::uint32_t psn = roce::psn_add(c.facts.send_psn, ordinal);
   const std::string expected = "ACK, " + words_of_psn(psn);
   const auto packet = next_packet(bench, check, what, expected);
   if (!packet) return false;
-  const bool holds =
-      packet->opcode == roce::Opcode::acknowledge &&
-      roce::kind_of_syndrome(packet->syndrome()) == roce::SyndromeKind::ack && packet->psn == psn;
+  const bool holds = packet->opcode == roce::Opcode::acknowledge &&
+                     roce::kind_of_syndrome(packet->syndrome()) == roce::SyndromeKind::ack &&
+                     packet->psn == psn;
   return expect(check, holds, what, expected, packet->describe());
 }
 
 /// The next packet is a NAK with one of these syndromes.
-inline bool refused_with(RdmaBench& bench, Check& check, std::initializer_list<std::uint8_t> syndromes,
-                         std::string_view what) {
+inline bool refused_with(RdmaBench& bench, Check& check,
+                         std::initializer_list<std::uint8_t> syndromes, std::string_view what) {
   const auto packet = next_packet(bench, check, what, "a NAK");
   if (!packet) return false;
   if (packet->opcode != roce::Opcode::acknowledge) {
@@ -141,8 +141,8 @@ inline bool received(RdmaBench& bench, Check& check, const RcConnection& c, std:
 }
 
 /// The queue pair serves a SEND with this ordinal as if nothing had been.
-inline bool serves_send(RdmaBench& bench, Check& check, const RcConnection& c, std::uint32_t ordinal,
-                        std::uint64_t receive_id, std::string_view what) {
+inline bool serves_send(RdmaBench& bench, Check& check, const RcConnection& c,
+                        std::uint32_t ordinal, std::uint64_t receive_id, std::string_view what) {
   const Bytes bytes = pattern(32, static_cast<std::uint8_t>(0x40 + ordinal));
   bench.peer().send(c.request(roce::Opcode::send_only, ordinal, bytes));
   return acknowledged(bench, check, c, ordinal, what) &&

@@ -1,4 +1,4 @@
-// Integrity and headers of single packets: what is dropped without a word, and what must not matter.
+// Integrity and headers of single packets: what is dropped silently, and what must not matter.
 #include "conformance/cases/rdma/exchange.h"
 
 namespace fb::conformance {
@@ -12,7 +12,7 @@ using softroce::SoftCounters;
 CONFORMANCE_CASE(every_packet_has_a_good_icrc, "rdma.icrc.sent", roles::responder) {
   const auto c = bench.connect_to_product({}, kSmallPackets);
   auto& memory = bench.product().memory(600);
-  const RocePacket requests[] = {c.request(Opcode::send_only, 0, pattern(5)),
+  const RocePacket requests[] = {c.request(Opcode::send_only, 0, pattern(33)),
                                  read_request(c, 1, all_of(memory))};
   for (int i = 0; i < 4; ++i) {
     if (i < 2) bench.peer().send(requests[i]);
@@ -21,7 +21,8 @@ CONFORMANCE_CASE(every_packet_has_a_good_icrc, "rdma.icrc.sent", roles::responde
     expect(check, packet->icrc_good, "ICRC of the answer", "the value computed from the packet",
            "another value in " + packet->describe());
   }
-  check.equal("packets with a wrong ICRC, management datagrams included", bench.peer().bad_icrc(), 0);
+  check.equal("packets with a wrong ICRC, management datagrams included", bench.peer().bad_icrc(),
+              0);
 }
 
 CONFORMANCE_CASE(bits_that_change_on_the_way_are_not_in_the_icrc, "rdma.icrc.masked-fields",
@@ -30,10 +31,11 @@ CONFORMANCE_CASE(bits_that_change_on_the_way_are_not_in_the_icrc, "rdma.icrc.mas
   const std::uint8_t kByte4[] = {0x01, 0x20, 0x3F, 0x80, 0x40};
   std::uint32_t ordinal = 0;
   for (const std::uint8_t value : kByte4) {
-    Bytes packet = to_bytes(c.request(Opcode::send_only, ordinal, pattern(8)));
+    Bytes packet = to_bytes(c.request(Opcode::send_only, ordinal, pattern(32)));
     packet[4] = value;
     bench.peer().send_bytes(packet);
-    acknowledged(bench, check, c, ordinal, "a packet with other bits in the masked byte of the BTH");
+    acknowledged(bench, check, c, ordinal,
+                 "a packet with other bits in the masked byte of the BTH");
     ++ordinal;
   }
 }
@@ -64,8 +66,8 @@ CONFORMANCE_CASE(reserved_opcodes_are_dropped, "rdma.bth.unknown-opcode", roles:
   serves_send(bench, check, c, 0, 0, "a good packet afterwards");
 }
 
-CONFORMANCE_CASE(packets_for_unknown_queue_pairs_are_dropped, "rdma.bth.unknown-qp", roles::responder,
-                 reaches{"bench.dropped"}) {
+CONFORMANCE_CASE(packets_for_unknown_queue_pairs_are_dropped, "rdma.bth.unknown-qp",
+                 roles::responder, reaches{"bench.dropped"}) {
   const auto c = bench.connect_to_product();
   for (const std::uint32_t flip : {0x800000u, 0x001000u, 0x000001u}) {
     RocePacket packet = c.request(Opcode::send_only, 0, pattern(32));

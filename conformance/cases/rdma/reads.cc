@@ -19,7 +19,8 @@ void read_answered(RdmaBench& bench, Check& check, const RcConnection& c, std::u
              : (first ? Opcode::read_response_first : Opcode::read_response_middle);
     expect(check, packet->opcode == opcode, "opcode of a read response",
            std::string(roce::facts_of(opcode).name), packet->describe());
-    check.equal("PSN of a read response", packet->psn, roce::psn_add(c.facts.send_psn, ordinal + i));
+    check.equal("PSN of a read response", packet->psn,
+                roce::psn_add(c.facts.send_psn, ordinal + i));
     const std::size_t offset = i * kSmallMtu;
     check.bytes("data of a read response", packet->payload,
                 expected.subspan(offset, std::min(kSmallMtu, expected.size() - offset)));

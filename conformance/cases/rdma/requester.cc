@@ -1,6 +1,6 @@
-// The side that asks: what it sends, when it sends it again, what it makes of the answers. The product
-// is the passive side of the connection here, so that the bench's REQ sets its timeout, its retry
-// counts and its first PSN.
+// The side that asks: what it sends, when it sends it again, what it makes of the answers. The
+// product is the passive side of the connection here, so that the bench's REQ sets its timeout, its
+// retry counts and its first PSN.
 #include "conformance/cases/rdma/exchange.h"
 
 namespace fb::conformance {
@@ -16,7 +16,8 @@ Duration timer_limit(const RawRequest& request) {
   return roce::ack_timeout(request.ack_timeout) * 4 + Duration::ms(1);
 }
 
-void post_send(RdmaBench& bench, const RcConnection& c, std::uint64_t id, std::uint32_t length = 16) {
+void post_send(RdmaBench& bench, const RcConnection& c, std::uint64_t id,
+               std::uint32_t length = 16) {
   auto& memory = bench.product().memory(length);
   rdma::SendRequest request;
   request.id = id;
@@ -85,10 +86,9 @@ void lose_responses(RdmaBench& bench, Check& check, std::uint32_t lost, std::uin
   const auto respond = [&](std::uint32_t from, std::uint32_t asked_from) {
     for (std::uint32_t i = from; i < 4; ++i) {
       if (asked_from == 0 && i >= lost && i < lost + count) continue;
-      const Opcode opcode = i == 3 ? (asked_from == 3 ? Opcode::read_response_only
-                                                      : Opcode::read_response_last)
-                                   : (i == asked_from ? Opcode::read_response_first
-                                                      : Opcode::read_response_middle);
+      const Opcode opcode =
+          i == 3 ? (asked_from == 3 ? Opcode::read_response_only : Opcode::read_response_last)
+                 : (i == asked_from ? Opcode::read_response_first : Opcode::read_response_middle);
       bench.peer().send(read_response(c, opcode, roce::psn_add(c.facts.receive_psn, i),
                                       copy(part(data, i * kSmallMtu, kSmallMtu))));
     }
@@ -134,8 +134,7 @@ CONFORMANCE_CASE(unacknowledged_requests_are_sent_again, "rdma.requester.timeout
   const auto c = bench.connect_to_product();
   post_send(bench, c, 1);
   const auto first = request_seen(bench, check, c, 0, "the request");
-  const auto second =
-      request_seen(bench, check, c, 0, "the request again", timer_limit(kDefaults));
+  const auto second = request_seen(bench, check, c, 0, "the request again", timer_limit(kDefaults));
   if (!first || !second) return;
   const Duration timeout = roce::ack_timeout(kDefaults.ack_timeout);
   check.between("time until the request comes again", second->at - first->at, timeout, timeout * 4);
@@ -160,13 +159,15 @@ CONFORMANCE_CASE(a_sequence_nak_sends_everything_from_there_again, "rdma.request
   for (std::uint64_t id = 1; id <= 4; ++id) post_send(bench, c, id);
   for (std::uint32_t i = 0; i < 4; ++i) request_seen(bench, check, c, i, "a request");
   acknowledge(bench, c, 1, kSequenceNak);
-  completed(check, c, 1, CompletionStatus::success, kAnswerTime, "the request before the NAK's PSN");
+  completed(check, c, 1, CompletionStatus::success, kAnswerTime,
+            "the request before the NAK's PSN");
   for (std::uint32_t i = 1; i < 4; ++i) {
     request_seen(bench, check, c, i, "a request from the NAK's PSN on");
   }
   acknowledge(bench, c, 3);
   for (std::uint64_t id = 2; id <= 4; ++id) {
-    completed(check, c, id, CompletionStatus::success, kAnswerTime, "a request that was sent again");
+    completed(check, c, id, CompletionStatus::success, kAnswerTime,
+              "a request that was sent again");
   }
 }
 
@@ -186,7 +187,8 @@ CONFORMANCE_CASE(an_rnr_nak_is_waited_for, "rdma.requester.rnr-wait", roles::req
     if (!again) return;
     check.between("wait after the RNR NAK", again->at - told, wanted, Duration::forever());
     acknowledge(bench, c, ordinal);
-    completed(check, c, ordinal, CompletionStatus::success, kAnswerTime, "completion of the request");
+    completed(check, c, ordinal, CompletionStatus::success, kAnswerTime,
+              "completion of the request");
     ++ordinal;
   }
 }

@@ -50,7 +50,8 @@ CONFORMANCE_CASE(access_without_the_right_is_refused, "rdma.key.permission", rol
   access_refused(bench, check, memory, all_of(memory));
 }
 
-CONFORMANCE_CASE(a_key_of_another_domain_is_refused, "rdma.key.protection-domain", roles::responder) {
+CONFORMANCE_CASE(a_key_of_another_domain_is_refused, "rdma.key.protection-domain",
+                 roles::responder) {
   auto& memory = bench.product().foreign_memory(64);
   access_refused(bench, check, memory, all_of(memory));
 }

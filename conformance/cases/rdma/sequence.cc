@@ -42,8 +42,8 @@ CONFORMANCE_CASE(a_duplicate_send_is_acknowledged_and_not_delivered, "rdma.psn.d
   serves_send(bench, check, c, 2, 2, "the next SEND");
 }
 
-CONFORMANCE_CASE(a_duplicate_write_leaves_memory_alone, "rdma.psn.duplicate-write", roles::responder,
-                 reaches{"rc.duplicate.acknowledged"}) {
+CONFORMANCE_CASE(a_duplicate_write_leaves_memory_alone, "rdma.psn.duplicate-write",
+                 roles::responder, reaches{"rc.duplicate.acknowledged"}) {
   const auto c = bench.connect_to_product();
   auto& memory = bench.product().memory(64);
   bench.peer().send(write_only(c, 0, all_of(memory), pattern(64)));
@@ -116,8 +116,8 @@ CONFORMANCE_CASE(the_msn_counts_messages, "rdma.ack.msn", roles::responder) {
   };
   check.equal("MSN after one SEND", msn_of(c.request(Opcode::send_only, 0, pattern(16))), 1);
   bench.peer().send(unacknowledged(c.request(Opcode::send_first, 1, pattern(kSmallMtu))));
-  check.equal("MSN after a SEND of two packets", msn_of(c.request(Opcode::send_last, 2, pattern(16))),
-              2);
+  check.equal("MSN after a SEND of two packets",
+              msn_of(c.request(Opcode::send_last, 2, pattern(16))), 2);
   check.equal("MSN after a WRITE", msn_of(write_only(c, 3, all_of(memory), pattern(kSmallMtu))), 3);
   check.equal("MSN of a READ", msn_of(read_request(c, 4, all_of(memory))), 4);
 }

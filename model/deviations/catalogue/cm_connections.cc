@@ -9,7 +9,9 @@ namespace point = softroce::cm_departure;
 
 namespace {
 
-cm::Attribute attribute_of(ByteView mad) { return View<cm::MadHeader>{mad}.get(cm::mad::attribute); }
+cm::Attribute attribute_of(ByteView mad) {
+  return View<cm::MadHeader>{mad}.get(cm::mad::attribute);
+}
 template <class L>
 MutableView<L> message_in(MutableBytes mad) {
   return MutableView<L>{mad.subspan(cm::kMadHeaderBytes)};
@@ -89,8 +91,8 @@ DEVIATION(cm_obeys_unknown_dreq, "cm.dreq.unknown", Product::cm,
 DEVIATION(cm_dreq_qpn_unchecked, "cm.dreq.wrong-qpn", Product::cm,
           "a DREQ for another queue pair ends the connection",
           Departs{point::kDreqWrongQpnAccepted});
-DEVIATION(cm_ignores_repeated_dreq, "cm.dreq.repeated", Product::cm,
-          "a repeated DREQ gets no DREP", Departs{point::kTimewaitDreqSilent});
+DEVIATION(cm_ignores_repeated_dreq, "cm.dreq.repeated", Product::cm, "a repeated DREQ gets no DREP",
+          Departs{point::kTimewaitDreqSilent});
 
 // Management datagrams.
 DEVIATION(cm_base_version_unchecked, "cm.mad.malformed", Product::cm,
@@ -106,7 +108,8 @@ DEVIATION(cm_qkey_unchecked, "cm.mad.qkey", Product::cm, "processes a MAD with a
 DEVIATION(cm_req_of_udp_port_space, "cm.active.req-fields", Product::cm,
           "the service ID of the REQ is of the UDP port space", Departs{point::kReqServiceIdWrong});
 DEVIATION(cm_req_mapped_addresses, "cm.active.req-fields", Product::cm,
-          "the IP header of the REQ has IPv4 in its mapped form", Departs{point::kReqIpHeaderMapped});
+          "the IP header of the REQ has IPv4 in its mapped form",
+          Departs{point::kReqIpHeaderMapped});
 DEVIATION(cm_req_mtu_too_large, "cm.active.req-fields", Product::cm,
           "the REQ asks for a path MTU beyond the largest", Departs{point::kReqMtuTooLarge});
 DEVIATION(cm_req_other_partition, "cm.active.req-fields", Product::cm,

@@ -40,6 +40,7 @@ DEVIATION(rdma_miscounts_pad, "rdma.bth.pad", Product::rdma, "the pad count is o
 DEVIATION(rdma_wants_migreq, "rdma.bth.migreq", Product::rdma, "drops packets with MigReq 0",
           departs(Departure::refuse_migreq_clear));
 DEVIATION(rdma_answers_short_packets, "rdma.bth.too-short", Product::rdma,
-          "answers a packet that is too short for its opcode", departs(Departure::answer_too_short));
+          "answers a packet that is too short for its opcode",
+          departs(Departure::answer_too_short));
 
 }  // namespace fb::deviations

@@ -9,10 +9,10 @@ DEVIATION(rdma_read_takes_one_psn, "rdma.requester.psn-start", Product::rdma,
           "a READ takes one PSN whatever its length",
           departs(Departure::requester_read_takes_one_psn));
 DEVIATION(rdma_resends_too_early, "rdma.requester.timeout", Product::rdma,
-          "sends again before the timeout is over", departs(Departure::requester_timeout_too_early));
+          "sends again before the timeout is over",
+          departs(Departure::requester_timeout_too_early));
 DEVIATION(rdma_never_resends, "rdma.requester.timeout", Product::rdma,
-          "never sends again for want of an answer",
-          departs(Departure::requester_never_times_out));
+          "never sends again for want of an answer", departs(Departure::requester_never_times_out));
 DEVIATION(rdma_one_retry_too_many, "rdma.requester.retry-count", Product::rdma,
           "one retry more than configured", departs(Departure::requester_retry_one_more));
 DEVIATION(rdma_one_retry_too_few, "rdma.requester.retry-count", Product::rdma,

@@ -31,7 +31,8 @@ DEVIATION(rdma_msn_stays_zero, "rdma.ack.msn", Product::rdma, "the MSN stays 0",
 
 // Messages.
 DEVIATION(rdma_length_counts_pad, "rdma.message.sizes", Product::rdma,
-          "the length of a receive counts the pad", departs(Departure::responder_length_counts_pad));
+          "the length of a receive counts the pad",
+          departs(Departure::responder_length_counts_pad));
 DEVIATION(rdma_takes_middle_without_first, "rdma.message.middle-without-first", Product::rdma,
           "accepts Middle and Last without a First",
           departs(Departure::responder_middle_without_first));
@@ -56,7 +57,8 @@ DEVIATION(rdma_takes_unknown_keys, "rdma.key.unknown", Product::rdma,
           "acknowledges a WRITE under a key that it does not know",
           departs(Departure::responder_rkey_unchecked));
 DEVIATION(rdma_ignores_key_byte, "rdma.key.unknown", Product::rdma,
-          "does not look at the low byte of keys", departs(Departure::responder_key_byte_unchecked));
+          "does not look at the low byte of keys",
+          departs(Departure::responder_key_byte_unchecked));
 DEVIATION(rdma_range_unchecked, "rdma.key.range", Product::rdma, "accesses outside of a region",
           departs(Departure::responder_range_unchecked));
 DEVIATION(rdma_rights_unchecked, "rdma.key.permission", Product::rdma,
@@ -69,7 +71,8 @@ DEVIATION(rdma_ignores_invalidate, "rdma.key.invalidated", Product::rdma,
 
 // Reads and atomics.
 DEVIATION(rdma_single_response_is_last, "rdma.read.response", Product::rdma,
-          "a single read response is sent as Last", departs(Departure::responder_wrong_read_opcode));
+          "a single read response is sent as Last",
+          departs(Departure::responder_wrong_read_opcode));
 DEVIATION(rdma_read_wrong_data, "rdma.read.response", Product::rdma,
           "read responses carry a wrong byte", departs(Departure::responder_read_stale_data));
 DEVIATION(rdma_never_replays_reads, "rdma.read.replay", Product::rdma,
