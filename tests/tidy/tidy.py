@@ -48,7 +48,7 @@ BANNED = [
      {"base", "wire", "sim", "model", "conformance", "cli"}),
 ]
 LINES_MAX = 600
-COLUMNS_MAX = 120
+COLUMNS_MAX = 140
 
 
 def included(line):

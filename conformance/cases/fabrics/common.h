@@ -82,7 +82,8 @@ inline Bytes capsule_of(nvme::Sqe command, std::uint16_t cid, const nvme::SglDes
       .set(nvme::sqe::psdt, nvme::Psdt::sgl)
       .set(nvme::sqe::sgl1, ByteView{sgl.bytes()});
   Bytes capsule(command.bytes().begin(), command.bytes().end());
-  capsule.insert(capsule.end(), data.begin(), data.end());
+  // Not insert(): g++ 12 takes it for a copy beyond the entry.
+  for (const std::uint8_t byte : data) capsule.push_back(byte);
   return capsule;
 }
 
