@@ -28,7 +28,7 @@ struct PlainPage {
   std::uint32_t bytes;
 };
 constexpr PlainPage kPlainPages[] = {{LogPage::supported_pages, 1024},
-                                     {LogPage::error_information, 64},
+                                     {LogPage::error_information, 4096},
                                      {LogPage::smart, 512},
                                      {LogPage::firmware_slot, 512},
                                      {LogPage::changed_namespaces, 4096},
