@@ -101,7 +101,7 @@ DEVIATION(cm_class_unchecked, "cm.mad.malformed", Product::cm, "processes a MAD 
           Departs{point::kClassUnchecked});
 DEVIATION(cm_method_unchecked, "cm.mad.malformed", Product::cm, "processes a MAD of another method",
           Departs{point::kMethodUnchecked});
-DEVIATION(cm_qkey_unchecked, "cm.mad.qkey", Product::cm, "processes a MAD with another Q_Key",
+DEVIATION(cm_qkey_unchecked, "cm.mad.qkey", Product::rdma, "processes a MAD with another Q_Key",
           departs(softroce::Departure::accept_bad_qkey));
 
 // The active side.
