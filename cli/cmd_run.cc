@@ -116,12 +116,15 @@ int run_suite(const RunArguments& arguments) {
 void add_selection(CLI::App& command, conformance::Selection& selection) {
   command.add_option("--suite", selection.suites, "Only these suites (fabrics, nvme, rdma, cm)")
       ->type_name("NAME")
+      ->delimiter(',')
       ->allow_extra_args(false);
   command.add_option("--case", selection.cases, "Only cases that match the pattern ('connect_*')")
       ->type_name("GLOB")
+      ->delimiter(',')
       ->allow_extra_args(false);
   command.add_option("--role", selection.roles, "Only cases on this side (controller, host, requester, responder)")
       ->type_name("ROLE")
+      ->delimiter(',')
       ->allow_extra_args(false);
   command.add_option("--transport", selection.transport, "Only cases of this transport (rdma)")
       ->type_name("NAME");
@@ -143,6 +146,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
       ->type_name("ADDRESS");
   command->add_option("--deviation", arguments->deviations, "Make the embedded product misbehave in one way")
       ->type_name("NAME")
+      ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--seed", arguments->seed, "Seed of every random choice")->capture_default_str();
   command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");

@@ -43,9 +43,9 @@ void IoRun::fill(std::uint64_t lba, MutableBytes data) const {
 }
 
 bool IoRun::next(Request& request) {
-  if (failed() || next_lba_ >= blocks_total_) return false;
+  if (failed() || next_lba_ >= end_lba_) return false;
   const auto blocks = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(blocks_each_, blocks_total_ - next_lba_));
+      std::min<std::uint64_t>(blocks_each_, end_lba_ - next_lba_));
   request.opcode = opcode_;
   request.lba = next_lba_;
   request.blocks = blocks;
@@ -91,11 +91,16 @@ void IoRun::progress(const char* what) {
                static_cast<unsigned long long>(blocks_total_ * space_.block_bytes() >> 20));
 }
 
-IoFigures IoRun::pass(nvme::IoOpcode opcode, const char* what) {
+void IoRun::begin(nvme::IoOpcode opcode) {
   opcode_ = opcode;
-  next_lba_ = blocks_done_ = 0;
+  blocks_done_ = 0;
   latencies_ns_.clear();
   started_ = shown_ = world_.now();
+}
+
+void IoRun::transfer(std::uint64_t first, std::uint64_t end, const char* what) {
+  next_lba_ = first;
+  end_lba_ = end;
   for (auto& request : requests_) {
     if (!next(*request)) break;
   }
@@ -103,6 +108,9 @@ IoFigures IoRun::pass(nvme::IoOpcode opcode, const char* what) {
     world_.run_until([&] { return in_flight_ == 0; }, Duration::ms(500));
     progress(what);
   }
+}
+
+IoFigures IoRun::figures() {
   if (options_.show_progress) std::fprintf(stderr, "\r\033[K");
   IoFigures figures;
   figures.commands = latencies_ns_.size();
@@ -118,7 +126,32 @@ IoFigures IoRun::pass(nvme::IoOpcode opcode, const char* what) {
   return figures;
 }
 
-IoFigures IoRun::write_all() { return pass(nvme::IoOpcode::write, "writing"); }
-IoFigures IoRun::read_all() { return pass(nvme::IoOpcode::read, "reading"); }
+IoFigures IoRun::write_all() {
+  begin(nvme::IoOpcode::write);
+  const std::uint64_t segment = std::max<std::uint64_t>(options_.segment_bytes / space_.block_bytes(), 1);
+  const auto losses = [&] { return options_.losses ? options_.losses() : 0u; };
+  std::uint64_t first = 0;
+  while (first < blocks_total_ && !failed()) {
+    const std::uint64_t end = std::min(first + segment, blocks_total_);
+    const unsigned before = losses();
+    transfer(first, end, "writing");
+    if (failed()) break;
+    const nvme::Status flushed = space_.flush().wait();
+    if (!flushed.ok()) {
+      failure_ = "flush: " + nvme::to_string(flushed, false);
+    } else if (losses() != before) {
+      ++repeated_;
+    } else {
+      first = end;
+    }
+  }
+  return figures();
+}
+
+IoFigures IoRun::read_all() {
+  begin(nvme::IoOpcode::read);
+  transfer(0, blocks_total_, "reading");
+  return figures();
+}
 
 }  // namespace fb::cli

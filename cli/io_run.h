@@ -1,7 +1,10 @@
 // The I/O of `fabricbench host io`: a seeded pattern written, read back and compared, at a queue depth.
+// Writing goes in segments, each closed by a Flush. When the association is lost meanwhile, the segment
+// is written again, as an application has to: only what was flushed must have survived.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +21,9 @@ struct IoOptions {
   bool write = true;
   bool verify = false;
   bool show_progress = false;
+  std::uint64_t segment_bytes = 64u << 20;
+  /// How often the association has been lost so far.
+  std::function<unsigned()> losses = {};
 };
 
 struct IoFigures {
@@ -32,7 +38,7 @@ class IoRun {
   IoRun(World& world, host::Namespace& space, const IoOptions& options);
   ~IoRun();
 
-  /// One pass over the range. Stops at the first command that fails.
+  /// Writes and flushes the range. Stops at the first command that fails.
   IoFigures write_all();
   /// Reads, and compares with what write_all() wrote when options.verify is set.
   IoFigures read_all();
@@ -40,10 +46,14 @@ class IoRun {
   bool failed() const { return !failure_.empty(); }
   /// "read of LBA 8: 2/81h Unrecovered Read Error", "LBA 8 differs from byte 17 on".
   const std::string& failure() const { return failure_; }
+  /// Segments that were written again after a loss.
+  unsigned repeated() const { return repeated_; }
 
  private:
   class Request;
-  IoFigures pass(nvme::IoOpcode opcode, const char* what);
+  void begin(nvme::IoOpcode opcode);
+  void transfer(std::uint64_t first, std::uint64_t end, const char* what);
+  IoFigures figures();
   bool next(Request& request);
   void done(Request& request, nvme::Status status);
   void fill(std::uint64_t lba, MutableBytes data) const;
@@ -56,12 +66,14 @@ class IoRun {
   std::uint32_t blocks_each_ = 0;
   std::vector<std::unique_ptr<Request>> requests_;
   std::uint64_t next_lba_ = 0;
+  std::uint64_t end_lba_ = 0;
   std::uint64_t blocks_done_ = 0;
   unsigned in_flight_ = 0;
   nvme::IoOpcode opcode_{};
   std::vector<std::int64_t> latencies_ns_;
   Bytes expected_;
   std::string failure_;
+  unsigned repeated_ = 0;
   Instant started_;
   Instant shown_;
 };

@@ -153,6 +153,11 @@ std::string list_text(const std::vector<const CaseInfo*>& cases) {
   for (const CaseInfo* info : cases) {
     out += std::string(info->name) + "\n    " + std::string(name_of(info->role)) + ", " +
            std::string(info->requirement) + "\n";
+    std::string names;
+    for (const auto* deviation : deviations::deviations_of(info->requirement)) {
+      names += (names.empty() ? "" : ", ") + std::string(deviation->name);
+    }
+    if (!names.empty()) out += wrapped("    fails on ", names);
   }
   return out + std::to_string(cases.size()) + " cases\n";
 }

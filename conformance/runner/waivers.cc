@@ -24,18 +24,18 @@ class Parser {
   explicit Parser(const std::string& name) : name_(name) {}
 
   Result<Expectations> parse(const YAML::Node& root) {
-    if (!root.IsMap()) return wrong(root, "an expectation file is a mapping with a list 'waivers'");
     Expectations made;
+    if (root.IsSequence()) {
+      if (auto added = add_waivers(root, made); !added) return Failure{added.error()};
+      return made;
+    }
+    if (!root.IsMap()) return wrong(root, "an expectation file is a list of waivers, or has one as 'waivers'");
     for (const auto& entry : root) {
       const std::string key = entry.first.as<std::string>();
       if (key == "product" && entry.second.IsScalar()) {
         made.product = entry.second.as<std::string>();
       } else if (key == "waivers" && entry.second.IsSequence()) {
-        for (const YAML::Node& node : entry.second) {
-          auto waiver = parse_waiver(node);
-          if (!waiver) return Failure{waiver.error()};
-          made.waivers.push_back(std::move(waiver).value());
-        }
+        if (auto added = add_waivers(entry.second, made); !added) return Failure{added.error()};
       } else {
         return wrong(entry.first, "'" + key + "' is not 'product' (text) or 'waivers' (a list)");
       }
@@ -46,6 +46,15 @@ class Parser {
  private:
   Failure<Problem> wrong(const YAML::Node& node, const std::string& why) const {
     return {Problem{name_ + ":" + std::to_string(node.Mark().line + 1) + ": " + why}};
+  }
+
+  Result<void> add_waivers(const YAML::Node& list, Expectations& to) const {
+    for (const YAML::Node& node : list) {
+      auto waiver = parse_waiver(node);
+      if (!waiver) return Failure{waiver.error()};
+      to.waivers.push_back(std::move(waiver).value());
+    }
+    return {};
   }
 
   Result<Waiver> parse_waiver(const YAML::Node& node) const {

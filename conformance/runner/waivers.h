@@ -9,6 +9,8 @@
 //       link: https://tracker/123
 //       expires: 2027-01-31
 //       signature: "status: Success (0/00h)"
+//
+// The list of waivers alone is an expectation file too.
 #pragma once
 
 #include <string>

@@ -74,8 +74,16 @@ TEST(Expectations, FaultsNameFileAndLine) {
   EXPECT_EQ(fault(kGood, "waivers:", "waiver:"), "f.yaml:2: 'waiver' is not 'product' (text) or 'waivers' (a list)");
   EXPECT_EQ(fault(kGood, "owner: jane", "owner: [jane]"), "f.yaml:4: 'owner' is a text");
   EXPECT_NE(fault(kGood, "\"status", "status\"").find("f.yaml:"), std::string::npos);
-  EXPECT_FALSE(parse_expectations("- a list", "f.yaml"));
+  EXPECT_EQ(parse_expectations("- a list", "f.yaml").error().text, "f.yaml:1: a waiver is a mapping");
+  EXPECT_FALSE(parse_expectations("text", "f.yaml"));
   EXPECT_NE(read_expectations("/nonexistent.yaml").error().text.find("/nonexistent.yaml"), std::string::npos);
+}
+
+TEST(Expectations, TheListAloneWillDo) {
+  const std::string text = kGood;
+  const auto parsed = parse_expectations(text.substr(text.find("  - case")), "f.yaml");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->waivers.size(), 1u);
 }
 
 TEST(Expectations, DatesExist) {
