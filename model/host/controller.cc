@@ -12,6 +12,8 @@ namespace {
 
 /// A connection that does not end by itself is let go after this long.
 constexpr Duration kBurialPatience = Duration::s(5);
+/// What a host that hammers leaves between attempts: a storm, yet one that a simulation can afford.
+constexpr Duration kHammerDelay = Duration::ms(1);
 /// CM reject reason "consumer defined": the NVMe/RDMA status says why.
 constexpr std::uint16_t kConsumerReject = 28;
 constexpr std::uint16_t kNoResources = 6;
@@ -119,7 +121,7 @@ void Controller::schedule_attempt() {
       (error_.kind == HostError::Kind::refused && departs(point::connect_busy_hammered)) ||
       (error_.kind == HostError::Kind::transport && departs(point::connect_reject_retried));
   if (hammers) {
-    world_.loop().schedule_after(attempt_timer_, Duration::us(1));
+    world_.loop().schedule_after(attempt_timer_, kHammerDelay);
     return;
   }
   if (!was_live_) {

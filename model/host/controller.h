@@ -199,6 +199,8 @@ class Controller final : private QueueHandler {
   std::uint32_t configuration() const;
   void poll_ready();
   Duration ready_limit() const;
+
+  // Initialisation, second half (controller_configure.cc)
   void identify_controller();
   void on_identified(AdminReply& reply);
   std::optional<HostError> take_identify(const Bytes& data);

@@ -10,86 +10,110 @@ namespace fb::host {
 // clang-format off
 #define FB_HOST_DEPARTURES(X)                                                                        \
   X(connect_property_first, "host.connect.property_first", "Property Get is sent before Connect") \
-  X(connect_admin_qid, "host.connect.admin.qid", "the first Connect asks for queue 1")               \
-  X(connect_recfmt, "host.connect.recfmt", "Connect carries a RECFMT other than 0")                  \
-  X(connect_sqsize_zero, "host.connect.sqsize.zero", "Connect asks for a queue of one entry")        \
-  X(connect_sqsize_mismatch, "host.connect.sqsize.mismatch", "SQSIZE differs from HSQSIZE of the connection") \
-  X(connect_nqn_unterminated, "host.connect.nqn.unterminated", "the NQN fields of Connect have no terminator") \
-  X(connect_hostid_zero, "host.connect.hostid.zero", "Host Identifier 0 in the admin Connect")       \
+  X(connect_admin_qid, "host.connect.admin.qid", "the first Connect asks for queue 1") \
+  X(connect_recfmt, "host.connect.recfmt", "Connect carries a RECFMT other than 0") \
+  X(connect_sqsize_zero, "host.connect.sqsize.zero", "Connect asks for a queue of one entry") \
+  X(connect_sqsize_mismatch, "host.connect.sqsize.mismatch", \
+    "SQSIZE differs from HSQSIZE of the connection") \
+  X(connect_nqn_unterminated, "host.connect.nqn.unterminated", \
+    "the NQN fields of Connect have no terminator") \
+  X(connect_hostid_zero, "host.connect.hostid.zero", "Host Identifier 0 in the admin Connect") \
   X(connect_data_short, "host.connect.data.short", "Connect carries 512 bytes of data instead of 1024") \
-  X(connect_twice, "host.connect.twice", "Connect is sent twice on one queue")                       \
-  X(connect_kato_zero, "host.connect.kato.zero", "KATO 0 on a transport that requires keep alive")   \
-  X(connect_refused_retried, "host.connect.refused.retried", "a Connect refused for its parameters is repeated unchanged for ever") \
-  X(connect_busy_hammered, "host.connect.busy.hammered", "Connect is repeated without delay after Controller Busy") \
-  X(connect_reject_retried, "host.connect.reject.retried", "a rejected connection is tried again at once, for ever") \
-  X(connect_cntlid_reserved, "host.connect.cntlid.reserved", "a controller identifier of FFF0h or more is accepted") \
-  X(connect_cntlid_mismatch, "host.connect.cntlid.mismatch", "Identify may name another controller than Connect did") \
-  X(connect_authreq_ignored, "host.connect.authreq.ignored", "a demand to authenticate is ignored")  \
+  X(connect_twice, "host.connect.twice", "Connect is sent twice on one queue") \
+  X(connect_kato_zero, "host.connect.kato.zero", "KATO 0 on a transport that requires keep alive") \
+  X(connect_refused_retried, "host.connect.refused.retried", \
+    "a Connect refused for its parameters is repeated unchanged for ever") \
+  X(connect_busy_hammered, "host.connect.busy.hammered", \
+    "Connect is repeated without delay after Controller Busy") \
+  X(connect_reject_retried, "host.connect.reject.retried", \
+    "a rejected connection is tried again at once, for ever") \
+  X(connect_cntlid_reserved, "host.connect.cntlid.reserved", \
+    "a controller identifier of FFF0h or more is accepted") \
+  X(connect_cntlid_mismatch, "host.connect.cntlid.mismatch", \
+    "Identify may name another controller than Connect did") \
+  X(connect_authreq_ignored, "host.connect.authreq.ignored", "a demand to authenticate is ignored") \
   X(io_connect_hostid, "host.io_connect.hostid", "an I/O queue connects with another Host Identifier") \
-  X(io_connect_hostnqn, "host.io_connect.hostnqn", "an I/O queue connects with another host NQN")    \
-  X(io_connect_cntlid, "host.io_connect.cntlid", "an I/O queue connects with CNTLID FFFFh")          \
-  X(io_connect_kato, "host.io_connect.kato", "an I/O queue's Connect carries KATO")                  \
+  X(io_connect_hostnqn, "host.io_connect.hostnqn", "an I/O queue connects with another host NQN") \
+  X(io_connect_cntlid, "host.io_connect.cntlid", "an I/O queue connects with CNTLID FFFFh") \
+  X(io_connect_kato, "host.io_connect.kato", "an I/O queue's Connect carries KATO") \
   X(io_connect_before_ready, "host.io_connect.before_ready", "an I/O queue connects before CSTS.RDY is 1") \
-  X(io_connect_sqsize_above_mqes, "host.io_connect.sqsize.above_mqes", "an I/O queue is larger than CAP.MQES allows") \
-  X(number_of_queues_unasked, "host.queues.number.unasked", "I/O queues connect without Set Features Number of Queues") \
-  X(number_of_queues_ignored, "host.queues.number.ignored", "more I/O queues than were granted")     \
-  X(number_of_queues_reserved, "host.queues.number.reserved", "Number of Queues asks for FFFFh")     \
-  X(identify_before_ready, "host.identify.before_ready", "Identify is sent before CSTS.RDY is 1")    \
-  X(identify_before_enable, "host.identify.before_enable", "Identify is sent before CC.EN is 1")     \
-  X(identify_short, "host.identify.short", "Identify with a buffer of 512 bytes")                    \
-  X(property_cap_size, "host.property.cap.size", "CAP is read as four bytes")                        \
-  X(enable_css, "host.enable.css", "CC.CSS selects what CAP.CSS does not offer")                     \
-  X(enable_mps, "host.enable.mps", "CC.MPS lies above CAP.MPSMAX")                                   \
-  X(enable_iosqes, "host.enable.iosqes", "CC.IOSQES is not 6")                                       \
-  X(enable_iocqes, "host.enable.iocqes", "CC.IOCQES is not 4")                                       \
-  X(ready_waited_for_ever, "host.ready.forever", "CSTS.RDY is polled far beyond the time that CAP.TO allows") \
+  X(io_connect_sqsize_above_mqes, "host.io_connect.sqsize.above_mqes", \
+    "an I/O queue is larger than CAP.MQES allows") \
+  X(number_of_queues_unasked, "host.queues.number.unasked", \
+    "I/O queues connect without Set Features Number of Queues") \
+  X(number_of_queues_ignored, "host.queues.number.ignored", "more I/O queues than were granted") \
+  X(number_of_queues_reserved, "host.queues.number.reserved", "Number of Queues asks for FFFFh") \
+  X(identify_before_ready, "host.identify.before_ready", "Identify is sent before CSTS.RDY is 1") \
+  X(identify_before_enable, "host.identify.before_enable", "Identify is sent before CC.EN is 1") \
+  X(identify_short, "host.identify.short", "Identify with a buffer of 512 bytes") \
+  X(property_cap_size, "host.property.cap.size", "CAP is read as four bytes") \
+  X(enable_css, "host.enable.css", "CC.CSS selects what CAP.CSS does not offer") \
+  X(enable_mps, "host.enable.mps", "CC.MPS lies above CAP.MPSMAX") \
+  X(enable_iosqes, "host.enable.iosqes", "CC.IOSQES is not 6") \
+  X(enable_iocqes, "host.enable.iocqes", "CC.IOCQES is not 4") \
+  X(ready_waited_for_ever, "host.ready.forever", \
+    "CSTS.RDY is polled far beyond the time that CAP.TO allows") \
   X(ready_fatal_ignored, "host.ready.fatal.ignored", "CSTS.CFS is ignored while waiting for CSTS.RDY") \
-  X(keep_alive_omitted, "host.keep_alive.omitted", "no Keep Alive is ever sent")                     \
-  X(keep_alive_late, "host.keep_alive.late", "Keep Alive is sent after one and a half times KATO")   \
-  X(keep_alive_unwatched, "host.keep_alive.unwatched", "a Keep Alive without an answer has no consequence") \
-  X(aer_not_rearmed, "host.aer.not_rearmed", "no new Asynchronous Event Request after an event")     \
-  X(aer_too_many, "host.aer.too_many", "more Asynchronous Event Requests than AERL allows")          \
+  X(keep_alive_omitted, "host.keep_alive.omitted", "no Keep Alive is ever sent") \
+  X(keep_alive_late, "host.keep_alive.late", "Keep Alive is sent after one and a half times KATO") \
+  X(keep_alive_unwatched, "host.keep_alive.unwatched", \
+    "a Keep Alive without an answer has no consequence") \
+  X(aer_not_rearmed, "host.aer.not_rearmed", "no new Asynchronous Event Request after an event") \
+  X(aer_too_many, "host.aer.too_many", "more Asynchronous Event Requests than AERL allows") \
   X(aer_config_unsupported, "host.aer.config.unsupported", "events are enabled that OAES does not claim") \
-  X(event_log_unread, "host.event.log.unread", "the log page of an event is not read")               \
-  X(event_log_rae, "host.event.log.rae", "the log page of an event is read with RAE = 1")            \
-  X(event_rescan_omitted, "host.event.rescan.omitted", "namespaces are not read again after an attribute event") \
-  X(ana_state_ignored, "host.ana.state.ignored", "commands go to a path whatever its ANA state is")  \
-  X(dnr_ignored, "host.retry.dnr.ignored", "a command is repeated although DNR is set")              \
-  X(retry_unlimited, "host.retry.unlimited", "a command is repeated without limit")                  \
-  X(crd_ignored, "host.retry.crd.ignored", "the retry delay that CRD names is not kept")             \
+  X(event_log_unread, "host.event.log.unread", "the log page of an event is not read") \
+  X(event_log_rae, "host.event.log.rae", "the log page of an event is read with RAE = 1") \
+  X(event_rescan_omitted, "host.event.rescan.omitted", \
+    "namespaces are not read again after an attribute event") \
+  X(ana_state_ignored, "host.ana.state.ignored", "commands go to a path whatever its ANA state is") \
+  X(dnr_ignored, "host.retry.dnr.ignored", "a command is repeated although DNR is set") \
+  X(retry_unlimited, "host.retry.unlimited", "a command is repeated without limit") \
+  X(crd_ignored, "host.retry.crd.ignored", "the retry delay that CRD names is not kept") \
   X(reservation_conflict_retried, "host.retry.reservation_conflict", "a reservation conflict is repeated") \
-  X(error_is_success, "host.status.ignored", "an error status is reported as success")               \
-  X(failover_early, "host.failover.early", "writes go to another controller before the old one has stopped") \
-  X(mdts_ignored, "host.io.mdts.ignored", "transfers are not split to MDTS")                         \
-  X(timeout_resubmitted, "host.timeout.resubmitted", "a command without an answer is sent again while the first still runs") \
+  X(error_is_success, "host.status.ignored", "an error status is reported as success") \
+  X(failover_early, "host.failover.early", \
+    "writes go to another controller before the old one has stopped") \
+  X(mdts_ignored, "host.io.mdts.ignored", "transfers are not split to MDTS") \
+  X(timeout_resubmitted, "host.timeout.resubmitted", \
+    "a command without an answer is sent again while the first still runs") \
   X(queue_overfilled, "host.queue.overfilled", "as many commands outstanding as the SQ has entries") \
-  X(queue_overfilled_without_flow_control, "host.queue.overfilled.no_flow_control", "the same while SQ flow control is off") \
+  X(queue_overfilled_without_flow_control, "host.queue.overfilled.no_flow_control", \
+    "the same while SQ flow control is off") \
   X(queue_sqhd_always_used, "host.queue.sqhd.always_used", "SQHD is used although SQ flow control is off") \
-  X(queue_flow_control_assumed_off, "host.queue.flow_control.assumed_off", "SQHD is ignored although SQ flow control is on") \
-  X(queue_cid_reused, "host.queue.cid.reused", "the CID of an outstanding command is used again")    \
-  X(queue_cid_reserved, "host.queue.cid.reserved", "CID FFFFh is used")                              \
-  X(queue_any_cid_accepted, "host.queue.cid.any_accepted", "a response for an unknown CID completes some other command") \
-  X(queue_loss_is_success, "host.queue.loss.success", "commands are reported as done when the connection is lost") \
-  X(queue_loss_ignored, "host.queue.loss.ignored", "the loss of an I/O queue has no consequence")    \
-  X(sqe_psdt_admin, "host.sqe.psdt.admin", "admin commands say PRP in PSDT")                         \
-  X(sqe_psdt_io, "host.sqe.psdt.io", "I/O commands say PRP in PSDT")                                 \
-  X(sqe_fuse, "host.sqe.fuse", "a single I/O command says it is the first of a fused pair")          \
-  X(sqe_nsid_unused, "host.sqe.nsid.unused", "NSID is set in commands that do not use it")           \
-  X(sqe_nsid_zero, "host.sqe.nsid.zero", "I/O commands with NSID 0")                                 \
-  X(sqe_reserved, "host.sqe.reserved", "reserved bytes of the entry are not 0")                      \
-  X(sqe_mptr, "host.sqe.mptr", "MPTR is used over Fabrics")                                          \
-  X(capsule_oversized, "host.capsule.oversized", "in-capsule data beyond IOCCSZ")                    \
-  X(shutdown_omitted, "host.shutdown.omitted", "the host leaves without setting CC.SHN")             \
-  X(shutdown_commands_after, "host.shutdown.commands_after", "admin commands after CC.SHN was set")  \
+  X(queue_flow_control_assumed_off, "host.queue.flow_control.assumed_off", \
+    "SQHD is ignored although SQ flow control is on") \
+  X(queue_cid_reused, "host.queue.cid.reused", "the CID of an outstanding command is used again") \
+  X(queue_cid_reserved, "host.queue.cid.reserved", "CID FFFFh is used") \
+  X(queue_any_cid_accepted, "host.queue.cid.any_accepted", \
+    "a response for an unknown CID completes some other command") \
+  X(queue_loss_is_success, "host.queue.loss.success", \
+    "commands are reported as done when the connection is lost") \
+  X(queue_loss_ignored, "host.queue.loss.ignored", "the loss of an I/O queue has no consequence") \
+  X(sqe_psdt_admin, "host.sqe.psdt.admin", "admin commands say PRP in PSDT") \
+  X(sqe_psdt_io, "host.sqe.psdt.io", "I/O commands say PRP in PSDT") \
+  X(sqe_fuse, "host.sqe.fuse", "a single I/O command says it is the first of a fused pair") \
+  X(sqe_nsid_unused, "host.sqe.nsid.unused", "NSID is set in commands that do not use it") \
+  X(sqe_nsid_zero, "host.sqe.nsid.zero", "I/O commands with NSID 0") \
+  X(sqe_reserved, "host.sqe.reserved", "reserved bytes of the entry are not 0") \
+  X(sqe_mptr, "host.sqe.mptr", "MPTR is used over Fabrics") \
+  X(capsule_oversized, "host.capsule.oversized", "in-capsule data beyond IOCCSZ") \
+  X(shutdown_omitted, "host.shutdown.omitted", "the host leaves without setting CC.SHN") \
+  X(shutdown_commands_after, "host.shutdown.commands_after", "admin commands after CC.SHN was set") \
   X(disconnect_omitted, "host.disconnect.omitted", "no Disconnect on I/O queues although OFCS offers it") \
-  X(disconnect_on_admin, "host.disconnect.admin", "Disconnect is sent on the admin queue")           \
-  X(discovery_genctr_ignored, "host.discovery.genctr.ignored", "a discovery log that changed while it was read is used") \
-  X(discovery_restart_ignored, "host.discovery.restart.ignored", "Discover Restart is taken for an empty log") \
-  X(discovery_referral_loop, "host.discovery.referral.loop", "referrals are followed in a circle")   \
-  X(discovery_referral_deep, "host.discovery.referral.deep", "referrals are followed without limit of depth") \
-  X(discovery_trsvcid_any, "host.discovery.trsvcid.any", "an entry whose TRSVCID is no decimal number is used") \
-  X(discovery_event_ignored, "host.discovery.event.ignored", "the log is not read again after a change event") \
-  X(discovery_left_connected, "host.discovery.left_connected", "a connection without persistence is left open")
+  X(disconnect_on_admin, "host.disconnect.admin", "Disconnect is sent on the admin queue") \
+  X(discovery_genctr_ignored, "host.discovery.genctr.ignored", \
+    "a discovery log that changed while it was read is used") \
+  X(discovery_restart_ignored, "host.discovery.restart.ignored", \
+    "Discover Restart is taken for an empty log") \
+  X(discovery_referral_loop, "host.discovery.referral.loop", "referrals are followed in a circle") \
+  X(discovery_referral_deep, "host.discovery.referral.deep", \
+    "referrals are followed without limit of depth") \
+  X(discovery_trsvcid_any, "host.discovery.trsvcid.any", \
+    "an entry whose TRSVCID is no decimal number is used") \
+  X(discovery_event_ignored, "host.discovery.event.ignored", \
+    "the log is not read again after a change event") \
+  X(discovery_left_connected, "host.discovery.left_connected", \
+    "a connection without persistence is left open")
 // clang-format on
 
 /// The points by identifier.

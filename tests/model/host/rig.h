@@ -25,6 +25,9 @@ class ScriptedSubsystem : public subsystem::SubsystemHooks {
   void data_out(const subsystem::CommandContext& command, MutableBytes data) override {
     if (on_data_out) on_data_out(nvme::Sqe{command.sqe}, data);
   }
+  void data_in(const subsystem::CommandContext&, MutableBytes data) override {
+    if (on_data_in) on_data_in(data);
+  }
   Answer completion(const subsystem::CommandContext& command, MutableBytes cqe) override {
     return on_completion ? on_completion(command.qid, nvme::Sqe{command.sqe}, cqe) : Answer::send;
   }
@@ -34,6 +37,7 @@ class ScriptedSubsystem : public subsystem::SubsystemHooks {
   std::function<std::optional<nvme::Status>(std::uint16_t, const nvme::Sqe&)> on_admission;
   std::function<void(std::uint32_t, std::uint64_t&)> on_property_read;
   std::function<void(const nvme::Sqe&, MutableBytes)> on_data_out;
+  std::function<void(ByteView)> on_data_in;
   std::function<Answer(std::uint16_t, const nvme::Sqe&, MutableBytes)> on_completion;
 
   std::size_t count(std::uint16_t qid, std::uint8_t opcode) const {

@@ -1,0 +1,378 @@
+// Every departure does something: with it, a target sees something else than from the honest host in
+// at least one of these situations; and in none does the host hang or break.
+#include "model/host/departures.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <set>
+
+#include "model/host/discovery_client.h"
+#include "tests/model/host/rig.h"
+
+namespace fb::host {
+namespace {
+
+using Answer = subsystem::SubsystemHooks::Answer;
+using subsystem::SubsystemOptions;
+
+/// A rig that remembers what the target saw, as one number, and what the host was asked about.
+struct Watched : Rig {
+  struct Recorder final : HostScript {
+    bool departs(std::string_view asked) override {
+      names.insert(std::string(asked));
+      return HostScript::departs(asked);
+    }
+    std::set<std::string> names;
+  };
+  Watched(std::string_view departure, SubsystemOptions options = {}) : Rig(std::move(options)) {
+    HostOptions host_options;
+    recorder.departure = departure;
+    host_options.hooks = &recorder;
+    host = std::make_unique<Host>(*world, fabric, host_options);
+    hooks.on_data_in = [this](ByteView data) {
+      for (const std::uint8_t byte : data) fold(byte);
+    };
+    hooks.on_admission = [this](std::uint16_t qid, const nvme::Sqe& sqe) {
+      see(qid, sqe);
+      return std::optional<nvme::Status>();
+    };
+    add_namespace(4096);
+  }
+  ~Watched() { host.reset(); }
+  void fold(std::uint64_t word) { digest = mix64(digest ^ word) + word; }
+  void see(std::uint16_t qid, const nvme::Sqe& sqe) {
+    fold(static_cast<std::uint64_t>(world->now().count_ns()));
+    fold(qid);
+    for (std::size_t at = 0; at < 64; ++at) {
+      const bool pointer = at >= 24 && at < 35;  // addresses and keys say nothing
+      if (!pointer) fold(sqe.bytes()[at]);
+    }
+  }
+  /// Null also when the host found no namespace: then there is no more to see.
+  Controller* start(ConnectOptions options) {
+    auto op = host->connect(std::move(options));
+    const auto outcome = op.wait_for(Duration::s(40));
+    fold(outcome ? (outcome->ok() ? 1 : 2) : 3);
+    if (!outcome || !outcome->ok()) return nullptr;
+    return host->find(disk->options().nqn, 1) != nullptr ? outcome->value() : nullptr;
+  }
+  void finish(Op<nvme::Status> op, Duration limit = Duration::s(30)) {
+    const auto status = op.wait_for(limit);
+    fold(status ? status->raw() : 0xFFFF);
+  }
+
+  Recorder recorder;
+  std::uint64_t digest = 0;
+};
+
+using Situation = void (*)(Watched&);
+
+ConnectOptions modest(Watched& rig) {
+  ConnectOptions options = rig.to();
+  options.io_queues = 2;
+  options.queue_entries = 8;
+  return options;
+}
+
+void ordinary(Watched& rig) {
+  Controller* controller = rig.start(modest(rig));
+  if (controller == nullptr) return;
+  std::deque<Bytes> memory;
+  std::vector<Op<nvme::Status>> ops;
+  Namespace* ns = rig.host->find(*controller, 1);
+  if (ns == nullptr) return;
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    memory.emplace_back(i % 3 == 0 ? 6144 : 512);
+    ops.push_back(i % 2 == 0 ? ns->write(i * 16, memory.back()) : ns->read(i * 16, memory.back()));
+  }
+  for (auto& op : ops) rig.finish(op);
+  memory.emplace_back(std::size_t{1} << 20);
+  rig.finish(ns->read(0, memory.back()));
+  rig.world->run_for(Duration::s(12));
+  rig.add_namespace(64);
+  rig.world->run_for(Duration::s(1));
+  rig.disk->set_ana_state(1, nvme::AnaState::inaccessible);
+  rig.world->run_for(Duration::s(1));
+  auto read = ns->read(0, MutableBytes(memory.front()).first(512));
+  rig.world->run_for(Duration::s(2));
+  rig.disk->set_ana_state(1, nvme::AnaState::optimized);
+  rig.finish(read);
+  (void)controller->shutdown().wait_for(Duration::s(20));
+  rig.fold(static_cast<std::uint64_t>(controller->state()));
+}
+
+void no_flow_control(Watched& rig) {
+  rig.hooks.departure = "sub.sqhd.disabled";
+  ConnectOptions options = modest(rig);
+  options.disable_sq_flow_control = true;
+  Controller* controller = rig.start(options);
+  if (controller == nullptr) return;
+  std::deque<Bytes> memory;
+  std::vector<Op<nvme::Status>> ops;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    memory.emplace_back(512);
+    ops.push_back(rig.ns().read(i, memory.back()));
+  }
+  for (auto& op : ops) rig.finish(op);
+}
+
+void constant_sqhd(Watched& rig) {
+  rig.hooks.departure = "sub.sqhd.constant";
+  Controller* controller = rig.start(modest(rig));
+  if (controller == nullptr) return;
+  std::deque<Bytes> memory;
+  std::vector<Op<nvme::Status>> ops;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    memory.emplace_back(512);
+    ops.push_back(rig.ns().read(i, memory.back()));
+  }
+  for (auto& op : ops) rig.finish(op, Duration::s(1));
+  rig.host.reset();  // before the memory goes
+}
+
+void unknown_subsystem(Watched& rig) {
+  ConnectOptions options = rig.to();
+  options.subnqn = "nqn.2026-11.org.example:nowhere";
+  rig.start(options);
+  rig.world->run_for(Duration::s(10));
+}
+
+void busy(Watched& rig) {
+  int left = 3;
+  rig.hooks.on_admission = [&rig, left](std::uint16_t qid, const nvme::Sqe& sqe) mutable
+      -> std::optional<nvme::Status> {
+    rig.see(qid, sqe);
+    if (sqe.bytes()[0] == 0x7F && sqe.bytes()[4] == 1 && left-- > 0) {
+      return nvme::sc::controller_busy;
+    }
+    return std::nullopt;
+  };
+  rig.start(rig.to());
+}
+
+void rejected(Watched& rig) {
+  ConnectOptions options = rig.to();
+  options.admin_entries = 64;  // more than ASQSZ
+  rig.start(options);
+  rig.world->run_for(Duration::s(1));
+  rig.fold(rig.host->controllers().front()->attempts());
+}
+
+template <const char* departure>
+void subsystem_departs(Watched& rig) {
+  rig.hooks.departure = departure;
+  rig.start(rig.to());
+  rig.world->run_for(Duration::s(5));
+}
+constexpr char kReserved[] = "sub.cntlid.reserved";
+constexpr char kOther[] = "sub.cntlid.identify";
+constexpr char kNeverReady[] = "sub.csts.rdy.never";
+
+void authentication(Watched& rig) {
+  rig.hooks.on_completion = [](std::uint16_t, const nvme::Sqe& sqe, MutableBytes cqe) {
+    if (sqe.bytes()[0] == 0x7F && sqe.bytes()[4] == 1) cqe[2] = 2;
+    return Answer::send;
+  };
+  rig.start(rig.to());
+}
+
+void fatal_status(Watched& rig) {
+  rig.hooks.on_property_read = [](std::uint32_t offset, std::uint64_t& value) {
+    if (offset == 0x1C) value |= 2;
+  };
+  rig.start(rig.to());
+}
+
+void slow_ready(Watched& rig) {
+  rig.hooks.on_property_read = [&rig](std::uint32_t offset, std::uint64_t& value) {
+    if (offset == 0x1C && rig.world->now() < Instant::at_ns(20'000'000)) value &= ~1ull;
+  };
+  rig.start(rig.to());
+}
+
+void silent_keep_alive(Watched& rig) {
+  rig.hooks.on_completion = [](std::uint16_t, const nvme::Sqe& sqe, MutableBytes) {
+    return sqe.bytes()[0] == 0x18 ? Answer::withhold : Answer::send;
+  };
+  rig.start(rig.to());
+  rig.world->run_for(Duration::s(20));
+}
+
+void errors(Watched& rig) {
+  rig.hooks.on_data_out = [](const nvme::Sqe& sqe, MutableBytes data) {
+    if (sqe.bytes()[0] == 0x06 && sqe.get(nvme::sqe::cdw10) == 1) {
+      store_le<std::uint16_t>(data.data() + 128, 30);
+    }
+  };
+  if (rig.start(rig.to()) == nullptr) return;
+  for (const nvme::Status status :
+       {nvme::sc::internal_error.with_dnr(), nvme::sc::transient_transport_error,
+        nvme::sc::command_interrupted.with_crd(1), nvme::sc::reservation_conflict}) {
+    int left = 40;
+    rig.hooks.on_admission = [&](std::uint16_t qid, const nvme::Sqe& sqe)
+        -> std::optional<nvme::Status> {
+      rig.see(qid, sqe);
+      if (qid != 0 && left-- > 0) return status;
+      return std::nullopt;
+    };
+    Bytes block(512);
+    rig.finish(rig.ns().read(0, block), Duration::s(200));
+  }
+  rig.hooks.on_admission = nullptr;
+}
+
+void losses(Watched& rig) {
+  if (rig.start(modest(rig)) == nullptr) return;
+  Bytes block(512);
+  rig.hooks.on_completion = [](std::uint16_t qid, const nvme::Sqe&, MutableBytes) {
+    return qid != 0 ? Answer::withhold : Answer::send;
+  };
+  auto write = rig.ns().write(0, block);
+  rig.world->run_for(Duration::ms(1));
+  rig.disk->end_associations("test");
+  rig.hooks.on_completion = nullptr;
+  rig.finish(write);
+}
+
+void io_queue_lost(Watched& rig) {
+  Controller* controller = rig.start(modest(rig));
+  if (controller == nullptr) return;
+  rig.hooks.departure = "sub.association.io_loss";
+  bool once = true;
+  rig.hooks.on_completion = [&](std::uint16_t qid, const nvme::Sqe&, MutableBytes) {
+    return qid != 0 && std::exchange(once, false) ? Answer::disconnect_instead : Answer::send;
+  };
+  Bytes block(512);
+  rig.finish(rig.ns().read(0, block));
+  rig.fold(controller->attempts());
+  rig.hooks.on_completion = nullptr;
+}
+
+void silence(Watched& rig) {
+  ConnectOptions options = rig.to();
+  options.io_timeout = Duration::s(1);
+  options.abort_grace = Duration::s(1);
+  if (rig.start(options) == nullptr) return;
+  const Instant start = rig.world->now();
+  rig.hooks.on_completion = [&rig, start](std::uint16_t qid, const nvme::Sqe&, MutableBytes) {
+    const bool mute = qid != 0 && rig.world->now() - start < Duration::ms(1900);
+    return mute ? Answer::withhold : Answer::send;
+  };
+  Bytes block(512);
+  rig.finish(rig.ns().read(0, block));
+  rig.hooks.on_completion = nullptr;
+}
+
+void wrong_cid(Watched& rig) {
+  Controller* controller = rig.start(rig.to());
+  if (controller == nullptr) return;
+  bool once = true;
+  rig.hooks.on_completion = [&](std::uint16_t qid, const nvme::Sqe&, MutableBytes cqe) {
+    if (qid != 0 && std::exchange(once, false)) cqe[13] ^= 0x40;
+    return Answer::send;
+  };
+  Bytes block(512);
+  rig.finish(rig.ns().read(0, block));
+  rig.fold(controller->attempts());
+  rig.hooks.on_completion = nullptr;
+}
+
+void discover(Watched& rig, std::string_view sub_departure, bool circle, bool persistent) {
+  rig.hooks.departure = sub_departure;
+  std::vector<std::unique_ptr<subsystem::Target>> others;
+  std::vector<std::unique_ptr<transport::ControllerFabric>> listening;
+  const std::uint16_t services = circle ? 12 : 0;
+  for (std::uint16_t i = 0; i < services; ++i) {
+    const auto at = [&](unsigned n) { return Rig::endpoint(static_cast<std::uint16_t>(20 + n)); };
+    others.push_back(std::make_unique<subsystem::Target>(*rig.world, &rig.hooks));
+    subsystem::PortOptions port;
+    port.traddr = to_string(at(i).address);
+    others.back()->add_port(port);
+    listening.push_back(
+        std::move(rig.fabric.listen(at(i), others.back()->acceptor(1), &rig.hooks)).value());
+    for (const unsigned next : {i + 1u, 0u}) {
+      subsystem::Referral referral;
+      referral.traddr = to_string(at(next % services).address);
+      others.back()->discovery().add_referral(referral);
+    }
+  }
+  DiscoveryClient client(*rig.host);
+  DiscoveryOptions options;
+  options.to = circle ? Rig::endpoint(20) : Rig::endpoint(1);
+  options.persistent = persistent;
+  auto op = client.discover(options);
+  const auto outcome = op.wait_for(Duration::s(100));
+  rig.fold(outcome ? (outcome->ok() ? 1 : 2) : 3);
+  if (outcome && outcome->ok()) {
+    rig.fold((*outcome)->services);
+    for (const DiscoveredEntry& entry : (*outcome)->entries) rig.fold(entry.usable);
+  }
+  if (persistent) {
+    rig.target->discovery().changed();
+    rig.world->run_for(Duration::s(1));
+  }
+  rig.host.reset();
+  rig.world->run_for(Duration::ms(1));
+  listening.clear();
+}
+
+void discover_plainly(Watched& rig) { discover(rig, "", false, false); }
+void discover_counting(Watched& rig) { discover(rig, "sub.discovery.genctr.runs", false, false); }
+void discover_bad_port(Watched& rig) { discover(rig, "sub.discovery.trsvcid", false, false); }
+void discover_circle(Watched& rig) { discover(rig, "", true, false); }
+void discover_events(Watched& rig) { discover(rig, "", false, true); }
+void discover_restart(Watched& rig) {
+  int left = 1;
+  rig.hooks.on_admission = [&rig, left](std::uint16_t qid, const nvme::Sqe& sqe) mutable
+      -> std::optional<nvme::Status> {
+    rig.see(qid, sqe);
+    if (sqe.bytes()[0] == 0x02 && left-- > 0) return nvme::sc::discover_restart;
+    return std::nullopt;
+  };
+  discover(rig, "", false, false);
+}
+
+constexpr Situation kSituations[] = {
+    ordinary, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
+    subsystem_departs<kReserved>, subsystem_departs<kOther>, subsystem_departs<kNeverReady>,
+    authentication, fatal_status, slow_ready, silent_keep_alive, errors, losses, io_queue_lost,
+    silence, wrong_cid, discover_plainly, discover_counting, discover_bad_port, discover_circle,
+    discover_events, discover_restart};
+
+struct Seen {
+  std::vector<std::uint64_t> digests;
+  std::set<std::string> asked;
+};
+
+Seen look(std::string_view departure) {
+  Seen seen;
+  for (const Situation situation : kSituations) {
+    SubsystemOptions options;
+    options.mdts = 2;
+    options.io_queues_max = 4;
+    Watched rig(departure, options);
+    situation(rig);
+    seen.digests.push_back(rig.digest);
+    seen.asked.insert(rig.recorder.names.begin(), rig.recorder.names.end());
+  }
+  return seen;
+}
+
+TEST(Departures, EachIsAskedAboutAndEachShows) {
+  const Seen honest = look("");
+  EXPECT_EQ(look("no such point").digests, honest.digests);
+  for (const DeparturePoint& point : kHostDeparturePoints) {
+    EXPECT_TRUE(honest.asked.contains(std::string(point.name))) << point.name;
+    EXPECT_NE(look(point.name).digests, honest.digests) << point.name << ": " << point.breaks;
+  }
+  for (const std::string& asked : honest.asked) {
+    const bool known = asked.rfind("host.", 0) != 0 ||
+                       std::any_of(std::begin(kHostDeparturePoints), std::end(kHostDeparturePoints),
+                                   [&](const DeparturePoint& p) { return p.name == asked; });
+    EXPECT_TRUE(known) << asked;
+  }
+}
+
+}  // namespace
+}  // namespace fb::host
