@@ -32,6 +32,10 @@ struct Attempt {
   std::uint16_t qid() const { return sqe.get(cs::qid); }
   std::uint16_t cntlid() const { return data.get(cd::cntlid); }
   std::uint32_t kato() const { return sqe.get(cs::kato); }
+  bool reserved_cntlid() const {
+    return cntlid() >= fabrics::kFirstReservedController &&
+           cntlid() < fabrics::kAnyStaticController;
+  }
   /// False: the command has been answered.
   bool demand(bool condition, const Check& check) const {
     return condition || !queue.refuse(command, check);
@@ -48,43 +52,54 @@ std::string name_in(ByteView field) {
   return text ? *text : std::string(field.begin(), field.end());
 }
 
-bool check_names(Attempt& attempt) {
-  const ByteView subnqn = attempt.data.get(cd::subnqn);
-  const ByteView hostnqn = attempt.data.get(cd::hostnqn);
-  const std::string name = name_in(subnqn);
-  attempt.hostnqn = name_in(hostnqn);
-  if (!attempt.demand(fabrics::terminated_text(subnqn).has_value(),
-                      check::connect_subnqn_terminated) ||
-      !attempt.demand(fabrics::valid_nqn(name), check::connect_subnqn_syntax)) {
-    return false;
-  }
+/// Each parameter is held against its checks until one fails. Where a deviation lets that pass, the
+/// parameter is taken for good: no later check may refuse it for the same reason.
+bool check_subnqn(Attempt& attempt) {
+  const ByteView field = attempt.data.get(cd::subnqn);
+  const std::string name = name_in(field);
   attempt.subsystem = attempt.port.find(name);
-  if (!attempt.demand(attempt.subsystem != nullptr, check::connect_subnqn_known)) return false;
-  if (attempt.subsystem == nullptr && !attempt.port.subsystems().empty()) {
-    attempt.subsystem = attempt.port.subsystems().front();
+  const Check* failed = nullptr;
+  if (!fabrics::terminated_text(field)) {
+    failed = &check::connect_subnqn_terminated;
+  } else if (!fabrics::valid_nqn(name)) {
+    failed = &check::connect_subnqn_syntax;
+  } else if (attempt.subsystem == nullptr) {
+    failed = &check::connect_subnqn_known;
   }
-  if (attempt.subsystem == nullptr) {
-    attempt.queue.complete_connect(attempt.command, nvme::sc::controller_busy, 0);
-    return false;
+  if (failed != nullptr && !attempt.demand(false, *failed)) return false;
+  for (Subsystem* any : attempt.port.subsystems()) {
+    if (attempt.subsystem == nullptr && any->discovery() == nullptr) attempt.subsystem = any;
   }
-  return attempt.demand(fabrics::terminated_text(hostnqn).has_value(),
-                        check::connect_hostnqn_terminated) &&
-         attempt.demand(fabrics::valid_nqn(attempt.hostnqn), check::connect_hostnqn_syntax) &&
-         attempt.demand(!attempt.subsystem->moved(), check::connect_moved) &&
-         attempt.demand(attempt.subsystem->host_allowed(attempt.hostnqn),
-                        check::connect_host_allowed);
+  if (attempt.subsystem != nullptr) return true;
+  attempt.queue.complete_connect(attempt.command, nvme::sc::controller_busy, 0);
+  return false;
+}
+
+bool check_host(Attempt& attempt) {
+  const ByteView field = attempt.data.get(cd::hostnqn);
+  attempt.hostnqn = name_in(field);
+  const Check* failed = nullptr;
+  if (!fabrics::terminated_text(field)) {
+    failed = &check::connect_hostnqn_terminated;
+  } else if (!fabrics::valid_nqn(attempt.hostnqn)) {
+    failed = &check::connect_hostnqn_syntax;
+  }
+  if (failed != nullptr && !attempt.demand(false, *failed)) return false;
+  return attempt.demand(!attempt.subsystem->moved(), check::connect_moved) &&
+         (failed != nullptr || attempt.demand(attempt.subsystem->host_allowed(attempt.hostnqn),
+                                              check::connect_host_allowed));
 }
 
 bool check_size(const Attempt& attempt) {
   const std::uint64_t entries = attempt.sqe.get(cs::sqsize).count();
   const SubsystemOptions& options = attempt.subsystem->options();
-  if (!attempt.demand(entries >= 2, check::connect_sqsize_minimum)) return false;
   const bool admin = attempt.qid() == fabrics::kAdminQueue;
-  if (admin && !attempt.demand(entries <= options.admin_entries_max, check::connect_sqsize_admin)) {
-    return false;
+  if (entries < 2) return attempt.demand(false, check::connect_sqsize_minimum);
+  if (admin && entries > options.admin_entries_max) {
+    return attempt.demand(false, check::connect_sqsize_admin);
   }
-  if (!admin && !attempt.demand(entries <= options.io_entries_max, check::connect_sqsize_io)) {
-    return false;
+  if (!admin && entries > options.io_entries_max) {
+    return attempt.demand(false, check::connect_sqsize_io);
   }
   return attempt.demand(entries <= attempt.queue.channel().entries(),
                         check::connect_sqsize_transport);
@@ -104,7 +119,8 @@ bool check_kato(const Attempt& attempt) {
 
 /// The controller for an admin queue, or nullptr when the command has been answered.
 Controller* choose_dynamic(const Attempt& attempt) {
-  if (!attempt.demand(attempt.cntlid() == fabrics::kAnyController, check::connect_cntlid_dynamic)) {
+  if (!attempt.reserved_cntlid() && !attempt.demand(attempt.cntlid() == fabrics::kAnyController,
+                                                    check::connect_cntlid_dynamic)) {
     return nullptr;
   }
   Controller* const made = attempt.subsystem->make_controller();
@@ -124,7 +140,10 @@ Controller* choose_static(const Attempt& attempt) {
   const bool any = cntlid == fabrics::kAnyStaticController || cntlid == fabrics::kAnyController;
   if (!any) {
     chosen = subsystem.find_controller(cntlid);
-    if (!attempt.demand(chosen != nullptr, check::connect_cntlid_exists)) return nullptr;
+    if (!attempt.reserved_cntlid() &&
+        !attempt.demand(chosen != nullptr, check::connect_cntlid_exists)) {
+      return nullptr;
+    }
   }
   if (chosen == nullptr) {
     chosen = subsystem.free_controller();
@@ -164,13 +183,10 @@ Queue::Terms terms_of(const Attempt& attempt) {
 void connect_admin(const Attempt& attempt) {
   Subsystem& subsystem = *attempt.subsystem;
   const ByteView hostid = attempt.data.get(cd::hostid);
-  const std::uint16_t cntlid = attempt.cntlid();
-  const bool reserved =
-      cntlid >= fabrics::kFirstReservedController && cntlid < fabrics::kAnyStaticController;
   if (!check_kato(attempt) ||
       !attempt.demand(!all_zero(hostid) || subsystem.options().allow_zero_hostid,
                       check::connect_hostid_zero) ||
-      !attempt.demand(!reserved, check::connect_cntlid_reserved)) {
+      !attempt.demand(!attempt.reserved_cntlid(), check::connect_cntlid_reserved)) {
     return;
   }
   const bool dynamic = subsystem.options().controllers == ControllerModel::dynamic_controllers;
@@ -190,8 +206,10 @@ void connect_admin(const Attempt& attempt) {
 void connect_io(const Attempt& attempt) {
   Subsystem& subsystem = *attempt.subsystem;
   const std::uint16_t qid = attempt.qid();
-  if (!attempt.demand(subsystem.discovery() == nullptr, check::connect_io_discovery) ||
-      !attempt.demand(qid <= subsystem.options().io_queues_max, check::connect_io_qid_range)) {
+  const bool discovery = subsystem.discovery() != nullptr;
+  const bool out_of_range = !discovery && qid > subsystem.options().io_queues_max;
+  if (!attempt.demand(!discovery, check::connect_io_discovery) ||
+      !attempt.demand(!out_of_range, check::connect_io_qid_range)) {
     return;
   }
   Controller* controller = subsystem.find_controller(attempt.cntlid());
@@ -210,7 +228,8 @@ void connect_io(const Attempt& attempt) {
       !attempt.demand(all_zero(hostid) || same_id, check::connect_io_hostid) ||
       !attempt.demand(controller->port() == &attempt.port, check::connect_io_port) ||
       !attempt.demand(controller->ready(), check::connect_io_ready) ||
-      !attempt.demand(qid <= controller->queues_granted(), check::connect_io_qid_granted) ||
+      !attempt.demand(discovery || out_of_range || qid <= controller->queues_granted(),
+                      check::connect_io_qid_granted) ||
       !attempt.demand(controller->io_queue(qid) == nullptr, check::connect_io_qid_exists)) {
     return;
   }
@@ -255,7 +274,7 @@ void finish_connect(const Command& command) {
                   {}};
   const std::optional<std::uint16_t> requested = queue.channel().requested_qid();
   if (!attempt.demand(!requested || *requested == attempt.qid(), check::connect_qid_transport) ||
-      !check_names(attempt) || !check_size(attempt)) {
+      !check_subnqn(attempt) || !check_host(attempt) || !check_size(attempt)) {
     return;
   }
   if (attempt.qid() == fabrics::kAdminQueue) return connect_admin(attempt);

@@ -93,7 +93,7 @@ struct PortOptions {
   std::string traddr = "192.0.2.1";
   std::string trsvcid = "4420";
   AddressFamily family = AddressFamily::ipv4;
-  transport::ControllerFabricFacts facts;
+  transport::ControllerFabricFacts facts = {};
 };
 
 /// A discovery service elsewhere.

@@ -149,6 +149,7 @@ void Controller::finish_reset() {
   if (!departs(departure::shst_not_cleared)) shst_ = kShstNone;
   cc_ = 0;
   watch_idleness();
+  if (departs(departure::kato_before_ready)) restart_keep_alive();
 }
 
 void Controller::finish_shutdown() {

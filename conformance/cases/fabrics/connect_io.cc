@@ -76,6 +76,8 @@ CONFORMANCE_CASE(io_connect_refuses_queue_in_use, "fabrics.connect.qid.duplicate
 CONFORMANCE_CASE(io_connect_is_refused_before_enable, "fabrics.connect.io-before-enable",
                  roles::controller, reaches{"connect.io.ready"}) {
   RawAssociation& association = bench.associate({.enable = false});
+  check.precondition(association.cntlid() < fabrics::kFirstReservedController,
+                     "the Connect response names a controller");
   check.status(try_io(check, association, association.io_connect()), sc::connect_invalid_parameters);
 }
 

@@ -39,6 +39,7 @@ class RcResponder {
     std::uint32_t last_psn = 0;
     bool atomic = false;
     bool replayed = false;
+    bool answered = false;  // every response left once
     // The train being sent; a replay may be a part of the read.
     bool due = false;
     std::uint32_t train_first_psn = 0;
@@ -78,6 +79,7 @@ class RcResponder {
   void serve(std::uint32_t packets);
   void send_read_response(Accepted& accepted);
   void send_atomic_response(Accepted& accepted);
+  void end_train(Accepted& accepted);
 
   // Answers (responder.cc).
   void send_ack(std::uint32_t psn, std::uint8_t syndrome);

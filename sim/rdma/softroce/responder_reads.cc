@@ -232,6 +232,12 @@ void RcResponder::send_read_response(Accepted& accepted) {
     const auto found =
         core_.s.memory.find(core_.s.domain, accepted.rkey, accepted.train_address + offset, bytes,
                             rdma::Access::remote_read, core_.s.hooks);
+    if (found.check != KeyCheck::ok && accepted.answered) {
+      // A late duplicate: the requester had its data, and the owner of the region knew it.
+      ++core_.s.counters.drop_unknown_duplicate;
+      end_train(accepted);
+      return;
+    }
     if (found.check != KeyCheck::ok) {
       ++core_.s.counters.fatal_naks_sent;
       send_ack(psn, roce::nak_syndrome(NakCode::remote_access_error));
@@ -259,10 +265,13 @@ void RcResponder::send_read_response(Accepted& accepted) {
   // The response says what an acknowledgement of anything earlier would say.
   if (ack_wanted_ && psn_before(ack_psn_, psn)) ack_wanted_ = false;
   accepted.train_next_psn = psn_add(psn, 1);
-  if (last) {
-    accepted.due = false;
-    --responses_due_;
-  }
+  if (psn == accepted.last_psn) accepted.answered = true;
+  if (last) end_train(accepted);
+}
+
+void RcResponder::end_train(Accepted& accepted) {
+  accepted.due = false;
+  --responses_due_;
 }
 
 void RcResponder::send_atomic_response(Accepted& accepted) {
@@ -277,8 +286,7 @@ void RcResponder::send_atomic_response(Accepted& accepted) {
                                                                       original);
   core_.commit_packet();
   if (ack_wanted_ && psn_before(ack_psn_, accepted.first_psn)) ack_wanted_ = false;
-  accepted.due = false;
-  --responses_due_;
+  end_train(accepted);
 }
 
 }  // namespace fb::softroce

@@ -50,7 +50,11 @@ class TargetQueue final : public ControllerChannelHandler {
     }
     const nvme::Status status = channel->stage(command, bytes);
     if (!status.ok()) return finish(command, status);
-    if (opcode == kWrite) return channel->pull(command);
+    if (opcode == kWrite) {
+      channel->pull(command);
+      if (during_pull) during_pull(command);
+      return;
+    }
     if (data_source) {
       data_source(command.data);
     } else {
@@ -93,6 +97,7 @@ class TargetQueue final : public ControllerChannelHandler {
   std::vector<ArrivedCommand*> held;
   std::vector<std::string> ended;
   std::function<void(MutableBytes)> data_source;
+  std::function<void(ArrivedCommand&)> during_pull;
   Bytes last_sqe, last_in_capsule, written;
   std::size_t commands = 0;
   bool hold_pulled = false;

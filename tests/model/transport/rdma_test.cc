@@ -390,6 +390,31 @@ TEST_P(Rdma, DroppedAndEarlyAnsweredCommands) {
   EXPECT_EQ(host->answers.size(), 31u);
 }
 
+TEST_P(Rdma, AbortedWhileTheHostIsBeingRead) {
+  for (const bool answers : {true, false}) {
+    auto host = bench.connect(1, 8);
+    TargetQueue& queue = bench.last_queue();
+    queue.during_pull = [&](ArrivedCommand& command) {
+      if (answers) return queue.finish(command, sc::abort_requested);
+      queue.channel->drop(command);
+    };
+    Bytes data = pattern(1, 300000), small = pattern(2, 5000);
+    for (std::uint16_t slot = 0; slot < 8; ++slot) host->write(slot, data);
+    bench.run();
+    EXPECT_EQ(host->answers.size(), answers ? 8u : 0u);
+    EXPECT_TRUE(queue.written.empty());
+    EXPECT_EQ(bench.controller->staging_used(), 0u);
+    queue.during_pull = nullptr;
+    if (answers) {
+      EXPECT_EQ(host->released.size(), 8u);
+      host->write(0, small);
+      bench.run();
+      EXPECT_EQ(queue.written, small);
+    }
+    EXPECT_TRUE(host->ends.empty());
+  }
+}
+
 // Each point at which the controller may depart is asked for, and what it breaks is seen.
 TEST_P(Rdma, ControllerDepartures) {
   const auto read = [&](std::string_view point, std::size_t sgl_bytes, Bytes& memory) {
