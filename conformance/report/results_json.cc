@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -15,7 +16,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string document_of(const Requirement* requirement) {
-  return requirement == nullptr ? "" : requirement->document + " " + requirement->revision;
+  return requirement == nullptr
+             ? ""
+             : fmt::format("{} {}", requirement->document, requirement->revision);
 }
 
 Json case_json(const CaseResult& result, const ReportFacts& facts) {
@@ -209,13 +212,13 @@ std::string coverage_text(const std::vector<const CaseInfo*>& cases) {
   std::string text;
   for (const Requirement& one : ledger()) {
     const Coverage coverage = coverage_of(one, cases);
-    Count& count = counts[std::string(suite_of(one.id)) + " " + one.roles.front()];
+    Count& count = counts[fmt::format("{} {}", suite_of(one.id), one.roles.front())];
     ++count.all;
     count.covered += coverage.state == "covered" ? 1 : 0;
     count.exception += coverage.state == "exception" ? 1 : 0;
-    text += coverage.state + std::string(10 - std::min<std::size_t>(9, coverage.state.size()), ' ') +
-            one.id + " (" + one.document + " " + one.revision + ", " + one.section + ")\n";
-    if (!one.reason.empty()) text += "          " + one.reason + "\n";
+    text += fmt::format("{:<9} {} ({} {}, {})\n", coverage.state, one.id, one.document, one.revision,
+                        one.section);
+    if (!one.reason.empty()) text += fmt::format("          {}\n", one.reason);
   }
   text += "\nsuite role             required  covered  exception   todo\n";
   Count sum;

@@ -4,8 +4,6 @@
 
 namespace fb::conformance {
 
-std::span<const Requirement> ledger() { return detail::ledger_data(); }
-
 const Requirement* find_requirement(std::string_view id) {
   const auto all = ledger();
   const auto found = std::lower_bound(

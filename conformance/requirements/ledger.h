@@ -3,25 +3,23 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace fb::conformance {
 
 struct Requirement {
-  std::string id;  ///< stable for ever: "fabrics.connect.sqsize.minimum"
-  std::string document;
-  std::string revision;
-  std::string section;
-  std::string level;  ///< mandatory, recommended, informative
-  std::vector<std::string> roles;
-  std::string profile;  ///< where revisions differ: which ones say so
-  std::string text;
-  std::vector<std::string> answers;
-  std::string confidence;  ///< confirmed, read, memory
-  std::string state;       ///< todo or exception for entries without a case; empty otherwise
-  std::string reason;
+  std::string_view id;  ///< stable for ever: "fabrics.connect.sqsize.minimum"
+  std::string_view document;
+  std::string_view revision;
+  std::string_view section;
+  std::string_view level;  ///< mandatory, recommended, informative
+  std::span<const std::string_view> roles;
+  std::string_view profile;  ///< where revisions differ: which ones say so
+  std::string_view text;
+  std::span<const std::string_view> answers;
+  std::string_view confidence;  ///< confirmed, read, memory
+  std::string_view state;       ///< todo or exception for entries without a case; empty otherwise
+  std::string_view reason;
 };
 
 /// Every entry, by id.
@@ -32,9 +30,5 @@ const Requirement* find_requirement(std::string_view id);
 
 /// The first word of an id is its suite: "fabrics".
 std::string_view suite_of(std::string_view requirement);
-
-namespace detail {
-const std::vector<Requirement>& ledger_data();
-}  // namespace detail
 
 }  // namespace fb::conformance

@@ -5,42 +5,23 @@
 #include <cstdint>
 #include <vector>
 
+#include "tests/fuzz/input.h"
 #include "tests/model/subsystem/rig.h"
 
 namespace {
 
 using namespace fb;             // NOLINT: a program of its own
 using namespace fb::subsystem;  // NOLINT
+using fuzz::Input;
 
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
-  bool empty() const { return rest_.empty(); }
-  std::uint8_t byte() {
-    if (rest_.empty()) return 0;
-    const std::uint8_t value = rest_[0];
-    rest_ = rest_.subspan(1);
-    return value;
-  }
-  Bytes bytes(std::size_t n) {
-    n = std::min(n, rest_.size());
-    Bytes made(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(n));
-    rest_ = rest_.subspan(n);
-    return made;
-  }
-  /// 64 bytes, of which the input gives the first and the last twenty-eight.
-  Bytes sqe() {
-    Bytes made = bytes(8);
-    made.resize(40);
-    const Bytes tail = bytes(24);
-    made.insert(made.end(), tail.begin(), tail.end());
-    made.resize(64);
-    return made;
-  }
-
- private:
-  ByteView rest_;
-};
+/// 64 bytes, of which the input gives the first eight and the last twenty-four.
+Bytes any_sqe(Input& in) {
+  Bytes made = in.bytes(8);
+  made.resize(40);
+  for (const std::uint8_t byte : in.bytes(24)) made.push_back(byte);
+  made.resize(64);
+  return made;
+}
 
 struct Session {
   explicit Session(std::uint8_t kind) : rig(options(kind), nullptr, discovery(kind)) {
@@ -143,13 +124,13 @@ void step(Session& session, Input& in) {
   test::Line& line = session.lines[(what >> 4) % session.lines.size()];
   switch (what & 0xF) {
     default: {  // any command
-      Bytes sqe = in.sqe();
+      Bytes sqe = any_sqe(in);
       const std::size_t room = static_cast<std::size_t>(in.byte()) * 64;
       line.post_raw(sqe, in.bytes(in.byte()), room);
       break;
     }
     case 8: {  // a command that looks like one: SGL and a small namespace
-      Bytes sqe = in.sqe();
+      Bytes sqe = any_sqe(in);
       sqe[1] = static_cast<std::uint8_t>(0x40 | (sqe[1] & 3));
       store_le<std::uint32_t>(sqe.data() + 4, sqe[4] % 4u);
       line.post(sqe, in.bytes(in.byte()), 16384);
