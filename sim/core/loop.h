@@ -138,6 +138,16 @@ class FdHandler {
   ~FdHandler() = default;
 };
 
+/// Called at the end of the turn of a real loop in which it asked for it: input has been given out and
+/// what it made due has run, so that everything that is to be sent is together.
+class TurnEndHandler {
+ public:
+  virtual void on_turn_end() = 0;
+
+ protected:
+  ~TurnEndHandler() = default;
+};
+
 /// Real time on the monotonic clock, with epoll. now() is read once a step. With busy polling the
 /// loop never sleeps, and asks the kernel for input at every step.
 class RealLoop final : public Loop {
@@ -151,6 +161,9 @@ class RealLoop final : public Loop {
 
   void watch(int fd, FdHandler& handler, bool writable = false);
   void unwatch(int fd);
+  /// Calls the handler once, at the end of this turn or of the next.
+  void at_turn_end(TurnEndHandler& handler) { turn_end_.push_back(&handler); }
+  void cancel_turn_end(TurnEndHandler& handler) { std::erase(turn_end_, &handler); }
   void set_busy_poll(bool on) { busy_poll_ = on; }
   /// Makes a sleeping or later step return soon; callable from a signal handler.
   void wake();
@@ -159,6 +172,7 @@ class RealLoop final : public Loop {
   void refresh_now();
   bool poll_descriptors(int timeout_ms);
   bool poll_handlers();
+  bool finish_turn();
 
   Instant now_;
   std::int64_t start_ns_ = 0;
@@ -166,6 +180,7 @@ class RealLoop final : public Loop {
   int wake_fd_ = -1;
   std::vector<FdHandler*> handlers_;  // by descriptor
   std::vector<int> pollable_;         // descriptors whose handlers are
+  std::vector<TurnEndHandler*> turn_end_;
   unsigned polls_ = 0;
   bool busy_poll_;
 };

@@ -27,6 +27,8 @@ constexpr std::int64_t kSleepMax_ms = 1000;
 constexpr std::size_t kPollableMax = 2;
 // While handlers are polled, every so many times the kernel is asked instead.
 constexpr unsigned kPollsOfHandlers = 16;
+// Due events that run before input is looked for again, at most: input is never starved.
+constexpr std::size_t kEventsOfTurn = 64;
 
 }  // namespace
 
@@ -110,32 +112,39 @@ bool RealLoop::poll_descriptors(int timeout_ms) {
   return true;
 }
 
+// Runs what is due, oldest first, with what that makes due, and then what was put off to the end of the
+// turn. True when there was anything.
+bool RealLoop::finish_turn() {
+  std::size_t left = std::max(events_pending(), kEventsOfTurn);
+  bool any = !turn_end_.empty();
+  while (left > 0 && next_deadline() <= now_) {
+    run_first();
+    any = true;
+    --left;
+  }
+  while (!turn_end_.empty()) {
+    TurnEndHandler* const handler = turn_end_.back();
+    turn_end_.pop_back();
+    handler->on_turn_end();
+  }
+  return any;
+}
+
 Loop::Step RealLoop::step(Instant limit) {
   BENCH_ASSERT(!inside_event(), "the loop is not pumped from inside an event");
   refresh_now();
-  if (next_deadline() <= now_) {
-    // Due timers, oldest first; those that they schedule for now wait for the next step, so that
-    // input is never starved.
-    std::size_t due = 0;
-    const std::size_t pending = events_pending();
-    while (due < pending && next_deadline() <= now_) {
-      run_first();
-      ++due;
-    }
-    poll_descriptors(0);
-    return Step::ran;
-  }
-  if (now_ >= limit) {
-    // Handlers that are polled do not say whether they found anything: the limit then stands.
-    return poll_descriptors(0) && !busy_poll_ ? Step::ran : Step::limit;
-  }
+  // What was started from outside the loop, and timers.
+  const bool busy = finish_turn();
   std::int64_t sleep_ms = 0;
-  if (!busy_poll_) {
+  if (!busy && !busy_poll_ && now_ < limit) {
     const Duration until = std::min(next_deadline(), limit) - now_;
-    sleep_ms = std::min((until.count_ns() + 999'999) / 1'000'000, kSleepMax_ms);
+    sleep_ms = std::clamp<std::int64_t>((until.count_ns() + 999'999) / 1'000'000, 0, kSleepMax_ms);
   }
-  poll_descriptors(static_cast<int>(sleep_ms));
-  return Step::ran;
+  const bool input = poll_descriptors(static_cast<int>(sleep_ms));
+  if (input) finish_turn();
+  if (busy || now_ < limit) return Step::ran;
+  // Handlers that are polled do not say whether they found anything: the limit then stands.
+  return input && !busy_poll_ ? Step::ran : Step::limit;
 }
 
 }  // namespace fb

@@ -21,6 +21,7 @@ namespace {
 using socket_detail::SocketAddress;
 
 constexpr std::size_t kSlabBytes = 512 * 1024;  // outgoing datagrams that wait for the kernel
+constexpr std::size_t kEagerBytes = 48 * 1024;  // so much does not wait for the end of the turn
 constexpr std::size_t kTrainsMax = 64;          // sendmmsg() messages at once
 constexpr std::size_t kSegmentsMax = 64;        // a train's datagrams; older kernels take no more
 constexpr std::size_t kTrainBytesMax = 65'487;  // 64 KiB less IPv6 and UDP headers
@@ -45,7 +46,7 @@ struct alignas(cmsghdr) Control {
 
 }  // namespace
 
-class UdpPort final : public DatagramPort, private FdHandler {
+class UdpPort final : public DatagramPort, private FdHandler, private TurnEndHandler {
  public:
   UdpPort(RealHost& host, int fd, const Endpoint& local, std::size_t mtu);
   ~UdpPort() override;
@@ -65,7 +66,8 @@ class UdpPort final : public DatagramPort, private FdHandler {
   bool pollable() const override { return true; }
   void adapt_receive_ask(std::size_t got);
   bool take(const msghdr& message, std::size_t length, const bool& gone);
-  void flush_at_end_of_turn() { flush(); }
+  void on_turn_end() override;
+  void ask_for_turn_end();
   bool make_room(std::size_t size);
   void prepare(std::size_t index);
   void after_sent(std::size_t count);
@@ -110,7 +112,8 @@ class UdpPort final : public DatagramPort, private FdHandler {
   unsigned singles_ = 0;
   bool* gone_ = nullptr;  // set when the receiver closes the port from inside a callback
 
-  Timer<UdpPort, &UdpPort::flush_at_end_of_turn> flush_timer_{"net.flush", *this};
+  bool turn_end_asked_ = false;
+  bool batch_open_ = false;  // datagrams were given out, on_batch_end() is owed
 };
 
 UdpPort::UdpPort(RealHost& host, int fd, const Endpoint& local, std::size_t mtu)
@@ -135,6 +138,7 @@ UdpPort::~UdpPort() {
   if (gone_ != nullptr) *gone_ = true;
   blocked_ = false;
   flush();  // a last word (a disconnect) still leaves
+  loop_.cancel_turn_end(*this);
   loop_.unwatch(fd_);
   close(fd_);
 }
@@ -176,6 +180,9 @@ Outgoing UdpPort::begin(const Endpoint& to, std::size_t size) {
                      last.count < kSegmentsMax && last.bytes + size <= kTrainBytesMax;
     if (pending_.joins && v4) pending_.ip.id = static_cast<std::uint16_t>(last.count);
   }
+  // A long stretch leaves train by train: the peer works on one while the next is built, and the slab
+  // stays in the cache.
+  if (!pending_.joins && slab_used_ >= kEagerBytes) flush();
   return {{slab_.data() + slab_used_, size}, pending_.ip};
 }
 
@@ -205,7 +212,26 @@ void UdpPort::commit() {
   const ByteView bytes(slab_.data() + slab_used_, size);
   slab_used_ += size;
   trace(TraceKind::packet, local_, pending_.to, bytes, pending_.ip, "");
-  if (!blocked_ && !flush_timer_.scheduled()) loop_.schedule_after(flush_timer_, Duration{});
+  if (!blocked_) ask_for_turn_end();
+}
+
+void UdpPort::ask_for_turn_end() {
+  if (turn_end_asked_) return;
+  turn_end_asked_ = true;
+  loop_.at_turn_end(*this);
+}
+
+// What a batch causes leaves together with its acknowledgements: one call to the kernel for all.
+void UdpPort::on_turn_end() {
+  turn_end_asked_ = false;
+  if (std::exchange(batch_open_, false) && receiver_ != nullptr) {
+    bool gone = false;
+    gone_ = &gone;
+    receiver_->on_batch_end();
+    if (gone) return;
+    gone_ = nullptr;
+  }
+  flush();
 }
 
 void UdpPort::prepare(std::size_t index) {
@@ -230,7 +256,6 @@ void UdpPort::prepare(std::size_t index) {
 
 void UdpPort::flush() {
   if (blocked_) return;
-  loop_.cancel(flush_timer_);
   while (first_ < trains_.size()) {
     const std::size_t count = trains_.size() - first_;
     for (std::size_t i = 0; i < count; ++i) prepare(i);
@@ -308,10 +333,9 @@ void UdpPort::on_readable() {
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     if (!take(receive_messages_[i].msg_hdr, receive_messages_[i].msg_len, gone)) return;
   }
-  if (receiver_ != nullptr) receiver_->on_batch_end();
-  if (gone) return;
   gone_ = nullptr;
-  flush();
+  batch_open_ = true;
+  ask_for_turn_end();
 }
 
 // The kernel looks once more for a message that does not come, so asking for one is quickest while

@@ -5,6 +5,7 @@
 
 #include "sim/net/network.h"
 #include "sim/net/udp_port.h"
+#include "tests/bench/machine.h"
 #include "tests/bench/raw_udp.h"
 
 namespace fb::net {
@@ -50,7 +51,10 @@ BENCHMARK(sim_packets)
     ->Args({4112, 32});
 
 void raw_ping_pong(benchmark::State& state) {
-  bench::RawPingPong program(static_cast<std::size_t>(state.range(0)));
+  const auto size = static_cast<std::size_t>(state.range(0));
+  bench::pin_to_core(0);
+  bench::RawPingPong program(size, size);
+  bench::Peer peer([&program] { program.turn(); });
   for (auto _ : state) {
     if (!program.round_trip()) state.SkipWithError("cannot send");
   }
@@ -58,7 +62,9 @@ void raw_ping_pong(benchmark::State& state) {
 BENCHMARK(raw_ping_pong)->ArgName("bytes")->Arg(64)->Arg(4112)->UseRealTime();
 
 void raw_trains(benchmark::State& state) {
-  bench::RawTrains program(static_cast<std::size_t>(state.range(0)), 15);
+  bench::pin_to_core(0);
+  bench::RawTrains program(static_cast<std::size_t>(state.range(0)), 15, 0, 0);
+  bench::Peer peer([&program] { program.turn(); });
   for (auto _ : state) {
     if (!program.send_train()) state.SkipWithError("cannot send");
   }

@@ -9,9 +9,9 @@ namespace {
 // 4 KiB reads at queue depth 32, ICRC on, trace off. Wanted: 150,000 a second on one core.
 void virtual_reads(benchmark::State& state) {
   Stack stack;
-  stack.enable();
-  IoLoop io(stack, static_cast<std::uint16_t>(state.range(0)),
-            static_cast<std::uint32_t>(state.range(1)));
+  stack.host_side.enable();
+  IoLoop io(stack.host_side, static_cast<std::uint16_t>(state.range(0)),
+            static_cast<std::uint32_t>(state.range(1)), 32768);
   constexpr std::uint64_t kBatch = 1000;
   io.run(kBatch);
   for (auto _ : state) io.run(kBatch);
@@ -25,13 +25,13 @@ void worlds(benchmark::State& state) {
   std::uint64_t events = 0;
   for (auto _ : state) {
     Stack stack;
-    stack.enable();
+    stack.host_side.enable();
     for (const auto cns : {nvme::Cns::controller, nvme::Cns::active_namespace_list}) {
-      const auto reply = stack.admin->send(host::identify(cns), 4096).wait();
+      const auto reply = stack.host_side.admin->send(host::identify(cns), 4096).wait();
       if (!reply.ok()) state.SkipWithError("Identify failed");
     }
-    stack.admin->disconnect();
-    stack.admin->ended().wait();
+    stack.host_side.admin->disconnect();
+    stack.host_side.admin->ended().wait();
     events += stack.world->loop().events_run();
   }
   state.SetItemsProcessed(state.iterations());
@@ -44,10 +44,10 @@ BENCHMARK(worlds)->Unit(benchmark::kMicrosecond);
 void keep_alive_two_minutes(benchmark::State& state) {
   for (auto _ : state) {
     Stack stack;
-    stack.enable();
+    stack.host_side.enable();
     for (int second = 0; second < 120; second += 2) {
       stack.world->run_for(Duration::s(2));
-      if (!stack.admin->send(host::keep_alive()).wait().ok()) state.SkipWithError("lost");
+      if (!stack.host_side.admin->send(host::keep_alive()).wait().ok()) state.SkipWithError("lost");
     }
   }
 }

@@ -1,5 +1,6 @@
 // Plain UDP programs without anything of the project between them and the kernel: the yardstick that
-// the real-time figures are given as ratios of. Busy polling, one thread a side.
+// the real-time figures are given as ratios of. Busy polling, one thread a side: the near side belongs
+// to whoever measures, turn() of the far side is called again and again by a thread of its own.
 #pragma once
 
 #include <netinet/in.h>
@@ -7,11 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 namespace fb::bench {
@@ -60,99 +60,86 @@ class RawSocket {
   sockaddr_in address_ = {};
 };
 
-/// A thread that runs `turn()` until it is destroyed.
-template <class Turn>
-class Peer {
- public:
-  explicit Peer(Turn turn)
-      : thread_([this, turn = std::move(turn)]() mutable {
-          while (!stop_.load(std::memory_order_relaxed)) turn();
-        }) {}
-  ~Peer() {
-    stop_.store(true, std::memory_order_relaxed);
-    thread_.join();
-  }
-
- private:
-  std::atomic<bool> stop_ = false;
-  std::thread thread_;
-};
-
-/// Round trips of `size` bytes against an echoing thread.
+/// Round trips: a question of `asked` bytes, an answer of `answered` bytes.
 class RawPingPong {
  public:
-  explicit RawPingPong(std::size_t size) : size_(size) { buffer_.fill(0); }
+  RawPingPong(std::size_t asked, std::size_t answered) : asked_(asked), answered_(answered) {}
   bool round_trip() {
-    if (!near_.send(buffer_.data(), size_, far_.address())) return false;
-    while (near_.receive(buffer_.data(), buffer_.size()) < 0) {
+    if (!near_.send(near_buffer_.data(), asked_, far_.address())) return false;
+    while (near_.receive(near_buffer_.data(), near_buffer_.size()) < 0) {
     }
     return true;
   }
+  void turn() {
+    sockaddr_in from = {};
+    if (far_.receive(far_buffer_.data(), far_buffer_.size(), &from) < 0) return;
+    far_.send(far_buffer_.data(), answered_, from);
+  }
 
  private:
-  struct Echo {
-    RawSocket& socket;
-    std::array<std::uint8_t, 9000> buffer = {};
-    void operator()() {
-      sockaddr_in from = {};
-      const ssize_t got = socket.receive(buffer.data(), buffer.size(), &from);
-      if (got >= 0) socket.send(buffer.data(), static_cast<std::size_t>(got), from);
-    }
-  };
-  std::size_t size_;
+  std::size_t asked_, answered_;
   RawSocket near_{2}, far_{3};
-  std::array<std::uint8_t, 9000> buffer_;
-  Peer<Echo> peer_{Echo{far_}};
+  std::array<std::uint8_t, 9000> near_buffer_ = {}, far_buffer_ = {};
 };
 
-/// Trains of `segments` datagrams of `segment` bytes to a thread that confirms every train; at most
-/// kWindow trains are on their way.
+/// Trains of `segments` datagrams of `segment` bytes, sent and received with segmentation offload. The
+/// receiver confirms every train; at most kWindow trains are on their way. The sender goes round
+/// `source_bytes` of data, the receiver round `sink_bytes` of memory: a program that has nothing to
+/// send but one train never leaves its cache.
 class RawTrains {
  public:
   static constexpr int kWindow = 8;
-  RawTrains(std::size_t segment, std::size_t segments) : train_(segment * segments) {
+  RawTrains(std::size_t segment, std::size_t segments, std::size_t source_bytes,
+            std::size_t sink_bytes)
+      : train_bytes_(segment * segments),
+        source_(std::max(source_bytes, train_bytes_), 1),
+        sink_(std::max(sink_bytes, kTrainMost), 2) {
     near_.send_as_trains(static_cast<int>(segment));
     far_.merge_received();
   }
-  std::size_t train_bytes() const { return train_.size(); }
+  std::size_t train_bytes() const { return train_bytes_; }
   bool send_train() {
-    confirmed_at_ = 0;
-    while (outstanding_ >= static_cast<std::int64_t>(kWindow * train_.size())) take_confirmation();
-    if (!near_.send(train_.data(), train_.size(), far_.address())) return false;
-    outstanding_ += static_cast<std::int64_t>(train_.size());
+    const auto window = static_cast<std::int64_t>(kWindow * train_bytes_);
+    while (outstanding_ >= window) take_confirmation();
+    if (source_at_ + train_bytes_ > source_.size()) source_at_ = 0;
+    if (!near_.send(source_.data() + source_at_, train_bytes_, far_.address())) return false;
+    source_at_ += train_bytes_;
+    outstanding_ += static_cast<std::int64_t>(train_bytes_);
     return true;
+  }
+  void wait_for_all() {
+    while (outstanding_ > 0) take_confirmation();
+  }
+  void turn() {
+    if (sink_at_ + kTrainMost > sink_.size()) sink_at_ = 0;
+    const ssize_t got = far_.receive(sink_.data() + sink_at_, kTrainMost);
+    if (got <= 0) return;
+    sink_at_ += static_cast<std::size_t>(got);
+    const auto count = static_cast<std::uint32_t>(got);
+    std::array<std::uint8_t, 4> word;
+    std::memcpy(word.data(), &count, sizeof count);
+    far_.send(word.data(), word.size(), near_.address());
   }
 
  private:
-  struct Sink {
-    RawSocket& socket;
-    sockaddr_in to;
-    std::vector<std::uint8_t> buffer = std::vector<std::uint8_t>(65536);
-    void operator()() {
-      const ssize_t got = socket.receive(buffer.data(), buffer.size());
-      if (got <= 0) return;
-      const auto count = static_cast<std::uint32_t>(got);
-      std::array<std::uint8_t, 4> word;
-      std::memcpy(word.data(), &count, sizeof count);
-      socket.send(word.data(), word.size(), to);
-    }
-  };
   void take_confirmation() {
     std::uint32_t count = 0;
     std::array<std::uint8_t, 4> word;
     if (near_.receive(word.data(), word.size()) == 4) {
       std::memcpy(&count, word.data(), sizeof count);
       outstanding_ -= count;
-      confirmed_at_ = 0;
-    } else if (++confirmed_at_ > 1'000'000) {
-      outstanding_ = 0;  // a train was lost: go on without it
+      asked_ = 0;
+    } else if (++asked_ > 1'000'000) {
+      outstanding_ = asked_ = 0;  // a train was lost: go on without it
     }
   }
-  std::vector<std::uint8_t> train_;
+  static constexpr std::size_t kTrainMost = 65536;
+  std::size_t train_bytes_;
+  std::vector<std::uint8_t> source_, sink_;
+  std::size_t source_at_ = 0, sink_at_ = 0;
   RawSocket near_{2}, far_{3};
   std::int64_t outstanding_ = 0;
-  int confirmed_at_ = 0;
-  Peer<Sink> peer_{Sink{far_, near_.address()}};
+  int asked_ = 0;
 };
 
 }  // namespace fb::bench

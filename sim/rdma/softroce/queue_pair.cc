@@ -166,8 +166,9 @@ void SoftQueuePair::on_packet(const InPacket& packet) {
 void SoftQueuePair::work() {
   if (overrun_) enter_error("completion queue overrun");
   if (state_ == QpState::error) return;
-  if (responder_.work_due()) responder_.work();
+  // Requests first: what they carry is waited for, an acknowledgement seldom is.
   requester_.pump();
+  if (state_ != QpState::error && responder_.work_due()) responder_.work();
 }
 
 void SoftQueuePair::answer_unknown(std::uint32_t psn) {

@@ -62,7 +62,7 @@ class SoftQueuePair final : public rdma::QueuePair, public CmQueuePair, public Q
 
   /// A packet that passed the device's checks.
   void on_packet(const InPacket& packet);
-  /// The engines' turn: answers first, then requests.
+  /// The engines' turn: requests first, then answers.
   void work();
   bool takes_packets() const {
     return state_ == rdma::QpState::ready_to_receive || state_ == rdma::QpState::ready_to_send;

@@ -164,6 +164,55 @@ TEST(RealLoop, RunsTimersInRealTime) {
   EXPECT_GE(world->now(), Instant{} + 5_ms);
 }
 
+// Sends at the end of the turn, as ports do; counts what had happened by then.
+struct Sender final : TurnEndHandler {
+  explicit Sender(World& w) : world(w) {}
+  void first() { world.loop().schedule(second_timer, world.now()); }
+  void second() { ++done; }
+  void on_turn_end() override {
+    ++turns;
+    done_by_then = done;
+  }
+  World& world;
+  int done = 0, done_by_then = 0, turns = 0;
+  Timer<Sender, &Sender::first> first_timer{"test.first", *this};
+  Timer<Sender, &Sender::second> second_timer{"test.second", *this};
+};
+
+TEST(RealLoop, TheTurnEndsAfterWhatIsDueAndWhatThatMakesDue) {
+  auto world = World::make_real(1);
+  Sender sender(*world);
+  world->real_loop()->at_turn_end(sender);
+  world->loop().schedule(sender.first_timer, world->now());
+  world->step_towards(world->now() + 1_ms);
+  EXPECT_EQ(sender.done_by_then, 1);
+  world->run_for(1_ms);
+  EXPECT_EQ(sender.turns, 1) << "asked for once, called once";
+  world->real_loop()->at_turn_end(sender);
+  world->real_loop()->cancel_turn_end(sender);
+  world->run_for(1_ms);
+  EXPECT_EQ(sender.turns, 1);
+}
+
+// Schedules itself again and again for now.
+struct Restless {
+  explicit Restless(World& w) : world(w) { again(); }
+  void again() {
+    ++runs;
+    world.loop().schedule(timer, world.now());
+  }
+  World& world;
+  int runs = 0;
+  Timer<Restless, &Restless::again> timer{"test.restless", *this};
+};
+
+TEST(RealLoop, AnEventThatIsAlwaysDueDoesNotKeepTheLoop) {
+  auto world = World::make_real(1);
+  Restless restless(*world);
+  EXPECT_EQ(world->step_towards(world->now() + 1_ms), Loop::Step::ran);
+  EXPECT_GT(restless.runs, 1);
+}
+
 TEST(RealLoop, InterruptEndsAWait) {
   auto world = World::make_real(1);
   auto made = make_op<int>(*world, "never");

@@ -1,0 +1,125 @@
+// The whole stack over real UDP sockets of two loopback addresses, host and target on a core each,
+// beside a plain UDP program on the same two cores. The two take turns within one run, so that what the
+// machine does meanwhile meets both; the figures are medians, and `ratio` is what counts.
+#include <benchmark/benchmark.h>
+
+#include "sim/net/udp_port.h"
+#include "tests/bench/machine.h"
+#include "tests/bench/raw_udp.h"
+#include "tests/bench/stack.h"
+
+namespace fb::bench {
+namespace {
+
+constexpr std::uint64_t kBlocks = 8192;  // 32 MiB, all written
+
+// What a 4 KiB read puts on the wire: a capsule in one SEND; an RDMA WRITE with the data in one packet.
+constexpr std::size_t kQuestionBytes = 12 + 64 + 4;
+constexpr std::size_t kAnswerBytes = 12 + 16 + 4096 + 4;
+// What a long RDMA WRITE is cut into, and how many of them a train of 64 KiB holds.
+constexpr std::size_t kSegmentBytes = 12 + 4096 + 4;
+constexpr std::size_t kSegments = 15;
+
+struct RealSide {
+  std::unique_ptr<World> world = World::make_real(1, true);
+  net::RealHost host{*world};
+};
+
+/// Host here, target in a thread on the other core, which serves `Raw` while that has its turn.
+template <class Raw>
+class Duel {
+ public:
+  explicit Duel(Raw& raw)
+      : raw_(raw),
+        target_(*far_.world, far_.host, IpAddress::v4(127, 0, 0, 3),
+                {.blocks = kBlocks, .blocks_written = kBlocks}),
+        host(*near_.world, near_.host, IpAddress::v4(127, 0, 0, 2), target_.listener->local()),
+        peer_([this] { turn(); }) {
+    pin_to_core(0);
+    host.enable();
+  }
+  void raw_turn() { turn_of_raw_ = true; }
+  void stack_turn() { turn_of_raw_ = false; }
+
+ private:
+  void turn() {
+    if (turn_of_raw_.load(std::memory_order_relaxed)) return raw_.turn();
+    far_.world->step_towards(far_.world->now());
+  }
+  Raw& raw_;
+  RealSide far_, near_;
+  TargetSide target_;
+  std::atomic<bool> turn_of_raw_ = false;
+
+ public:
+  HostSide host;
+
+ private:
+  Peer peer_;
+};
+
+template <class Action>
+double seconds_of(Action&& action) {
+  const double from = seconds_now();
+  action();
+  return seconds_now() - from;
+}
+
+// 4 KiB reads at queue depth 1 against round trips of the same bytes. Wanted: ratio at most 2.5.
+void read_latency(benchmark::State& state) {
+  RawPingPong raw(kQuestionBytes, kAnswerBytes);
+  Duel<RawPingPong> duel(raw);
+  IoLoop io(duel.host, 1, 4096, kBlocks);
+  constexpr int kWarm = 20, kTimed = 500;
+  std::vector<double> raw_s, read_s;
+  for (auto _ : state) {
+    duel.raw_turn();
+    for (int i = 0; i < kWarm; ++i) raw.round_trip();
+    for (int i = 0; i < kTimed; ++i) raw_s.push_back(seconds_of([&] { raw.round_trip(); }));
+    duel.stack_turn();
+    io.run(kWarm);
+    io.run(kTimed, &read_s);
+  }
+  if (!io.holds_pattern()) state.SkipWithError("the data is wrong");
+  state.counters["raw_us"] = median(raw_s) * 1e6;
+  state.counters["read_us"] = median(read_s) * 1e6;
+  state.counters["ratio"] = median(read_s) / median(raw_s);
+}
+BENCHMARK(read_latency)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+// 128 KiB reads against trains of datagrams. Wanted: ratio at least 0.5.
+void read_throughput(benchmark::State& state) {
+  constexpr std::uint32_t kRead = 128 << 10;
+  const auto depth = static_cast<std::uint16_t>(state.range(0));
+  RawTrains raw(kSegmentBytes, kSegments, kBlocks * 4096, std::size_t{depth} * kRead);
+  Duel<RawTrains> duel(raw);
+  IoLoop io(duel.host, depth, kRead, kBlocks);
+  constexpr std::uint64_t kReads = 128;
+  const std::uint64_t trains = kReads * kRead / raw.train_bytes();
+  std::vector<double> raw_rate, read_rate;
+  for (auto _ : state) {
+    duel.raw_turn();
+    const double raw_s = seconds_of([&] {
+      for (std::uint64_t i = 0; i < trains; ++i) raw.send_train();
+      raw.wait_for_all();
+    });
+    raw_rate.push_back(static_cast<double>(trains * raw.train_bytes()) / raw_s);
+    duel.stack_turn();
+    const double read_s = seconds_of([&] { io.run(kReads); });
+    read_rate.push_back(static_cast<double>(kReads * kRead) / read_s);
+  }
+  if (!io.holds_pattern()) state.SkipWithError("the data is wrong");
+  state.counters["raw_MB_s"] = median(raw_rate) / 1e6;
+  state.counters["read_MB_s"] = median(read_rate) / 1e6;
+  state.counters["ratio"] = median(read_rate) / median(raw_rate);
+}
+BENCHMARK(read_throughput)
+    ->ArgName("depth")
+    ->Arg(4)
+    ->Arg(8)
+    ->Arg(16)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+}  // namespace
+}  // namespace fb::bench
