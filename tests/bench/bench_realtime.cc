@@ -31,9 +31,9 @@ class Duel {
  public:
   explicit Duel(Raw& raw)
       : raw_(raw),
-        target_(*far_.world, far_.host, IpAddress::v4(127, 0, 0, 3),
+        target_(*far_.world, far_.host, IpAddress::v4(127, 0, 0, 32),
                 {.blocks = kBlocks, .blocks_written = kBlocks}),
-        host(*near_.world, near_.host, IpAddress::v4(127, 0, 0, 2), target_.listener->local()),
+        host(*near_.world, near_.host, IpAddress::v4(127, 0, 0, 31), target_.listener->local()),
         peer_([this] { turn(); }) {
     pin_to_core(0);
     host.enable();
