@@ -94,6 +94,13 @@ struct HostSide {
         Duration::s(1));
   }
 
+  /// Number of Queues: true when the controller grants so many I/O queues.
+  bool request_queues(std::uint16_t count) {
+    const std::uint32_t asked = count - 1u;
+    const auto reply = admin->send(host::set_features(7, asked << 16 | asked)).wait();
+    return reply.ok() && (reply.dw0() & 0xFFFF) >= asked && reply.dw0() >> 16 >= asked;
+  }
+
   World& world;
   Endpoint to;
   std::unique_ptr<softroce::SoftRoceDevice> device;
@@ -143,9 +150,13 @@ class IoLoop final : host::QueueHandler {
     queue_.submit(connector);
     side_.world.run_until([&] { return connector.done; }, Duration::s(1));
     BENCH_ASSERT(connector.ok, "I/O Connect succeeds");
-    for (std::uint16_t i = 0; i < depth; ++i) {
-      reads_.push_back(std::make_unique<Read>(*this, i));
-    }
+    set_depth(depth);
+  }
+
+  /// Between runs.
+  void set_depth(std::uint16_t depth) {
+    reads_.clear();
+    for (std::uint16_t i = 0; i < depth; ++i) reads_.push_back(std::make_unique<Read>(*this, i));
   }
 
   /// Runs until `count` more have completed; a read that is done starts the next. Puts down how long
