@@ -204,7 +204,8 @@ void add_host(CLI::App& app, Outcome& outcome) {
   io->add_option("--block-size", arguments->block, "Bytes of one command (128K)")->type_name("SIZE");
   io->add_option("--queue-depth", arguments->queue_depth, "Commands in flight (32)")
       ->check(CLI::Range(1, 1024));
-  io->add_option("--seed", arguments->seed, "Of the pattern");
+  io->add_option("--seed", arguments->seed, "Of the pattern")
+      ->check(check_seed);
   io->add_flag("--verify", arguments->verify, "Compare what is read with what was written");
   io->callback([arguments, &outcome] {
     outcome.code =

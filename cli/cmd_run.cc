@@ -148,7 +148,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
       ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--seed", arguments->seed, "Seed of every random choice")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Seed of every random choice")
+      ->check(check_seed)->capture_default_str();
   command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");
   command->add_option("--waivers", arguments->waivers, "Known failures of the product")->type_name("FILE");
   command->add_option("--today", arguments->date, "The date that waivers are held against")

@@ -45,6 +45,7 @@ void add_selftest(CLI::App& app, Outcome& outcome) {
   command->footer("Examples:\n  fabricbench selftest\n  fabricbench selftest --suite rdma --json");
   add_selection(*command, arguments->selection);
   command->add_option("--seed", arguments->options.seed, "Seed of every random choice")
+      ->check(check_seed)
       ->capture_default_str();
   command->add_option("--jobs", arguments->options.jobs, "Runs at a time")
       ->check(CLI::Range(1u, 256u))

@@ -43,6 +43,14 @@ std::string time_text(const char* format) {
 
 }  // namespace
 
+std::string check_seed(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && stop == end) return {};
+  return "'" + text + "' is no seed: a seed is a number from 0 to 18446744073709551615";
+}
+
 Result<std::uint64_t> parse_size(std::string_view text) {
   const auto wrong = [&] {
     return Failure{Problem{"'" + std::string(text) + "' is no size; sizes look like 512, 4K, 64M, 1G, 2T"}};

@@ -25,6 +25,9 @@ struct Outcome {
   int code = exit_code::good;
 };
 
+/// For CLI11's check(): empty, or why the text is no seed. CLI11 itself takes any number of digits.
+std::string check_seed(const std::string& text);
+
 /// "64M", "512", "4KiB"; the Problem names the text.
 Result<std::uint64_t> parse_size(std::string_view text);
 /// "64 MiB", "1.5 GiB".
