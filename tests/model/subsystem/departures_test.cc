@@ -109,7 +109,7 @@ void connect_in_every_way(Rig& rig, Transcript& out, std::string subnqn, std::ui
 }
 
 void properties(Line& admin, Transcript& out) {
-  for (const std::uint32_t offset : {0x00, 0x08, 0x09, 0x14, 0x1C, 0x20, 0x24, 0x64, 0x68, 0x1304}) {
+  for (const std::uint32_t offset : {0x00u, 0x08u, 0x09u, 0x14u, 0x1Cu, 0x20u, 0x24u, 0x64u, 0x68u, 0x1304u}) {
     for (unsigned size = 0; size < 3; ++size) out.note(admin.send(property_get(offset, size)));
     out.note(admin.send(property_set(offset, offset == 0x14 ? 0x00460001 : 0, offset == 0 ? 1 : 0)));
   }
@@ -122,7 +122,7 @@ void properties(Line& admin, Transcript& out) {
 }
 
 void logs_and_identify(Line& admin, Transcript& out) {
-  for (const unsigned cns : {0, 1, 2, 3, 4, 5, 6, 7, 8, 0x13, 0x1C}) {
+  for (const unsigned cns : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 7u, 8u, 0x13u, 0x1Cu}) {
     for (const std::uint32_t nsid : {0u, 1u, 2u, 77u, 5000u, 0xFFFFFFFFu}) {
       out.note(admin.fetch(identify(static_cast<nvme::Cns>(cns), nsid).bytes(), 4096));
     }
@@ -131,7 +131,7 @@ void logs_and_identify(Line& admin, Transcript& out) {
     out.note(admin.fetch(zoned.bytes(), 4096));
   }
   out.note(admin.fetch(identify(nvme::Cns::controller).bytes(), 100));
-  for (const unsigned lid : {0, 1, 2, 3, 4, 5, 6, 0x0C, 0x12, 0x55, 0x70}) {
+  for (const unsigned lid : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 0x0Cu, 0x12u, 0x55u, 0x70u}) {
     out.note(admin.fetch(get_log(lid, 4096).bytes(), 4096));
     out.note(admin.fetch(get_log(lid, 256, 64, true, 1).bytes(), 256));
     out.note(admin.fetch(get_log(lid, 256, 0, true, 1).bytes(), 256));
@@ -179,7 +179,7 @@ void features(Line& admin, Transcript& out) {
 }
 
 void admin_oddities(Line& admin, Transcript& out) {
-  for (const unsigned opcode : {0x00, 0x01, 0x05, 0x08, 0x18, 0x80, 0x84, 0xC1}) {
+  for (const unsigned opcode : {0x00u, 0x01u, 0x05u, 0x08u, 0x18u, 0x80u, 0x84u, 0xC1u}) {
     out.note(admin.send(command(static_cast<std::uint8_t>(opcode)).bytes()));
     out.note(admin.send(command(static_cast<std::uint8_t>(opcode), 1).bytes()));
   }

@@ -624,7 +624,6 @@ TEST(CmRaw, AllConnectionsTogetherAreBounded) {
 // Every single-byte corruption of a REQ is answered or dropped, and leaves a manager that works.
 TEST(CmRaw, AnyByteMayBeWrong) {
   Bench b;
-  Rng rng(1, "bytes");
   std::uint32_t id = 0x100;
   for (std::size_t at = 0; at < cm::kMadBytes; ++at) {
     for (int round = 0; round < 8; ++round) {
