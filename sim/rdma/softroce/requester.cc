@@ -256,7 +256,7 @@ bool RcRequester::send_data(Entry& e) {
     MutableView<roce::ImmDt>{rest}.set(roce::immdt::immdt, e.immediate_or_key);
     rest = rest.subspan(roce::ImmDt::size);
   }
-  if (e.inlined) {
+  if (e.inlined && bytes > 0) {
     const MutableBytes data = inline_of(send_).subspan(offset, bytes);
     std::copy(data.begin(), data.end(), rest.begin());
   } else {

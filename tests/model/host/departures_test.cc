@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
 #include <set>
 
 #include "model/host/discovery_client.h"
@@ -297,11 +298,11 @@ void discover(Watched& rig, std::string_view sub_departure, bool circle, bool pe
       others.back()->discovery().add_referral(referral);
     }
   }
-  DiscoveryClient client(*rig.host);
+  std::optional<DiscoveryClient> client(std::in_place, *rig.host);
   DiscoveryOptions options;
   options.to = circle ? Rig::endpoint(20) : Rig::endpoint(1);
   options.persistent = persistent;
-  auto op = client.discover(options);
+  auto op = client->discover(options);
   const auto outcome = op.wait_for(Duration::s(100));
   rig.fold(outcome ? (outcome->ok() ? 1 : 2) : 3);
   if (outcome && outcome->ok()) {
@@ -312,6 +313,9 @@ void discover(Watched& rig, std::string_view sub_departure, bool circle, bool pe
     rig.target->discovery().changed();
     rig.world->run_for(Duration::s(1));
   }
+  client->leave();
+  rig.world->run_for(Duration::ms(1));
+  client.reset();
   rig.host.reset();
   rig.world->run_for(Duration::ms(1));
   listening.clear();

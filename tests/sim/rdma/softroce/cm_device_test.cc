@@ -217,8 +217,8 @@ struct LoseOne final : net::LinkFilter {
 // The RTU is lost and the active side's first request comes instead: the passive side is established
 // by it, and nothing of the data is lost.
 TEST(CmDevice, TheFirstRequestStandsInForALostRtu) {
+  LoseOne lose(2);  // the network looks through it to the end
   Lab lab;
-  LoseOne lose(2);
   lab.network.set_filter(&lose);
   rdma::QueuePair& qp = lab.connect();
   lab.world->run_for(Duration::ms(1));
@@ -235,8 +235,8 @@ TEST(CmDevice, TheFirstRequestStandsInForALostRtu) {
 
 TEST(CmDevice, AnyLostPacketOfTheLifeIsMadeGood) {
   for (std::size_t lost = 0; lost < 7; ++lost) {
-    Lab lab;
     LoseOne lose(lost);
+    Lab lab;
     lab.network.set_filter(&lose);
     rdma::QueuePair& qp = lab.connect();
     lab.world->run_for(Duration::s(20));
