@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
+
 namespace fb {
 
 /// An IPv4 or IPv6 address. IPv4 is kept in the last four bytes in the ::ffff:a.b.c.d form, which
@@ -29,15 +31,17 @@ class IpAddress {
   static std::optional<IpAddress> parse(std::string_view text);
 
   constexpr bool is_v4() const {
-    for (std::size_t i = 0; i < 10; ++i) {
-      if (bytes_[i] != 0) return false;
-    }
-    return bytes_[10] == 0xFF && bytes_[11] == 0xFF;
+    return load_le<std::uint64_t>(&bytes_[0]) == 0 && load_le<std::uint32_t>(&bytes_[8]) == 0xFFFF0000;
   }
   /// The 16 bytes of the GID / IPv6 form.
   constexpr const std::array<std::uint8_t, 16>& bytes() const { return bytes_; }
 
   constexpr auto operator<=>(const IpAddress&) const = default;
+  // Compared several times for each packet: two words instead of a call.
+  constexpr bool operator==(const IpAddress& other) const {
+    return load_le<std::uint64_t>(&bytes_[0]) == load_le<std::uint64_t>(&other.bytes_[0]) &&
+           load_le<std::uint64_t>(&bytes_[8]) == load_le<std::uint64_t>(&other.bytes_[8]);
+  }
 
  private:
   std::array<std::uint8_t, 16> bytes_ = {};

@@ -74,7 +74,11 @@ class UdpPort final : public DatagramPort, private FdHandler, private TurnEndHan
   Step after_refusal(int error);
   bool send_first_alone(const Train& train);
   void trace(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes,
-             const IpFacts& ip, std::string_view text);
+             const IpFacts& ip, std::string_view text) {
+    if (host_.world_.trace().on()) emit(kind, source, destination, bytes, ip, text);
+  }
+  void emit(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes,
+            const IpFacts& ip, std::string_view text);
 
   RealHost& host_;
   RealLoop& loop_;
@@ -375,10 +379,8 @@ bool UdpPort::take(const msghdr& message, std::size_t length, const bool& gone) 
   return true;
 }
 
-void UdpPort::trace(TraceKind kind, const Endpoint& source, const Endpoint& destination,
-                    ByteView bytes, const IpFacts& ip, std::string_view text) {
-  Trace& out = host_.world_.trace();
-  if (!out.on()) return;
+void UdpPort::emit(TraceKind kind, const Endpoint& source, const Endpoint& destination,
+                   ByteView bytes, const IpFacts& ip, std::string_view text) {
   TraceEvent event;
   event.kind = kind;
   event.time = host_.world_.now();
@@ -389,7 +391,7 @@ void UdpPort::trace(TraceKind kind, const Endpoint& source, const Endpoint& dest
   event.source = source;
   event.destination = destination;
   event.ip = ip;
-  out.emit(event);
+  host_.world_.trace().emit(event);
 }
 
 // ----------------------------------------------------------------------------------------- host

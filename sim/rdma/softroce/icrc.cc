@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <libdeflate.h>
+#include <isa-l/crc.h>
 
 #include "base/assert.h"
 #include "wire/rdma/headers.h"
@@ -62,9 +62,9 @@ std::uint32_t IcrcPath::compute(ByteView packet, const IpFacts& ip) const {
   store_be<std::uint16_t>(&head[size_ - 4], static_cast<std::uint16_t>(udp_length));
   std::copy_n(packet.begin(), roce::Bth::size, head.begin() + static_cast<std::ptrdiff_t>(size_));
   head[size_ + 4] = 0xFF;  // FECN, BECN and six reserved bits
-  const std::uint32_t crc = libdeflate_crc32(0, head.data(), size_ + roce::Bth::size);
+  const std::uint32_t crc = crc32_gzip_refl(0, head.data(), size_ + roce::Bth::size);
   const ByteView rest = packet.subspan(roce::Bth::size);
-  return rest.empty() ? crc : libdeflate_crc32(crc, rest.data(), rest.size());
+  return rest.empty() ? crc : crc32_gzip_refl(crc, rest.data(), rest.size());
 }
 
 void seal_icrc(const IcrcPath& path, MutableBytes udp_payload, const IpFacts& ip) {
@@ -113,11 +113,11 @@ const IcrcChecker::Basis& IcrcChecker::basis_for(std::size_t packet_bytes) {
   if (slot) return *slot;
   slot = std::make_unique<Basis>();
   Bytes string(2 + behind, std::uint8_t{0});
-  const std::uint32_t nothing = libdeflate_crc32(0, string.data(), string.size());
+  const std::uint32_t nothing = crc32_gzip_refl(0, string.data(), string.size());
   for (unsigned bit = 0; bit < 16; ++bit) {
     const auto id = static_cast<std::uint16_t>(1u << bit);
     store_be<std::uint16_t>(string.data(), id);
-    std::uint32_t effect = libdeflate_crc32(0, string.data(), string.size()) ^ nothing;
+    std::uint32_t effect = crc32_gzip_refl(0, string.data(), string.size()) ^ nothing;
     std::uint16_t bits = id;
     for (unsigned row = 0; row < bit; ++row) {
       if ((effect & slot->pivot[row]) == 0) continue;
