@@ -46,15 +46,18 @@ class Peer {
   explicit Peer(std::function<void()> turn)
       : thread_([this, turn = std::move(turn)] {
           pin_to_core(1);
+          runs_.store(true);
           while (!stop_.load(std::memory_order_relaxed)) turn();
-        }) {}
+        }) {
+    while (!runs_.load()) std::this_thread::yield();
+  }
   ~Peer() {
     stop_.store(true, std::memory_order_relaxed);
     thread_.join();
   }
 
  private:
-  std::atomic<bool> stop_ = false;
+  std::atomic<bool> stop_ = false, runs_ = false;
   std::thread thread_;
 };
 
