@@ -116,6 +116,11 @@ void HostBench::finish() {
   world().run_until([&] { return gone.settled(); }, kGoodbye);
 }
 
+void HostBench::connect_product(const HostUnderTest::Request& request) {
+  const HostOutcome connected = product_->connect(request).wait();
+  if (!connected.ok) throw CannotArrange{"the host does not connect: " + connected.text};
+}
+
 std::vector<const SeenCommand*> HostBench::commands(std::uint16_t qid) const {
   std::vector<const SeenCommand*> found;
   for (const SeenCommand& seen : commands_) {

@@ -102,6 +102,9 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   void finish() override;
 
   HostUnderTest& product() { return *product_; }
+  /// An association as the scene of a case. INCONCLUSIVE when the host does not connect: whether it
+  /// does is for the cases that are about connecting.
+  void connect_product(const HostUnderTest::Request& request = {});
   /// The emulated host itself (say so with arranged{} when a case needs it).
   host::Host& emulated_host() { return *host_; }
   /// How connect() of the emulated host is told to connect: may be changed before.

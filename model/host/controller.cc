@@ -185,6 +185,7 @@ void Controller::fail(HostError error) {
   }
   move(ControllerEvent::lost);
   close_queues();
+  if (was_live_ && departs(point::reconnect_omitted)) return;
   schedule_attempt();
 }
 

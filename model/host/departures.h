@@ -27,6 +27,8 @@ namespace fb::host {
     "Connect is repeated without delay after Controller Busy") \
   X(connect_reject_retried, "host.connect.reject.retried", \
     "a rejected connection is tried again at once, for ever") \
+  X(reconnect_omitted, "host.reconnect.omitted", \
+    "a lost association is neither made again nor reported") \
   X(connect_cntlid_reserved, "host.connect.cntlid.reserved", \
     "a controller identifier of FFF0h or more is accepted") \
   X(connect_cntlid_mismatch, "host.connect.cntlid.mismatch", \

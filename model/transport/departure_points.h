@@ -61,6 +61,8 @@ inline constexpr TransportDeparture kTransportDeparturePoints[] = {
      "data arrives before the response"},
     {TransportDeparture::Product::controller, "rdma.data.again_after_response",
      "host memory is left alone once the response is sent"},
+    {TransportDeparture::Product::controller, "rdma.data.left_key",
+     "memory of a finished command whose key was left to the host is left alone"},
     {TransportDeparture::Product::controller, "rdma.data.beyond_length",
      "no more is written than the command transfers"},
     {TransportDeparture::Product::controller, "rdma.data.short",

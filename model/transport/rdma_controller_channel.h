@@ -106,6 +106,7 @@ class RdmaControllerChannel final : public ControllerChannel, LinkOwner {
   Timer<RdmaControllerChannel, &RdmaControllerChannel::deliver_late> late_{
       "transport.controller.late", *this};
   Bytes scratch_;
+  std::optional<KeyedSegment> left_;  ///< departures: the first that was left to the host
 
   Command* first_pull_ = nullptr;
   Command* last_pull_ = nullptr;

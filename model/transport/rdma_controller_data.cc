@@ -190,7 +190,10 @@ void RdmaControllerChannel::plan_response(ResponseContext& context, Command& com
 void RdmaControllerChannel::depart_response(ResponseContext& context, const Command& command) {
   TransportHooks& asked = *hooks();
   const bool keyed = command.plan.kind == SglPlan::Kind::keyed;
-  if (keyed && asked.departs("rdma.invalidate.never")) context.invalidates = false;
+  if (keyed && asked.departs("rdma.invalidate.never")) {
+    context.invalidates = false;
+    if (!left_ && context.segments > 0) left_ = context.segment[0];
+  }
   if (keyed && asked.departs("rdma.invalidate.not_asked")) context.invalidates = true;
   if (keyed && asked.departs("rdma.invalidate.first_key")) {
     context.invalidated_key = command.plan.first.key;
@@ -214,6 +217,11 @@ void RdmaControllerChannel::depart_response(ResponseContext& context, const Comm
     context.data_last = asked.departs("rdma.data.after_response");
     context.data_again = asked.departs("rdma.data.again_after_response");
     KeyedSegment& last = context.segment[context.segments - 1];
+    if (asked.departs("rdma.data.left_key") && left_) {
+      last.address = left_->address;
+      last.key = left_->key;
+      last.length = std::min(last.length, left_->length);
+    }
     if (asked.departs("rdma.data.beyond_length")) {
       last.length += kBeyond;
       context.data_bytes += kBeyond;

@@ -9,11 +9,8 @@ namespace fb::conformance {
 namespace {
 
 constexpr std::uint8_t kConnect = 0x01, kWrite = 0x01, kRead = 0x02, kKeepAlive = 0x18;
-
-void connect_well(HostBench& bench, Check& check, const HostUnderTest::Request& request = {}) {
-  const HostOutcome connected = bench.product().connect(request).wait();
-  check.require(connected.ok, "the host connects", connected.text);
-}
+/// The service id of a careless discovery service: neither decimal nor hexadecimal nor a name.
+constexpr std::string_view kNoPort = "44x20";
 
 Bytes pattern(std::size_t bytes) {
   Bytes data(bytes);
@@ -28,7 +25,7 @@ nvme::SglDescriptor sgl_of(const SeenCommand& seen) {
 }  // namespace
 
 CONFORMANCE_CASE(host_describes_its_data_exactly, "fabrics.host.keyed-length", roles::host) {
-  connect_well(bench, check);
+  bench.connect_product();
   Bytes data(32768);
   check.require_success(bench.product().read(1, 0, data).wait(), "read of 32 KiB");
   std::size_t described = 0;
@@ -43,7 +40,7 @@ CONFORMANCE_CASE(host_describes_its_data_exactly, "fabrics.host.keyed-length", r
 }
 
 CONFORMANCE_CASE(host_keeps_to_the_capsule_size, "fabrics.host.capsule-size", roles::host) {
-  connect_well(bench, check);
+  bench.connect_product();
   for (const std::size_t bytes : {512u, 4096u, 8192u, 65536u}) {
     Bytes data = pattern(bytes);
     check.require_success(bench.product().write(1, 0, data).wait(), "write");
@@ -68,7 +65,7 @@ CONFORMANCE_CASE(host_does_not_overfill_its_queue, "fabrics.host.flow-control.bo
     }
     return Answer::send;
   };
-  connect_well(bench, check, {.queue_entries = 8});
+  bench.connect_product({.queue_entries = 8});
   std::vector<Bytes> data(40, pattern(512));
   std::vector<Op<nvme::Status>> writes;
   for (std::size_t i = 0; i < data.size(); ++i) {
@@ -80,7 +77,7 @@ CONFORMANCE_CASE(host_does_not_overfill_its_queue, "fabrics.host.flow-control.bo
 }
 
 CONFORMANCE_CASE(host_sends_keep_alive, "fabrics.host.keep-alive.sent", roles::host) {
-  connect_well(bench, check, {.kato_ms = 5000});
+  bench.connect_product({.kato_ms = 5000});
   bench.forget_seen();
   Instant last = bench.world().now();
   Duration longest;
@@ -95,7 +92,7 @@ CONFORMANCE_CASE(host_sends_keep_alive, "fabrics.host.keep-alive.sent", roles::h
 }
 
 CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost", roles::host) {
-  connect_well(bench, check);
+  bench.connect_product();
   bool dropped = false;
   bench.script.completion = [&](const CommandContext& command, MutableBytes) {
     if (dropped || command.qid == 0 || command.sqe[0] != kWrite) return Answer::send;
@@ -134,6 +131,31 @@ CONFORMANCE_CASE(host_does_not_follow_referrals_in_a_circle,
              std::to_string(bench.fabrics_commands(kConnect).size()) + " Connects");
 }
 
+CONFORMANCE_CASE(host_does_not_use_an_entry_without_a_port, "fabrics.host.discovery.trsvcid",
+                 roles::host,
+                 arranged("a referral whose service id is no decimal number",
+                          [](EmbeddedSetup& setup) {
+                            setup.discovery.unique_nqn = "nqn.2026-11.org.example:elsewhere";
+                            subsystem::Referral bad;
+                            bad.subnqn = setup.discovery.unique_nqn;
+                            bad.traddr = to_string(kBenchAddress);
+                            bad.trsvcid = kNoPort;
+                            setup.referrals.push_back(bad);
+                          })) {
+  bool seen = false;
+  bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
+    const bool log = command.sqe[0] == 0x02 && command.sqe[40] == 0x70;
+    const bool whole = std::search(data.begin(), data.end(), kNoPort.begin(), kNoPort.end()) !=
+                       data.end();
+    seen = seen || (log && whole);
+  };
+  const auto outcome = bench.product().discover().wait_for(120_s);
+  check.precondition(seen, "the host reads the discovery log");
+  check.that(outcome.has_value(), "discovery ends", "it still goes on");
+  check.equal("Connects: the service that was named, and not that of the entry",
+              bench.fabrics_commands(kConnect).size(), 1u);
+}
+
 CONFORMANCE_CASE(host_rereads_a_discovery_log_that_changed, "fabrics.host.discovery.genctr",
                  roles::host) {
   std::uint64_t generation = 100;
@@ -146,7 +168,7 @@ CONFORMANCE_CASE(host_rereads_a_discovery_log_that_changed, "fabrics.host.discov
     store_le<std::uint64_t>(data.data(), generation);
   };
   const auto outcome = bench.product().discover().wait_for(60_s);
-  check.require(outcome.has_value() && outcome->ok, "discovery ends well");
+  check.precondition(outcome.has_value() && outcome->ok, "discovery ends well");
   check.that(headers >= 4, "the log is read again until it holds still",
              std::to_string(headers) + " reads of the header");
 }

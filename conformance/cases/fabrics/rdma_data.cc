@@ -131,7 +131,8 @@ CONFORMANCE_CASE(admin_command_takes_no_data_in_capsule, "fabrics.rdma.capsule.a
     return;
   }
   check.status(reply, one_of(sc::sgl_descriptor_type_invalid, sc::sgl_offset_invalid,
-                             sc::invalid_sgl_segment_descriptor),
+                             sc::invalid_sgl_segment_descriptor, sc::data_sgl_length_invalid,
+                             sc::invalid_field),
                "Identify with an in-capsule descriptor");
 }
 

@@ -64,6 +64,30 @@ inline RocePacket fetch_and_add(const RcConnection& c, std::uint32_t ordinal, st
   return packet;
 }
 
+inline RocePacket invalidating_send(const RcConnection& c, std::uint32_t ordinal,
+                                    std::uint32_t rkey) {
+  RocePacket packet = c.request(roce::Opcode::send_only_with_invalidate, ordinal, pattern(16));
+  packet.ieth.emplace();
+  packet.ieth->set(roce::ieth::rkey, rkey);
+  return packet;
+}
+
+/// Memory that the product registers by a work request on its queue, so that it can be invalidated.
+inline Remote fast_registered(Check& check, const RcConnection& c, VerbsMemory& memory) {
+  rdma::SendRequest registration;
+  registration.opcode = rdma::SendOpcode::fast_register;
+  registration.region = memory.region.get();
+  registration.memory = memory.bytes;
+  registration.iova = 0x10000;
+  registration.access = kAllRights;
+  registration.key_byte = 0x42;
+  c.queue->post_send(registration);
+  const auto registered = c.queue->wait_send(kAnswerTime);
+  check.precondition(registered && registered->status == rdma::CompletionStatus::success,
+                     "the product could not register memory");
+  return {registration.iova, memory.rkey(), static_cast<std::uint32_t>(memory.bytes.size())};
+}
+
 /// One statement on a packet; `expected` in words.
 inline bool expect(Check& check, bool holds, std::string_view what, std::string expected,
                    std::string_view seen) {

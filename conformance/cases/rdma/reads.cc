@@ -55,6 +55,30 @@ CONFORMANCE_CASE(a_repeated_read_is_answered_again, "rdma.read.replay", roles::r
   read_answered(bench, check, c, 2, part(memory.bytes, 512, 512));
 }
 
+CONFORMANCE_CASE(a_late_duplicate_of_a_read_ends_nothing, "rdma.read.late-duplicate",
+                 roles::responder, reaches{"bench.duplicate"}) {
+  const auto c = bench.connect_to_product({}, kSmallPackets);
+  auto& memory = bench.product().fast_memory(600);
+  const Remote from = fast_registered(check, c, memory);
+  const RocePacket read = read_request(c, 0, from);
+  bench.peer().send(read);
+  read_answered(bench, check, c, 0, memory.bytes);
+  bench.peer().send(invalidating_send(c, 3, from.rkey));
+  acknowledged(bench, check, c, 3, "a SEND with invalidate");
+  check.precondition(c.queue->wait_receive(kAnswerTime).has_value(), "the SEND is delivered");
+  bench.step("a duplicate of the READ that was long on its way");
+  bench.peer().send(read);
+  if (const auto late = bench.peer().wait_packet(kAnswerTime)) {
+    const auto kind = roce::facts_of(late->opcode).kind;
+    expect(check, kind == roce::OpcodeKind::read_response, "answer to the late duplicate",
+           "silence, or the data", late->describe());
+    while (bench.peer().wait_packet(kAnswerTime)) {
+    }
+  }
+  if (bench.counters().duplicate_requests > 0) bench.mark("bench.duplicate");
+  serves_send(bench, check, c, 4, 1, "a SEND after the late duplicate");
+}
+
 CONFORMANCE_CASE(a_repeated_atomic_is_executed_once, "rdma.atomic.once", roles::responder,
                  reaches{"rc.atomic.replayed"}) {
   const auto c = bench.connect_to_product();

@@ -58,25 +58,10 @@ CONFORMANCE_CASE(a_key_of_another_domain_is_refused, "rdma.key.protection-domain
 
 CONFORMANCE_CASE(an_invalidated_key_gives_no_access, "rdma.key.invalidated", roles::responder) {
   const auto c = bench.connect_to_product();
-  auto& memory = bench.product().fast_memory(64);
-  rdma::SendRequest registration;
-  registration.opcode = rdma::SendOpcode::fast_register;
-  registration.region = memory.region.get();
-  registration.memory = memory.bytes;
-  registration.iova = 0x10000;
-  registration.access = kAllRights;
-  registration.key_byte = 0x42;
-  c.queue->post_send(registration);
-  const auto registered = c.queue->wait_send(kAnswerTime);
-  check.precondition(registered && registered->status == rdma::CompletionStatus::success,
-                     "the product could not register memory");
-  const Remote at{0x10000, memory.rkey(), 64};
+  const Remote at = fast_registered(check, c, bench.product().fast_memory(64));
   bench.peer().send(write_only(c, 0, at, pattern(64)));
   acknowledged(bench, check, c, 0, "a WRITE under the valid key");
-  RocePacket invalidating = c.request(Opcode::send_only_with_invalidate, 1, pattern(16));
-  invalidating.ieth.emplace();
-  invalidating.ieth->set(roce::ieth::rkey, at.rkey);
-  bench.peer().send(invalidating);
+  bench.peer().send(invalidating_send(c, 1, at.rkey));
   acknowledged(bench, check, c, 1, "a SEND with invalidate");
   bench.peer().send(write_only(c, 2, at, pattern(64)));
   refused_with(bench, check, {kAccessError}, "answer to a WRITE under the invalidated key");

@@ -45,9 +45,24 @@ class WritableVs final : public SubsystemHooks {
 class RefusesSecondSglForm final : public SubsystemHooks {
  public:
   std::optional<nvme::Status> admission(const CommandContext& command) override {
-    if (command.sqe[0] == 0x7F && command.sqe[1] >> 6 == 2) return nvme::sc::invalid_field;
+    if (command.sqe[0] == 0x7F && command.sqe[1] >> 6 == 2) return nvme::sc::invalid_opcode;
     return std::nullopt;
   }
+};
+
+/// CSTS.RDY reads 1 until CC.EN is set, and then as it is.
+class ReadyTooEarly final : public SubsystemHooks {
+ public:
+  void property_read(std::uint32_t offset, std::uint64_t& value) override {
+    if (offset == prop::csts && !enabled_) value |= 1;
+  }
+  bool property_write(std::uint32_t offset, std::uint64_t& value) override {
+    enabled_ = enabled_ || (offset == prop::cc && (value & 1) != 0);
+    return true;
+  }
+
+ private:
+  bool enabled_ = false;
 };
 
 /// CC.EN = 1 works once in the life of a controller.
@@ -81,7 +96,7 @@ DEVIATION(cap_without_cqr, "fabrics.property.cap", Product::controller, "reports
 DEVIATION(cap_with_dstrd, "fabrics.property.cap", Product::controller, "reports a doorbell stride",
           hooks<PropertyReads<prop::cap, 0, 1ull << 32>>());
 DEVIATION(csts_ready_before_enable, "fabrics.property.vs-cc-csts", Product::controller,
-          "reports CSTS.RDY 1 before it is enabled", Departs{"sub.csts.rdy.early"});
+          "reports CSTS.RDY 1 before it is enabled", hooks<ReadyTooEarly>());
 DEVIATION(vs_is_zero, "fabrics.property.vs-cc-csts", Product::controller, "reports VS 0",
           hooks<PropertyReads<prop::vs, 0xFFFFFFFF, 0>>());
 DEVIATION(crto_crwmt_too_small, "fabrics.property.crto", Product::controller,
@@ -99,7 +114,7 @@ DEVIATION(property_vs_writable, "fabrics.property.read-only", Product::controlle
 DEVIATION(nssr_takes_any_value, "fabrics.property.nssr-value", Product::controller,
           "resets the subsystem on any value in NSSR", Departs{"sub.nssr.any_value"});
 DEVIATION(fabrics_refuses_sgl_form, "fabrics.psdt.fabrics-command", Product::controller,
-          "refuses Fabrics commands with PSDT 10b", hooks<RefusesSecondSglForm>());
+          "takes Fabrics commands with PSDT 10b for unknown ones", hooks<RefusesSecondSglForm>());
 DEVIATION(fabrics_takes_reserved_type, "fabrics.command.reserved-fctype", Product::controller,
           "succeeds in Fabrics commands of a reserved type", Tolerate{"fabrics.fctype"});
 DEVIATION(fabrics_serves_properties_on_io_queues, "fabrics.command.property-on-io-queue",

@@ -45,6 +45,13 @@ bool has_long_sgl(ByteView capsule) {
   return capsule[0] == 0x02 && keyed(sgl_of(capsule)) && sgl_of(capsule).length > blocks * block;
 }
 
+bool has_much_data(ByteView capsule) {
+  return capsule[0] == 0x02 && keyed(sgl_of(capsule)) && sgl_of(capsule).length >= 32u << 10;
+}
+
+struct AnswersBeforeMuchData final : DepartsFor<&has_much_data> {
+  AnswersBeforeMuchData() : DepartsFor("rdma.data.after_response") {}
+};
 struct TakesTransportSgl final : DepartsFor<&has_transport_sgl> {
   TakesTransportSgl() : DepartsFor("rdma.sgl.type") {}
 };
@@ -127,7 +134,7 @@ DEVIATION(rdma_offers_reads, "fabrics.rdma.accept.depths", Product::controller,
           "offers RDMA READs to a host", Departs{"rdma.accept.responder_resources"});
 
 DEVIATION(rdma_answers_before_data, "fabrics.rdma.read-data.order", Product::controller,
-          "sends the response before the data", Departs{"rdma.data.after_response"});
+          "sends the response before the data of a long read", hooks<AnswersBeforeMuchData>());
 DEVIATION(rdma_fetches_too_little, "fabrics.rdma.write-data.by-read", Product::controller,
           "does not fetch the end of data that lies within a page", hooks<LosesUnevenTail>());
 DEVIATION(rdma_answers_twice, "fabrics.rdma.response.single-send", Product::controller,

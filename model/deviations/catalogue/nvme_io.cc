@@ -37,7 +37,7 @@ bool range_unchecked(const CommandContext& command, Refusal& refusal) {
 }
 bool deallocation_breaks(const CommandContext& command, Refusal& refusal) {
   if (refusal.check == "io.lba.range" && is_io(command, code(IoOpcode::dataset_management))) {
-    refusal.status = nvme::sc::internal_error;
+    refusal.status = nvme::sc::data_transfer_error;
   }
   return true;
 }
@@ -154,7 +154,7 @@ DEVIATION(deallocate_leaves_garbage, "nvme.deallocate.reads", Product::controlle
           "deallocated blocks read as FFh although DLFEAT says zero",
           Departs{"sub.io.deallocate"});
 DEVIATION(deallocate_beyond_the_end_breaks, "nvme.deallocate.out-of-range", Product::controller,
-          "a deallocation beyond the end is an internal error",
+          "a deallocation beyond the end fails as a data transfer",
           hooks<Refusing, &deallocation_breaks>());
 DEVIATION(uncorrectable_has_no_effect, "nvme.write-uncorrectable.unreadable", Product::controller,
           "blocks marked uncorrectable can be read", Departs{"sub.io.uncorrectable"});

@@ -5,6 +5,20 @@ namespace fb::deviations {
 
 using softroce::Departure;
 
+namespace {
+/// Asked once for every request with AckReq: the first few are acknowledged.
+class StopsAcknowledging final : public softroce::SoftHooks {
+ public:
+  bool departs(std::string_view point) override {
+    return point == softroce::name_of(Departure::responder_ack_missing) && ++asked_ > kFirst;
+  }
+
+ private:
+  static constexpr unsigned kFirst = 6;
+  unsigned asked_ = 0;
+};
+}  // namespace
+
 // Sequence and acknowledgement.
 DEVIATION(rdma_silent_on_gap, "rdma.psn.gap", Product::rdma, "stays silent on a PSN gap",
           departs(Departure::responder_no_sequence_nak));
@@ -25,7 +39,8 @@ DEVIATION(rdma_executes_duplicates, "rdma.psn.duplicate-write", Product::rdma,
 DEVIATION(rdma_psn_wraps_to_one, "rdma.psn.wrap", Product::rdma, "expects PSN 1 after PSN FFFFFFh",
           departs(Departure::responder_psn_wraps_to_one));
 DEVIATION(rdma_never_acknowledges, "rdma.ack.requested", Product::rdma,
-          "does not acknowledge requests with AckReq", departs(Departure::responder_ack_missing));
+          "does not acknowledge requests with AckReq, after the first few",
+          hooks<StopsAcknowledging>());
 DEVIATION(rdma_msn_stays_zero, "rdma.ack.msn", Product::rdma, "the MSN stays 0",
           departs(Departure::responder_msn_not_counted));
 
@@ -82,6 +97,9 @@ DEVIATION(rdma_replays_whole_reads_only, "rdma.read.replay", Product::rdma,
           departs(Departure::responder_partial_replay_refused));
 DEVIATION(rdma_replays_wrong_data, "rdma.read.replay", Product::rdma,
           "a replayed READ carries a wrong byte", departs(Departure::responder_replay_wrong_data));
+DEVIATION(rdma_ends_on_late_duplicate, "rdma.read.late-duplicate", Product::rdma,
+          "a late duplicate of a READ whose region is gone ends the queue pair",
+          departs(Departure::responder_late_duplicate_fatal));
 DEVIATION(rdma_repeats_atomics, "rdma.atomic.once", Product::rdma,
           "executes a repeated atomic again", departs(Departure::responder_atomic_executed_twice));
 DEVIATION(rdma_atomic_wrong_byte_order, "rdma.atomic.once", Product::rdma,

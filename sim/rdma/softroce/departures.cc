@@ -125,6 +125,8 @@ constexpr DeparturePoint kSoftDeparturePoints[] = {
      "ignores READ requests for the rest of a read"},
     {D::responder_replay_wrong_data, "rc.responder.replay_wrong_data",
      "a replayed read carries a wrong byte"},
+    {D::responder_late_duplicate_fatal, "rc.responder.late_duplicate_fatal",
+     "a duplicate of an answered READ whose region is gone ends the queue pair"},
     {D::responder_atomic_executed_twice, "rc.responder.atomic_executed_twice",
      "executes a duplicate atomic again"},
     {D::responder_atomic_little_endian, "rc.responder.atomic_little_endian",

@@ -79,6 +79,7 @@ enum class Departure : std::uint8_t {
   responder_no_read_replay,
   responder_partial_replay_refused,
   responder_replay_wrong_data,
+  responder_late_duplicate_fatal,
   responder_atomic_executed_twice,
   responder_atomic_little_endian,
   responder_atomic_not_stored,

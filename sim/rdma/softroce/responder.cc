@@ -205,10 +205,13 @@ bool RcResponder::begin_write(const InPacket& packet) {
   }
   const bool check =
       write_length_ > 0 || core_.departs(Departure::responder_zero_length_checks_key);
-  if (!check || core_.departs(Departure::responder_rkey_unchecked)) return true;
+  if (!check) return true;
   const auto found = core_.s.memory.find(core_.s.domain, write_rkey_, write_address_, write_length_,
                                          rdma::Access::remote_write, core_.s.hooks);
   if (found.check == KeyCheck::ok) return true;
+  if (found.check == KeyCheck::unknown_key && core_.departs(Departure::responder_rkey_unchecked)) {
+    return true;
+  }
   access_refused(packet, "RDMA WRITE refused by key, domain, right or range");
   return false;
 }
@@ -227,7 +230,8 @@ bool RcResponder::place_write(const InPacket& packet) {
   const auto found = core_.s.memory.find(core_.s.domain, write_rkey_, write_address_, n,
                                          rdma::Access::remote_write, core_.s.hooks);
   if (found.check != KeyCheck::ok) {
-    if (!core_.departs(Departure::responder_rkey_unchecked)) {
+    if (found.check != KeyCheck::unknown_key ||
+        !core_.departs(Departure::responder_rkey_unchecked)) {
       access_refused(packet, "RDMA WRITE refused by key, domain, right or range");
       return false;
     }

@@ -232,7 +232,8 @@ void RcResponder::send_read_response(Accepted& accepted) {
     const auto found =
         core_.s.memory.find(core_.s.domain, accepted.rkey, accepted.train_address + offset, bytes,
                             rdma::Access::remote_read, core_.s.hooks);
-    if (found.check != KeyCheck::ok && accepted.answered) {
+    if (found.check != KeyCheck::ok && accepted.answered &&
+        !core_.departs(Departure::responder_late_duplicate_fatal)) {
       // A late duplicate: the requester had its data, and the owner of the region knew it.
       ++core_.s.counters.drop_unknown_duplicate;
       end_train(accepted);

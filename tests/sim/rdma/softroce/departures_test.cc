@@ -203,7 +203,21 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
     const RawPacket add = packet(Opcode::fetch_and_add, kIn, atomic_eth(s.va, s.rkey, 3, 0));
     s.in({add, add});
   });
-  scene([](Scene& s) {  // invalidate
+  scene([](Scene& s) {  // invalidate, and a late duplicate of a read from before
+    auto fast = s.rig.dut.domain->allocate_fast_region(64);
+    rdma::SendRequest r;
+    r.opcode = SendOpcode::fast_register;
+    r.region = fast.get();
+    r.memory = MutableBytes{s.rig.dut.memory}.first(64);
+    r.access = s.rig.options.access;
+    s.rig.dut.qp->post_send(r);
+    s.run();
+    s.in({packet(Opcode::read_request, kIn, reth(0, fast->rkey(), 8)),
+          packet(Opcode::send_only_with_invalidate, kIn + 1, word(fast->rkey()), 4),
+          packet(Opcode::read_request, kIn, reth(0, fast->rkey(), 8)),
+          packet(Opcode::write_only, kIn + 2, reth(0, fast->rkey(), 8), 8)});
+  });
+  scene([](Scene& s) {  // invalidate, and nothing before it
     auto fast = s.rig.dut.domain->allocate_fast_region(64);
     rdma::SendRequest r;
     r.opcode = SendOpcode::fast_register;

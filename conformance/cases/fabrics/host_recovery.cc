@@ -1,0 +1,112 @@
+// What a host does when its association, a keep alive or the invalidation of a key is lost.
+#include "conformance/runner/host_bench.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr std::uint8_t kConnect = 0x01, kRead = 0x02, kKeepAlive = 0x18;
+
+bool connects_again(HostBench& bench) { return !bench.fabrics_commands(kConnect).empty(); }
+
+bool reads_io(const CommandContext& command) { return command.qid != 0 && command.sqe[0] == kRead; }
+
+Bytes filled(std::size_t bytes, std::uint8_t with) { return Bytes(bytes, with); }
+
+}  // namespace
+
+CONFORMANCE_CASE(host_connects_again_after_a_loss, "fabrics.host.reconnect", roles::host) {
+  bench.connect_product();
+  bench.forget_seen();
+  bench.subsystem().end_associations("the bench ends the association");
+  Bytes block(512);
+  const Op<nvme::Status> read = bench.product().read(1, 0, block);
+  // Ten minutes are what hosts allow themselves before they give a controller up.
+  const bool seen = bench.run_until([&] { return connects_again(bench) || read.settled(); }, 700_s);
+  check.that(seen, "a new Connect, or an error for what waits", "neither");
+}
+
+CONFORMANCE_CASE(host_recovers_when_keep_alive_is_not_answered, "fabrics.host.keep-alive.lost",
+                 roles::host, reaches{"bench.keep_alive"}) {
+  // The controller itself never gives up: only the host can notice.
+  bench.script.departs = [](std::string_view point) { return point == "sub.kato.never"; };
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    if (command.qid != 0 || command.sqe[0] != kKeepAlive) return Answer::send;
+    bench.mark("bench.keep_alive");
+    return Answer::withhold;
+  };
+  bench.connect_product({.kato_ms = 5000});
+  bench.forget_seen();
+  const bool asked =
+      bench.run_until([&] { return !bench.commands_of(kKeepAlive).empty(); }, 60_s);
+  check.precondition(asked, "the host sends Keep Alive");
+  // KATO is 5 s; some hosts wait a while before they connect again.
+  check.that(bench.run_until([&] { return connects_again(bench); }, 60_s),
+             "the host ends this association and connects again", "it does nothing");
+}
+
+CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bogus", roles::host,
+                 reaches{"bench.wrong_key"}) {
+  bench.connect_product();
+  bool held = false;
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    if (!reads_io(command) || held) return Answer::send;
+    held = true;
+    return Answer::withhold;
+  };
+  Bytes waiting(4096), block(4096);
+  Op<nvme::Status> first = bench.product().read(1, 0, waiting);
+  check.precondition(bench.run_until([&] { return held; }, 10_s), "the host reads");
+  // The answer to the second read invalidates the key of the first, which is still under way.
+  bench.script.departs = [&](std::string_view point) {
+    if (point != "rdma.invalidate.wrong_key") return false;
+    bench.mark("bench.wrong_key");
+    return true;
+  };
+  bench.forget_seen();
+  Op<nvme::Status> second = bench.product().read(1, 64, block);
+  // Well before the time at which the first read would be given up for its own sake.
+  check.that(bench.run_until([&] { return connects_again(bench); }, 20_s),
+             "the host ends the association", "it goes on as if nothing had been");
+  bench.script = {};
+  first.wait_for(300_s);
+  second.wait_for(300_s);
+}
+
+CONFORMANCE_CASE(host_takes_back_what_was_not_invalidated, "fabrics.host.invalidate.ignored",
+                 roles::host, reaches{"bench.left_key"}) {
+  bench.connect_product();
+  Bytes one = filled(8192, 0x11), two = filled(8192, 0x22);
+  check.require_success(bench.product().write(1, 0, one).wait(), "write");
+  check.require_success(bench.product().write(1, 64, two).wait(), "write");
+  bool reaches_back = false;
+  bench.script.departs = [&](std::string_view point) {
+    if (point == "rdma.invalidate.never") return true;
+    if (point != "rdma.data.left_key" || !reaches_back) return false;
+    bench.mark("bench.left_key");
+    return true;
+  };
+  // Two at once, so that the next command does not reuse the place of the first.
+  Bytes mine(8192), other(8192), later(8192);
+  Op<nvme::Status> first = bench.product().read(1, 0, mine);
+  Op<nvme::Status> second = bench.product().read(1, 64, other);
+  check.require_success(first.wait(), "read whose key is left to the host");
+  check.require_success(second.wait(), "another one");
+  check.bytes("data of the read", mine, one);
+  bench.step("the data of the next read goes to the memory of the first");
+  reaches_back = true;
+  Op<nvme::Status> third = bench.product().read(1, 64, later);
+  third.wait_for(300_s);
+  check.bytes("memory of the read that is finished", mine, one);
+  reaches_back = false;
+  bench.step("I/O goes on, with every key left to the host");
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    Bytes out = filled(8192, static_cast<std::uint8_t>(0x40 + i)), in(8192);
+    const auto written = bench.product().write(1, 16 * i, out).wait_for(300_s);
+    const auto read = bench.product().read(1, 16 * i, in).wait_for(300_s);
+    check.require(written && written->ok() && read && read->ok(), "later I/O succeeds");
+    check.bytes("data of later I/O", in, out);
+  }
+}
+
+}  // namespace fb::conformance

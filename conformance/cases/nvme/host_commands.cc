@@ -1,0 +1,153 @@
+// The commands of a host: identifiers, data pointers, sizes, and what becomes of errors.
+#include <algorithm>
+#include <set>
+
+#include "conformance/cases/nvme/host_scene.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr std::uint64_t kLba = 1000;
+
+/// Every read of the block is answered with this status; counts them.
+void refuse_reads(HostBench& bench, nvme::Status status, unsigned& attempts) {
+  bench.script.admission = [&bench, &attempts, status](
+                               const CommandContext& command) -> std::optional<nvme::Status> {
+    if (!is_io(command, opcode::kRead) || lba_of(command.sqe) != kLba) return std::nullopt;
+    bench.mark("bench.refused");
+    ++attempts;
+    return status;
+  };
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(host_does_not_repeat_what_has_dnr, "nvme.host.dnr", roles::host,
+                 reaches{"bench.refused"}) {
+  bench.connect_product();
+  unsigned attempts = 0;
+  refuse_reads(bench, sc::internal_error.with_dnr(), attempts);
+  Bytes block(512);
+  const auto read = bench.product().read(1, kLba, block).wait_for(60_s);
+  check.require(read.has_value(), "the read ends", "it does not");
+  check.refused(*read, "what the host reports");
+  check.equal("attempts", attempts, 1u);
+}
+
+CONFORMANCE_CASE(host_gives_a_transient_error_up, "nvme.host.retry-bound", roles::host,
+                 reaches{"bench.refused"}) {
+  // Common hosts try three to six times.
+  constexpr unsigned kMost = 20;
+  bench.connect_product();
+  unsigned attempts = 0;
+  refuse_reads(bench, sc::transient_transport_error, attempts);
+  Bytes block(512);
+  Op<nvme::Status> read = bench.product().read(1, kLba, block);
+  bench.run_until([&] { return read.settled() || attempts > kMost; }, 600_s);
+  check.between("attempts", attempts, 1u, kMost);
+  check.that(read.settled(), "the read ends", "it does not");
+  bench.script = {};
+  read.wait_for(60_s);
+}
+
+CONFORMANCE_CASE(host_splits_transfers_to_mdts, "nvme.host.mdts", roles::host) {
+  constexpr std::uint8_t kMdts = 2;  // 16 KiB with pages of 4 KiB
+  constexpr std::uint32_t kBlock = 512, kMost = 4096u << kMdts, kBlocks = 200;
+  bench.script.data_out = [](const CommandContext& command, MutableBytes data) {
+    const bool controller =
+        command.qid == 0 && command.sqe[0] == opcode::kIdentify && command.sqe[40] == 0x01;
+    if (controller && data.size() > 77) data[77] = kMdts;
+  };
+  bench.connect_product();
+  bench.forget_seen();
+  Bytes data = host_pattern(kBlocks * kBlock), back(data.size());
+  check.require_success(bench.product().write(1, kLba, data).wait(), "write of 100 KiB");
+  check.require_success(bench.product().read(1, kLba, back).wait(), "read of 100 KiB");
+  check.bytes("data read back", back, data);
+  for (const std::uint8_t which : {opcode::kWrite, opcode::kRead}) {
+    std::vector<unsigned> covered(kBlocks);
+    for (const SeenCommand* seen : io_commands(bench, which)) {
+      const std::uint32_t blocks = blocks_of(*seen);
+      check.that(blocks * kBlock <= kMost, "at most 16 KiB in a command",
+                 std::to_string(blocks * kBlock) + " bytes");
+      const std::uint64_t lba = lba_of(seen->sqe.bytes());
+      for (std::uint64_t i = lba; i < lba + blocks; ++i) {
+        if (i >= kLba && i < kLba + kBlocks) ++covered[i - kLba];
+      }
+    }
+    const bool once =
+        std::all_of(covered.begin(), covered.end(), [](unsigned times) { return times == 1; });
+    check.that(once, "each block is transferred once");
+  }
+}
+
+CONFORMANCE_CASE(host_points_to_data_with_sgls, "nvme.host.psdt", roles::host) {
+  // A controller that looks away: what the host says is judged here, not there.
+  bench.script.refuses = [](const CommandContext&, subsystem::Refusal&) { return false; };
+  bench.product().connect({}).wait_for(10_s);
+  Bytes data = host_pattern(16384);
+  bench.product().write(1, 0, data).wait_for(60_s);
+  bench.product().read(1, 0, data).wait_for(60_s);
+  const auto identifies = admin_commands(bench, opcode::kIdentify);
+  const auto reads = io_commands(bench, opcode::kRead);
+  check.precondition(!identifies.empty(), "Identify arrives");
+  check.precondition(!reads.empty(), "a read arrives");
+  for (const auto& list : {identifies, admin_commands(bench, opcode::kGetLog), reads,
+                           io_commands(bench, opcode::kWrite)}) {
+    for (const SeenCommand* seen : list) {
+      check.equal("PSDT", static_cast<unsigned>(seen->sqe.bytes()[1] >> 6), 1u);
+    }
+  }
+}
+
+CONFORMANCE_CASE(host_uses_an_identifier_once_at_a_time, "nvme.host.cid-unique", roles::host) {
+  std::multiset<std::pair<std::uint16_t, std::uint16_t>> outstanding;
+  std::size_t most = 0;
+  unsigned twice = 0;
+  const auto key = [](const CommandContext& command) {
+    return std::pair(command.qid, load_le<std::uint16_t>(command.sqe.data() + 2));
+  };
+  bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
+    if (outstanding.contains(key(command))) ++twice;
+    outstanding.insert(key(command));
+    most = std::max(most, outstanding.size());
+    return std::nullopt;
+  };
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    const auto at = outstanding.find(key(command));
+    if (at != outstanding.end()) outstanding.erase(at);
+    return Answer::send;
+  };
+  bench.connect_product();
+  std::vector<Bytes> data(40, host_pattern(65536));
+  std::vector<Op<nvme::Status>> writes;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    writes.push_back(bench.product().write(1, 128 * i, data[i]));
+  }
+  for (auto& write : writes) write.wait_for(120_s);
+  check.precondition(most >= 8, "several commands at once");
+  check.equal("commands with the identifier of one that was outstanding", twice, 0u);
+}
+
+CONFORMANCE_CASE(host_completes_nothing_by_an_unknown_identifier, "nvme.host.unknown-cid",
+                 roles::host, reaches{"bench.unknown_cid"}) {
+  bench.connect_product();
+  bool once = false;
+  bench.script.completion = [&](const CommandContext& command, MutableBytes cqe) {
+    if (!is_io(command, opcode::kRead) || lba_of(command.sqe) != kLba || once) return Answer::send;
+    once = true;
+    bench.mark("bench.unknown_cid");
+    cqe[12] ^= 0x55;
+    cqe[13] ^= 0xAA;
+    return Answer::send;
+  };
+  bench.forget_seen();
+  Bytes block(512);
+  const auto read = bench.product().read(1, kLba, block).wait_for(300_s);
+  const std::size_t attempts = io_commands(bench, opcode::kRead).size();
+  check.that(!read || !read->ok() || attempts > 1, "a read without an answer of its own is not done",
+             "it was reported as done");
+}
+
+}  // namespace fb::conformance

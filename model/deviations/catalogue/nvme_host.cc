@@ -1,0 +1,64 @@
+// Hosts that are careless with their commands, with errors, and with what a controller tells them.
+#include "base/bytes.h"
+#include "model/deviations/deviation.h"
+#include "wire/nvme/cqe.h"
+
+namespace fb::deviations {
+
+namespace {
+
+/// Does not read the log page that an event names, where it is this one.
+template <std::uint8_t Lid>
+class IgnoresEventsOf final : public host::HostHooks {
+ public:
+  void capsule_in(std::uint16_t qid, ByteView capsule) override {
+    // Of other responses the third byte means something else, but then nobody asks.
+    if (qid == 0 && capsule.size() >= nvme::CqeLayout::size) named_ = capsule[2];
+  }
+  bool departs(std::string_view point) override {
+    return point == "host.event.log.unread" && named_ == Lid;
+  }
+
+ private:
+  std::uint8_t named_ = 0;
+};
+
+/// All I/O commands have one identifier.
+class ReusesIdentifiers final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
+    if (qid != 0 && sqe[0] != 0x7F) store_le<std::uint16_t>(sqe.data() + 2, 0x5A5);
+  }
+};
+
+}  // namespace
+
+#define HOST(name, requirement, what, point) \
+  DEVIATION(name, requirement, Product::host, what, Departs{point})
+
+HOST(host_asks_for_one_event_only, "nvme.host.aer.rearm",
+     "no new Asynchronous Event Request after an event", "host.aer.not_rearmed");
+DEVIATION(host_ignores_namespace_notices, "nvme.host.aer.read-log", Product::host,
+          "the list of changed namespaces is not read", hooks<IgnoresEventsOf<0x04>>());
+HOST(host_retains_events, "nvme.host.aer.read-log", "log pages are read with RAE = 1",
+     "host.event.log.rae");
+DEVIATION(host_ignores_ana_notices, "nvme.host.aer.ana", Product::host,
+          "the ANA log is not read after a change", hooks<IgnoresEventsOf<0x0C>>());
+HOST(host_ignores_dnr, "nvme.host.dnr", "a command is repeated although DNR is set",
+     "host.retry.dnr.ignored");
+HOST(host_repeats_for_ever, "nvme.host.retry-bound", "a command is repeated without limit",
+     "host.retry.unlimited");
+HOST(host_ignores_mdts, "nvme.host.mdts", "transfers are not split to MDTS",
+     "host.io.mdts.ignored");
+HOST(host_says_prp_in_admin_commands, "nvme.host.psdt", "admin commands say PRP in PSDT",
+     "host.sqe.psdt.admin");
+HOST(host_says_prp_in_io_commands, "nvme.host.psdt", "I/O commands say PRP in PSDT",
+     "host.sqe.psdt.io");
+DEVIATION(host_reuses_identifiers, "nvme.host.cid-unique", Product::host,
+          "every I/O command has the same identifier", hooks<ReusesIdentifiers>());
+HOST(host_completes_by_any_identifier, "nvme.host.unknown-cid",
+     "a response for an unknown command completes some other", "host.queue.cid.any_accepted");
+
+#undef HOST
+
+}  // namespace fb::deviations
