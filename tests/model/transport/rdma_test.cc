@@ -523,6 +523,24 @@ TEST_P(Rdma, HostDepartures) {
   }
   EXPECT_EQ(host->answers.size(), 4u);
   EXPECT_TRUE(host->ends.empty());
+
+  // The memory of a command that is over: open to the controller, or not.
+  for (const bool careless : {true, false}) {
+    bench.host_hooks.on.clear();
+    bench.target_hooks.on.clear();
+    if (careless) bench.host_hooks.set("rdma.host.invalidate.no_local");
+    bench.target_hooks.set("rdma.invalidate.never");
+    auto queue = bench.connect(4);
+    Bytes one(4096), two(4096);
+    queue->read(0, one, 1);
+    bench.run();
+    EXPECT_EQ(one, pattern(1, one.size()));
+    bench.target_hooks.set("rdma.data.left_key");
+    queue->read(1, two, 2);
+    bench.run();
+    EXPECT_EQ(one, pattern(careless ? 2 : 1, one.size()));
+    EXPECT_EQ(queue->ends.size(), careless ? 0u : 1u);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, Rdma,
