@@ -5,7 +5,7 @@
 #include "cli/common.h"
 #include "cli/suite_options.h"
 #include "conformance/report/report.h"
-#include "conformance/runner/waivers.h"
+#include "conformance/runner/profiles.h"
 
 namespace fb::cli {
 
@@ -21,6 +21,7 @@ struct RunArguments {
   std::uint64_t seed = 1;
   std::string report;
   std::string waivers;
+  std::string profile;
   std::string date;
   unsigned jobs = default_jobs();
   bool twice = false;
@@ -75,6 +76,7 @@ int finish(const RunArguments& arguments, const RunResult& run, const ReportFact
 int run_suite(const RunArguments& arguments) {
   Expectations expectations;
   if (!arguments.waivers.empty()) expectations = or_throw(read_expectations(arguments.waivers));
+  if (!arguments.profile.empty()) or_throw(add_named_profile(arguments.profile, expectations));
   const std::string date = arguments.date.empty() ? today() : arguments.date;
   check_date(date);
   RunOptions options;
@@ -152,6 +154,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
       ->check(check_seed)->capture_default_str();
   command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");
   command->add_option("--waivers", arguments->waivers, "Known failures of the product")->type_name("FILE");
+  command->add_option("--profile", arguments->profile, "A known peer: linux-6.1, or a file NAME.yaml")
+      ->type_name("NAME");
   command->add_option("--today", arguments->date, "The date that waivers are held against")
       ->type_name("2027-01-31");
   command->add_option("--jobs", arguments->jobs, "Cases at a time (embedded products)")

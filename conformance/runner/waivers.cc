@@ -114,24 +114,42 @@ Result<Expectations> read_expectations(const std::string& path) {
   return parse_expectations(text.str(), path);
 }
 
+namespace {
+
+bool matches(const std::string& glob, const std::string& name) {
+  return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+}
+
+bool fails_with(const CaseResult& result, const std::string& signature) {
+  return result.verdict == Verdict::fail && !result.findings.empty() &&
+         signature_of(result.findings.front()) == signature;
+}
+
+}  // namespace
+
 void dispose(CaseResult& result, const Expectations& expectations, std::string_view today) {
   const std::string name(result.info->name);
-  const Waiver* named = nullptr;  // a waiver for this case, whether or not it covers this failure
+  bool named = false;  // something is known of this case, whether or not it covers this failure
+  const auto waive = [&](const std::string& reason) {
+    result.disposition = Disposition::waived;
+    result.waiver = reason;
+  };
   for (const Waiver& waiver : expectations.waivers) {
-    if (fnmatch(waiver.case_glob.c_str(), name.c_str(), 0) != 0) continue;
-    named = &waiver;
-    const bool covers = result.verdict == Verdict::fail && !result.findings.empty() &&
-                        signature_of(result.findings.front()) == waiver.signature &&
-                        today <= waiver.expires;
-    if (covers) {
-      result.disposition = Disposition::waived;
-      result.waiver = waiver.reason;
-      return;
+    if (!matches(waiver.case_glob, name)) continue;
+    named = true;
+    if (fails_with(result, waiver.signature) && today <= waiver.expires) return waive(waiver.reason);
+  }
+  for (const KnownDeviation& known : expectations.deviations) {
+    if (known.requirement != result.info->requirement) continue;
+    if (!known.case_glob.empty() && !matches(known.case_glob, name)) continue;
+    named = true;
+    if (fails_with(result, known.signature)) {
+      return waive(expectations.product + ": " + known.reason + " (" + known.source + ")");
     }
   }
   switch (result.verdict) {
     case Verdict::pass:
-      result.disposition = named != nullptr ? Disposition::unexpected_pass : Disposition::as_expected;
+      result.disposition = named ? Disposition::unexpected_pass : Disposition::as_expected;
       break;
     case Verdict::skip:
     case Verdict::inconclusive: result.disposition = Disposition::as_expected; break;

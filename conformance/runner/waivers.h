@@ -31,9 +31,20 @@ struct Waiver {
   std::string signature;
 };
 
+/// An entry of a peer profile, see profiles.h. It has no owner and does not expire: it describes a
+/// release that many people have.
+struct KnownDeviation {
+  std::string requirement;
+  std::string case_glob;  ///< empty: every case of the requirement
+  std::string signature;
+  std::string reason;
+  std::string source;
+};
+
 struct Expectations {
   std::string product;
   std::vector<Waiver> waivers;
+  std::vector<KnownDeviation> deviations;
 };
 
 /// The Problem names file, line and what is wrong.

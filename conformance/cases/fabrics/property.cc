@@ -118,7 +118,7 @@ CONFORMANCE_CASE(nssr_without_signature_resets_nothing, "fabrics.property.nssr-v
 CONFORMANCE_CASE(fabrics_command_takes_sgl_form, "fabrics.psdt.fabrics-command", roles::controller) {
   RawAssociation& association = bench.associate({.enable = false});
   for (const nvme::Psdt form : {nvme::Psdt::sgl, nvme::Psdt::sgl_metadata_sgl}) {
-    host::RawCommand command{.sqe = host::as_sqe(host::property_get(prop::vs)), .keep_dptr = true};
+    host::RawCommand command = with_sgl(host::as_sqe(host::property_get(prop::vs)), nvme::SglDescriptor::keyed(0, 0, 0));
     command.sqe.set(nvme::sqe::psdt, form);
     const auto legal = form == nvme::Psdt::sgl ? one_of(sc::success)
                                                : one_of(sc::success, sc::invalid_field);

@@ -85,7 +85,7 @@ CONFORMANCE_CASE(write_data_is_read_from_the_range, "fabrics.rdma.write-data.by-
 }
 
 CONFORMANCE_CASE(response_is_one_send, "fabrics.rdma.response.single-send", roles::controller) {
-  RawAssociation& association = bench.associate();
+  RawAssociation& association = bench.associate({.kato_ms = 60000});
   host::RawQueue& queue = association.admin();
   const auto identify = host::identify(nvme::Cns::controller);
   check.success(answered(check, queue.send(identify, 4096).wait()), "Identify");

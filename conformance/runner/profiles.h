@@ -1,0 +1,39 @@
+// Peer profiles: known, documented deviations of a peer that many people have, chosen by name with
+// --profile. One entry says which requirement the peer does not meet, what is seen instead, why, and
+// where its source shows it; anything else must pass, and an entry whose case passes makes a run red.
+//
+//   peer: Linux 6.1 nvmet
+//   deviations:
+//     - requirement: fabrics.property.cap
+//       seen: "CAP.CQR: no"
+//       reason: CAP is put together without CQR.
+//       source: drivers/nvme/target/core.c nvmet_init_cap
+//
+// `case` narrows an entry to cases that match it, where a requirement has several.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "conformance/runner/waivers.h"
+
+namespace fb::conformance {
+
+/// A profile that the program carries: the file below conformance/profiles.
+struct BuiltInProfile {
+  std::string_view name;
+  std::string_view text;
+};
+/// By name.
+std::vector<BuiltInProfile> built_in_profiles();
+
+/// Adds the deviations of a profile to what is expected. The Problem names file, line and what is wrong;
+/// a requirement that no ledger holds is wrong.
+Result<void> add_profile(const std::string& text, const std::string& name, Expectations& to);
+
+/// The profile of that name, or the file when it ends with .yaml.
+Result<void> add_named_profile(const std::string& name, Expectations& to);
+
+}  // namespace fb::conformance

@@ -1,0 +1,154 @@
+"""Runs the cells of the matrix that are possible here, one line each.
+
+    ci/interop [--list] [--bench PROGRAM] [CELL-PATTERN ...]
+
+Exit code 0: nothing failed and something ran. 1: a cell failed. 2: nothing could be run.
+"""
+
+import argparse
+import fnmatch
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from interop.guest import guest as guests
+from interop.guest import image as images
+from interop.guest.archive import Unavailable
+from interop.lane import network
+from interop.lane.bench import Bench, CellFailure
+from interop.lane.cells import CELLS, Cell, Scene
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EVIDENCE = ROOT / "build" / "interop"
+
+
+def evidence_of(cell: Cell) -> pathlib.Path:
+    return EVIDENCE / cell.name
+
+
+def run_here(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
+    """The cell itself, in this process (inside its namespace if it has one)."""
+    folder = evidence_of(cell)
+    scene = Scene(image, Bench(program, folder), folder, cell.kernel, cell.link)
+    try:
+        scene.connect_link()
+        return {"verdict": "passed", "text": cell.run(scene)}
+    except Unavailable as missing:
+        return {"verdict": "not run", "text": str(missing)}
+    except (CellFailure, guests.GuestFailure) as failure:
+        return {"verdict": "FAILED", "text": str(failure)}
+
+
+def run_apart(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
+    """The cell in a process group of its own, with a time limit over everything."""
+    folder = evidence_of(cell)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if cell.link == "tap":
+        network.require_tap()
+    command = [*(network.IN_NAMESPACE if cell.link == "tap" else []), sys.executable, "-m",
+               "interop.lane", "--inside", cell.name, "--image", str(image.folder), "--bench",
+               str(program)]
+    with open(folder / "lane.log", "wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                   start_new_session=True)
+        try:
+            process.wait(cell.limit_s)
+        except subprocess.TimeoutExpired:
+            return {"verdict": "FAILED", "text": f"not done within {cell.limit_s} s"}
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)  # whatever it may have left behind
+            except ProcessLookupError:
+                pass
+            process.wait()
+    try:
+        return json.loads((folder / "result.json").read_text())
+    except (OSError, ValueError):
+        said = (folder / "lane.log").read_text(errors="replace").strip().splitlines()
+        return {"verdict": "FAILED", "text": f"the cell broke: {said[-1] if said else 'no word'}"}
+
+
+def prepare(kernel: str, known: dict) -> images.Image:
+    """The image of this kernel, made once; its Unavailable is remembered too."""
+    if kernel not in known:
+        try:
+            guests.require_qemu()
+            known[kernel] = images.build(kernel)
+            guests.accelerator(known[kernel])
+        except Unavailable as missing:
+            known[kernel] = missing
+    if isinstance(known[kernel], Unavailable):
+        raise known[kernel]
+    return known[kernel]
+
+
+def run_all(cells: list[Cell], program: pathlib.Path) -> int:
+    known: dict = {}
+    results = []
+    for cell in cells:
+        started = time.monotonic()
+        try:
+            result = run_apart(cell, prepare(cell.kernel, known), program)
+        except Unavailable as missing:
+            result = {"verdict": "not run", "text": str(missing)}
+        seconds = time.monotonic() - started
+        results.append({"cell": cell.name, "title": cell.title, "seconds": round(seconds, 1), **result})
+        print(f"{result['verdict']:8} {cell.name:20} {seconds:5.1f} s  {result['text']}", flush=True)
+        for line in notes(cell):
+            print(f"         {line}", flush=True)
+    EVIDENCE.mkdir(parents=True, exist_ok=True)
+    (EVIDENCE / "results.json").write_text(json.dumps({"cells": results}, indent=1) + "\n")
+    counts = {word: sum(one["verdict"] == word for one in results)
+              for word in ("passed", "FAILED", "not run")}
+    print(f"interop: {counts['passed']} passed, {counts['FAILED']} failed, {counts['not run']} not run; "
+          f"evidence in {EVIDENCE}")
+    if counts["FAILED"]:
+        return 1
+    return 0 if counts["passed"] else 2
+
+
+def notes(cell: Cell) -> list[str]:
+    """What the cell itself said, such as that a guest was started twice."""
+    log = evidence_of(cell) / "lane.log"
+    text = log.read_text(errors="replace") if log.exists() else ""
+    return [line for line in text.splitlines() if "trying once more" in line]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="ci/interop", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("patterns", nargs="*", metavar="CELL-PATTERN")
+    parser.add_argument("--list", action="store_true", help="print the cells")
+    parser.add_argument("--bench", type=pathlib.Path, metavar="PROGRAM",
+                        default=ROOT / "build/release/bin/fabricbench")
+    parser.add_argument("--inside", help=argparse.SUPPRESS)
+    parser.add_argument("--image", type=pathlib.Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        cell = next(one for one in CELLS if one.name == options.inside)
+        result = run_here(cell, images.load(options.image), options.bench)
+        (evidence_of(cell) / "result.json").write_text(json.dumps(result))
+        return 0
+    chosen = [one for one in CELLS if not options.patterns or
+              any(fnmatch.fnmatchcase(one.name, pattern) for pattern in options.patterns)]
+    if not chosen:
+        print(f"interop: no cell matches {' '.join(options.patterns)}", file=sys.stderr)
+        return 2
+    if options.list:
+        for one in chosen:
+            print(f"{one.name:20} {one.title}")
+        return 0
+    if not options.bench.exists():
+        print(f"interop: no {options.bench}", file=sys.stderr)
+        return 2
+    return run_all(chosen, options.bench.resolve())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""Runs fabricbench beside a guest, and keeps what it said."""
+
+import json
+import pathlib
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+
+
+class CellFailure(Exception):
+    """Something that should work did not; the text says what."""
+
+
+@dataclass(frozen=True)
+class Said:
+    status: int
+    output: str
+
+
+class Bench:
+    def __init__(self, program: pathlib.Path, folder: pathlib.Path):
+        self.program = program
+        self.folder = folder
+
+    def run(self, *arguments: str, limit_s: int = 60, check: bool = True) -> Said:
+        try:
+            done = subprocess.run([self.program, *arguments], stdin=subprocess.DEVNULL, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit_s,
+                                  check=False)
+            status, output = done.returncode, done.stdout
+        except subprocess.TimeoutExpired as late:
+            said = late.stdout or b""
+            status, output = 124, said.decode(errors="replace") if isinstance(said, bytes) else said
+        self._log(arguments, output, status)
+        if check and status != 0:
+            lines = [line for line in output.strip().splitlines() if line.strip()]
+            last = lines[-1] if lines else "no word"
+            how = f"did not end within {limit_s} s" if status == 124 else f"ended with {status}"
+            raise CellFailure(f"fabricbench {' '.join(arguments[:2])} {how}: {last}")
+        return Said(status, output)
+
+    def suite(self, *arguments: str, limit_s: int) -> str:
+        """Runs the conformance suite; its summary when all was as expected."""
+        report = self.folder / "report"
+        said = self.run("run", *arguments, "--report", str(report), limit_s=limit_s, check=False)
+        results = report / "results.json"
+        if said.status not in (0, 1) or not results.exists():
+            lines = said.output.strip().splitlines() or ["no word"]
+            raise CellFailure(f"fabricbench run ended with {said.status}: {lines[-1]}")
+        document = json.loads(results.read_text())
+        summary = document["summary"]
+        text = ", ".join(f"{summary[key]} {word}" for key, word in (
+            ("pass", "passed"), ("waived", "documented deviations"), ("fail", "failed"),
+            ("error", "errors"), ("inconclusive", "inconclusive"), ("skip", "skipped"),
+            ("unexpected_pass", "unexpected passes")) if summary.get(key))
+        if said.status != 0:
+            red = [case["name"] for case in document["cases"]
+                   if case["disposition"] in ("regression", "unexpected_pass")]
+            raise CellFailure(f"{text}: {', '.join(red[:4])}{' ...' if len(red) > 4 else ''}")
+        return text
+
+    def start(self, *arguments: str, until: str, limit_s: int = 20) -> "Running":
+        """Starts a command that serves, and waits until it has printed a line that begins so."""
+        return Running(self, arguments, until, limit_s)
+
+    def _log(self, arguments, output: str, status: int) -> None:
+        with open(self.folder / "bench.log", "a") as log:
+            log.write(f"$ fabricbench {' '.join(arguments)}\n{output}\n[{status}]\n")
+
+
+class Running:
+    def __init__(self, bench: Bench, arguments, until: str, limit_s: int):
+        self.log = bench.folder / f"{arguments[0]}.log"
+        with open(self.log, "w") as out:
+            self.process = subprocess.Popen([bench.program, *arguments], stdin=subprocess.DEVNULL,
+                                            stdout=out, stderr=subprocess.STDOUT)
+        deadline = time.monotonic() + limit_s
+        while until not in self.log.read_text():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise CellFailure(f"fabricbench {arguments[0]} did not come up: "
+                                  f"{self.log.read_text().strip()}")
+            time.sleep(0.05)
+
+    def __enter__(self) -> "Running":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.kill()
+
+    def finish(self, limit_s: int = 20) -> None:
+        """Asks it to end, which it must do in order."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            raise CellFailure("fabricbench did not end when it was asked to") from None
+        if status != 0:
+            raise CellFailure(f"fabricbench ended with {status}: {self.log.read_text().strip()[-200:]}")
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()

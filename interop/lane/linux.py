@@ -1,0 +1,73 @@
+"""Shell scripts for the guest: Linux as target, Linux as host."""
+
+from interop.lane.network import GUEST, GUEST6, MTU
+
+SUBSYSTEM = "nqn.2024-01.com.example:kernel"
+CONFIG = "/sys/kernel/config/nvmet"
+
+
+def link_up() -> str:
+    return f"""ip link set eth0 mtu {MTU} up
+ip addr add {GUEST}/24 dev eth0
+ip -6 addr add {GUEST6}/64 dev eth0 nodad
+"""
+
+
+def rxe() -> str:
+    """The software RDMA device on the guest's interface."""
+    return link_up() + """modprobe -a rdma_rxe ib_uverbs rdma_ucm
+rdma link add rxe0 type rxe netdev eth0
+rdma link show rxe0/1 | grep -q 'state ACTIVE'
+"""
+
+
+def nvmet(transport: str, port: int = 4420, megabytes: int = 64) -> str:
+    """A subsystem with one memory namespace behind one port."""
+    return f"""set -e
+modprobe -a nvmet nvmet_{transport}
+modprobe brd rd_nr=1 rd_size={megabytes * 1024}
+cd {CONFIG}
+mkdir subsystems/{SUBSYSTEM} subsystems/{SUBSYSTEM}/namespaces/1
+echo 1 >subsystems/{SUBSYSTEM}/attr_allow_any_host
+echo /dev/ram0 >subsystems/{SUBSYSTEM}/namespaces/1/device_path
+echo 1 >subsystems/{SUBSYSTEM}/namespaces/1/enable
+mkdir ports/1
+echo ipv4 >ports/1/addr_adrfam
+echo {transport} >ports/1/addr_trtype
+echo {GUEST} >ports/1/addr_traddr
+echo {port} >ports/1/addr_trsvcid
+ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
+"""
+
+
+def nvmet_down(transport: str) -> str:
+    """Takes it away again: queues that hang show here."""
+    return f"""set -e
+cd {CONFIG}
+rm ports/1/subsystems/{SUBSYSTEM}
+rmdir ports/1
+echo 0 >subsystems/{SUBSYSTEM}/namespaces/1/enable
+rmdir subsystems/{SUBSYSTEM}/namespaces/1 subsystems/{SUBSYSTEM}
+rmmod nvmet_{transport}
+"""
+
+
+def connect(transport: str, address: str, nqn: str, port: int = 4420, queues: int = 2) -> str:
+    """Connects as a host, and waits for the namespace."""
+    return f"""modprobe -a nvme_{transport}
+nvme connect -t {transport} -a {address} -s {port} -n {nqn} -i {queues} || exit 1
+for i in $(seq 100); do [ -b /dev/nvme0n1 ] && exit 0; sleep 0.1; done
+echo 'no /dev/nvme0n1'; exit 1
+"""
+
+
+def write_read_compare(megabytes: int = 4, block: str = "64k") -> str:
+    """Random data onto the namespace, and back, past every cache."""
+    kilobytes = int(block.removesuffix("k"))
+    count = megabytes * 1024 // kilobytes
+    return f"""set -e
+dd if=/dev/urandom of=/tmp/a bs={block} count={count} 2>/dev/null
+dd if=/tmp/a of=/dev/nvme0n1 bs={block} count={count} oflag=direct
+dd if=/dev/nvme0n1 of=/tmp/b bs={block} count={count} iflag=direct
+cmp /tmp/a /tmp/b
+"""
