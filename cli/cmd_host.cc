@@ -150,8 +150,8 @@ CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArgume
                   const std::string& example) {
   CLI::App* command = host.add_subcommand(name, what);
   command->add_option("url", arguments.url, "rdma://ADDRESS:PORT[/NQN]")->required()->type_name("URL");
-  command->add_option("--local", arguments.local, "Our own address; UDP port 4791 of it is used")
-      ->type_name("ADDRESS");
+  command->add_option("--local", arguments.local, "Our own address, or l2:PATH,PEER,ADDRESS; UDP port 4791 of it is used")
+      ->type_name("HOST");
   command->add_option("--hostnqn", arguments.hostnqn, "Name of this host")->type_name("NQN");
   command->footer("Example:\n  fabricbench host " + example);
   return command;

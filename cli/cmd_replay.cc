@@ -65,7 +65,7 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
   RunOptions options;
   std::string local = arguments.local;
   if (token.dut != "embedded" && local.empty()) {
-    local = to_string(local_address({}, or_throw(parse_rdma_url(token.dut)).to));
+    local = to_string(or_throw(local_address_towards(or_throw(parse_rdma_url(token.dut)).to)));
   }
   options.product = or_throw(parse_product(token.dut, local));
   if (!options.product.embedded) {
@@ -127,8 +127,8 @@ void add_replay(CLI::App& app, Outcome& outcome) {
       ->required()
       ->type_name("TOKEN|FILE");
   command->add_option("--case", arguments->case_name, "Only this case of the file")->type_name("NAME");
-  command->add_option("--local", arguments->local, "Our own address, for a product at an address")
-      ->type_name("ADDRESS");
+  command->add_option("--local", arguments->local, "Our own address, or l2:PATH,PEER,ADDRESS, for a product at an address")
+      ->type_name("HOST");
   command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");
   command->callback([arguments, &outcome] { outcome.code = replay(*arguments); });

@@ -33,7 +33,7 @@ struct RunArguments {
 Product product_of(const RunArguments& arguments) {
   std::string local = arguments.local;
   if (arguments.dut.starts_with("rdma://") && local.empty()) {
-    local = to_string(local_address({}, or_throw(parse_rdma_url(arguments.dut)).to));
+    local = to_string(or_throw(local_address_towards(or_throw(parse_rdma_url(arguments.dut)).to)));
   }
   Product product = or_throw(parse_product(arguments.dut, local));
   product.slow = arguments.slow;
@@ -144,8 +144,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--dut", arguments->dut, "The product: embedded, or rdma://ADDRESS:PORT[/NQN]")
       ->type_name("URL")
       ->capture_default_str();
-  command->add_option("--local", arguments->local, "Our own address, for a product at an address")
-      ->type_name("ADDRESS");
+  command->add_option("--local", arguments->local, "Our own address, or l2:PATH,PEER,ADDRESS, for a product at an address")
+      ->type_name("HOST");
   command->add_option("--deviation", arguments->deviations, "Make the embedded product misbehave in one way")
       ->type_name("NAME")
       ->delimiter(',')

@@ -16,6 +16,7 @@ namespace {
 
 struct TargetArguments {
   std::vector<std::string> listen;
+  std::string local;
   std::vector<std::string> namespaces;
   std::vector<std::string> deviations;
   std::vector<std::string> allowed_hosts;
@@ -70,7 +71,13 @@ int run_target(const TargetArguments& arguments) {
     }
   }
 
-  RealSession session("target", listen.front().address, soft_hooks.get());
+  net::LocalHost local{.address = listen.front().address};
+  if (!arguments.local.empty()) local = or_throw(net::parse_local_host(arguments.local));
+  if (local.address != listen.front().address) {
+    throw UserError("--local: not the address of --listen, " + to_string(listen.front().address));
+  }
+
+  RealSession session("target", local, soft_hooks.get());
   World& world = session.world();
   if (arguments.busy_poll) world.real_loop()->set_busy_poll(true);
   std::vector<Listening> listeners;  // outlive the target's channels
@@ -124,6 +131,8 @@ void add_target(CLI::App& app, Outcome& outcome) {
   command->add_option("--listen", arguments->listen, "rdma://ADDRESS:PORT; may be repeated")
       ->required()
       ->type_name("URL");
+  command->add_option("--local", arguments->local, "l2:PATH,PEER,ADDRESS: raw Ethernet over unix sockets")
+      ->type_name("HOST");
   command
       ->add_option("--namespace", arguments->namespaces,
                    "SIZE[,file=PATH][,bs=512|4096]; may be repeated")

@@ -10,6 +10,7 @@
 
 #include "base/ip.h"
 #include "base/result.h"
+#include "sim/net/local_host.h"
 
 namespace fb::cli {
 
@@ -45,8 +46,8 @@ inline void or_throw(const Result<void>& result) {
 
 /// Our own address on the way to `to`, as the routing table has it.
 Result<IpAddress> local_address_towards(const Endpoint& to);
-/// The text of --local, or the address that the routing table gives when it is empty.
-IpAddress local_address(const std::string& text, const Endpoint& to);
+/// What --local says, or the address that the routing table gives when it is empty.
+net::LocalHost local_host(const std::string& text, const Endpoint& to);
 
 /// Today's date as 2027-01-31, and the time of now as 2027-01-31T12:00:00Z.
 std::string today();

@@ -20,7 +20,7 @@ std::string url_text(const Endpoint& at) { return "rdma://" + to_string(at); }
 HostSession::HostSession(const HostArguments& arguments)
     : url_(or_throw(conformance::parse_rdma_url(arguments.url))),
       nsid_(arguments.nsid),
-      session_("host", local_address(arguments.local, url_.to)),
+      session_("host", local_host(arguments.local, url_.to)),
       signals_([this] { session_.world().interrupt(); }),
       fabric_(session_.world(), session_.device()) {
   world().set_patience(kPatience);

@@ -116,9 +116,11 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     nqn_ = setup.subsystem.nqn;
     host = &network_->bench;
   } else {
-    machine_ = std::make_unique<net::RealHost>(world);
+    auto machine = net::open_local_host(world, environment.product->local);
+    if (!machine) throw UserError(machine.error().text);
+    machine_ = std::move(machine).value();
     at_ = environment.product->to;
-    device.address = environment.product->local;
+    device.address = environment.product->local.address;
     device.ca_guid = fresh_guid(*environment.product);
     host = machine_.get();
   }

@@ -17,7 +17,7 @@
 #include "model/host/host.h"
 #include "model/host/raw_queue.h"
 #include "model/transport/rdma_host.h"
-#include "sim/net/udp_port.h"
+#include "sim/net/local_host.h"
 
 namespace fb::conformance {
 
@@ -118,7 +118,7 @@ class ControllerBench final : public Bench {
  private:
   const Environment& environment_;
   std::unique_ptr<EmbeddedNetwork> network_;
-  std::unique_ptr<net::RealHost> machine_;
+  std::unique_ptr<net::DatagramHost> machine_;
   std::unique_ptr<subsystem::SubsystemHooks> subsystem_hooks_;
   std::unique_ptr<softroce::SoftHooks> soft_hooks_;
   std::unique_ptr<EmbeddedController> product_;

@@ -51,12 +51,12 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
   }
   const auto parsed = parse_rdma_url(url);
   if (!parsed) return Failure{parsed.error()};
-  const auto own = IpAddress::parse(local);
-  if (!own) return wrong(local, "--local takes an IP address of this machine");
-  if (own->is_v4() != parsed->to.address.is_v4()) {
+  const auto own = net::parse_local_host(local);
+  if (!own) return Failure{Problem{"--local: " + own.error().text}};
+  if (own->address.is_v4() != parsed->to.address.is_v4()) {
     return wrong(local, "--local and the product's address are of different families");
   }
-  if (*own == parsed->to.address) {
+  if (own->address == parsed->to.address) {
     return wrong(local, "--local is the product's own address; both sides need UDP port 4791, so each "
                         "has an address of its own (127.0.0.3 for example)");
   }

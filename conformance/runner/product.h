@@ -7,6 +7,7 @@
 
 #include "base/ip.h"
 #include "base/result.h"
+#include "sim/net/local_host.h"
 
 namespace fb::conformance {
 
@@ -16,7 +17,7 @@ struct Product {
   // Of a real product:
   Endpoint to = {};
   std::string nqn = {};       ///< empty: the first one that its discovery service lists
-  IpAddress local = {};       ///< our own address
+  net::LocalHost local = {};  ///< our own side
   bool slow = false;          ///< run the cases too that take long in real time
   std::uint64_t nonce = 0;    ///< keeps the device GUIDs of different runs apart
 };
@@ -29,7 +30,7 @@ struct RdmaUrl {
 /// The Problem names the text and what is wrong with it.
 Result<RdmaUrl> parse_rdma_url(std::string_view text);
 
-/// "embedded" or an RDMA URL; `local` is our own address for the latter.
+/// "embedded" or an RDMA URL; `local` is our own side for the latter.
 Result<Product> parse_product(std::string_view url, std::string_view local);
 
 }  // namespace fb::conformance

@@ -147,7 +147,8 @@ void Controller::deliver_events() {
 
 std::uint32_t Controller::optional_events() const {
   if (DiscoveryService* const discovery = subsystem_.discovery()) {
-    return discovery->options().persistent ? nvme::event_config_bits::discovery_log : 0;
+    // Without a keep alive timeout there is no lasting association that an event could be sent on.
+    return discovery->options().persistent && features_.kato_ms != 0 ? nvme::event_config_bits::discovery_log : 0;
   }
   std::uint32_t events = nvme::event_config_bits::namespace_attribute;
   if (subsystem_.options().ana) events |= nvme::event_config_bits::ana_change;

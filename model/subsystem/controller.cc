@@ -69,7 +69,7 @@ void Controller::end_association(std::string_view why) {
   Loop& loop = subsystem_.world().loop();
   for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_),
                        static_cast<Event*>(&shutdown_timer_), static_cast<Event*>(&kato_timer_),
-                       static_cast<Event*>(&idle_timer_)}) {
+                       static_cast<Event*>(&idle_timer_), static_cast<Event*>(&io_loss_timer_)}) {
     loop.cancel(*event);
   }
   Queue* const admin = std::exchange(admin_queue_, nullptr);
@@ -98,8 +98,15 @@ void Controller::on_queue_lost(Queue& queue, std::string_view why) {
   const bool individual = subsystem_.options().individual_queue_deletion &&
                           (individual_deletion_ || queue.individually_deletable());
   if (individual || departs(departure::io_loss_tolerated)) return;
-  end_association("an I/O queue was lost");
+  const bool leaving =
+      state_ == ControllerState::shutting_down || state_ == ControllerState::shut_down;
+  Loop& loop = subsystem_.world().loop();
+  if (!leaving && !io_loss_timer_.scheduled()) {
+    loop.schedule_after(io_loss_timer_, subsystem_.options().io_loss_grace);
+  }
 }
+
+void Controller::on_io_loss_due() { end_association("an I/O queue was lost"); }
 
 void Controller::forget(Queue& queue) {
   if (&queue == admin_queue_) admin_queue_ = nullptr;

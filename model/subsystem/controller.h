@@ -125,6 +125,7 @@ class Controller {
   void on_keep_alive_due();
   void keep_alive(const Command& command);
   void on_idle();
+  void on_io_loss_due();
   void watch_idleness();
   std::uint32_t rounded_kato(std::uint32_t kato_ms) const;
 
@@ -262,6 +263,7 @@ class Controller {
                                                                   *this};
   Timer<Controller, &Controller::on_keep_alive_due> kato_timer_{"subsystem.keep_alive", *this};
   Timer<Controller, &Controller::on_idle> idle_timer_{"subsystem.association.idle", *this};
+  Timer<Controller, &Controller::on_io_loss_due> io_loss_timer_{"subsystem.association.io_lost", *this};
 };
 
 }  // namespace fb::subsystem

@@ -71,6 +71,10 @@ struct SubsystemOptions {
   std::uint8_t ready_timeout = 30;  ///< CAP.TO and CRTO, units of 500 ms
   /// An association whose controller is not enabled for so long is dropped.
   Duration enable_limit = Duration::s(180);
+  /// What a host has left, after an I/O connection was lost, to reset or shut down the controller before
+  /// the association ends. Linux takes its I/O queues away first and says so afterwards: without this
+  /// time its reset waits a minute for the answer on an admin queue that has gone.
+  Duration io_loss_grace = Duration::s(2);
   /// Time between the arrival of an I/O command and its execution.
   Duration io_latency;
 };

@@ -86,6 +86,7 @@ void Controller::write_cc(std::uint32_t value) {
   const bool asked = shn == ShutdownNotification::normal || shn == ShutdownNotification::abrupt;
   if (asked && shn != before.get(fabrics::cc::shn) && step(ControllerEvent::shutdown)) {
     subsystem_.world().loop().cancel(ready_timer_);
+    subsystem_.world().loop().cancel(io_loss_timer_);
     if (!departs(departure::kato_after_shutdown)) subsystem_.world().loop().cancel(kato_timer_);
     if (departs(departure::shst_never)) return;
     shst_ = kShstBusy;
@@ -104,6 +105,7 @@ void Controller::start_reset() {
   loop.cancel(ready_timer_);
   loop.cancel(shutdown_timer_);
   loop.cancel(kato_timer_);
+  loop.cancel(io_loss_timer_);
   step(ControllerEvent::reset);
   subsystem_.world().trace().mark("subsystem.controller.reset");
   clear_for_reset();

@@ -1,0 +1,249 @@
+#include "sim/net/l2_host.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace fb::net {
+
+namespace {
+
+constexpr std::size_t kFrameMax = 65'536;
+constexpr int kFramesPerTurn = 64;
+constexpr std::size_t kBacklogMax = 4096;             // frames that wait for the peer to read
+constexpr Duration kTryAgain = Duration::us(100);     // a full queue does not say when it has room
+constexpr int kSocketBuffer = 8 << 20;
+constexpr std::uint16_t kFirstFreePort = 49152;
+
+Failure<Problem> wrong(const std::string& path, std::string_view why) {
+  return {Problem{fmt::format("unix socket {}: {}", path, why)}};
+}
+
+bool fill(sockaddr_un& to, const std::string& path) {
+  to = {};
+  to.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof to.sun_path) return false;
+  std::memcpy(to.sun_path, path.data(), path.size());
+  return true;
+}
+
+const sockaddr* plain(const sockaddr_un& address) {
+  return static_cast<const sockaddr*>(static_cast<const void*>(&address));
+}
+
+}  // namespace
+
+class L2Host::Socket {
+ public:
+  static Result<std::unique_ptr<Socket>> open(const std::string& path, const std::string& peer) {
+    sockaddr_un ours, theirs;
+    if (!fill(ours, path)) return wrong(path, "no path for a socket (empty or too long)");
+    if (!fill(theirs, peer)) return wrong(peer, "no path for a socket (empty or too long)");
+    const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return wrong(path, std::strerror(errno));
+    auto made = std::make_unique<Socket>(fd, theirs);
+    if (auto taken = made->make_room_for(path, ours); !taken) return Failure{taken.error()};
+    if (bind(fd, plain(ours), sizeof ours) != 0) return wrong(path, std::strerror(errno));
+    made->path_ = path;
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSocketBuffer, sizeof kSocketBuffer);
+    return made;
+  }
+  Socket(int fd, const sockaddr_un& peer) : fd_(fd), peer_(peer) {}
+  ~Socket() {
+    if (!path_.empty()) unlink(path_.c_str());
+    close(fd_);
+  }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  int fd() const { return fd_; }
+  /// 0, or the error.
+  int send(ByteView frame) const {
+    const auto sent = sendto(fd_, frame.data(), frame.size(), MSG_DONTWAIT, plain(peer_), sizeof peer_);
+    return sent >= 0 ? 0 : errno;
+  }
+
+ private:
+  /// Takes away what a process that was killed left there; never what somebody uses, or a file.
+  Result<void> make_room_for(const std::string& path, const sockaddr_un& address) const {
+    struct stat status;
+    if (lstat(path.c_str(), &status) != 0) return {};
+    if (!S_ISSOCK(status.st_mode)) return wrong(path, "there is a file of that name");
+    const int probe = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool used = probe >= 0 && connect(probe, plain(address), sizeof address) == 0;
+    if (probe >= 0) close(probe);
+    if (used) return wrong(path, "another process has it open");
+    unlink(path.c_str());
+    return {};
+  }
+
+  int fd_;
+  sockaddr_un peer_;
+  std::string path_;
+};
+
+class L2Port final : public DatagramPort {
+ public:
+  L2Port(L2Host& host, const Endpoint& local) : host_(host), local_(local) {
+    host_.ports_[local.port] = this;
+  }
+  ~L2Port() override {
+    host_.ports_.erase(local_.port);
+    host_.flush();  // a last word (a disconnect) still leaves
+  }
+
+  Outgoing begin(const Endpoint& to, std::size_t size) override {
+    BENCH_ASSERT(size <= max_payload(), "a datagram is never longer than max_payload()");
+    to_ = to;
+    pending_ = host_.link_.take(size);
+    return {MutableBytes(pending_).subspan(host_.link_.headroom()), IpFacts{}};
+  }
+  void commit() override {
+    const ByteView payload = ByteView(pending_).subspan(host_.link_.headroom());
+    const bool reachable = to_.address.is_v4() == local_.address.is_v4() && to_.port != 0;
+    const bool room = host_.link_.outputs() < kBacklogMax;
+    if (!reachable || !room) {
+      if (!room) ++host_.counters_.dropped_backlog;
+      host_.trace(TraceKind::fault, local_, to_, payload, {}, "dropped: cannot be sent");
+      return;
+    }
+    host_.trace(TraceKind::packet, local_, to_, payload, {}, "");
+    host_.link_.send(host_.world_.now(), std::move(pending_), local_.port, to_);
+    host_.arm();
+  }
+  void flush() override { host_.flush(); }
+  void set_receiver(DatagramReceiver* receiver) override { receiver_ = receiver; }
+  Endpoint local() const override { return local_; }
+  std::size_t mtu() const override { return host_.options_.mtu; }
+
+  DatagramReceiver* receiver() const { return receiver_; }
+
+ private:
+  L2Host& host_;
+  Endpoint local_;
+  DatagramReceiver* receiver_ = nullptr;
+  Bytes pending_;
+  Endpoint to_;
+};
+
+Result<std::unique_ptr<L2Host>> L2Host::start(World& world, const L2Options& options) {
+  BENCH_ASSERT(world.real_loop() != nullptr, "sockets need a world in real time");
+  auto socket = Socket::open(options.path, options.peer);
+  if (!socket) return Failure{socket.error()};
+  return std::unique_ptr<L2Host>(new L2Host(world, options, std::move(socket).value()));
+}
+
+L2Host::L2Host(World& world, const L2Options& options, std::unique_ptr<Socket> socket)
+    : world_(world),
+      loop_(*world.real_loop()),
+      options_(options),
+      socket_(std::move(socket)),
+      link_(options.address, mac_for(options.address)),
+      buffer_(kFrameMax) {
+  loop_.watch(socket_->fd(), *this);
+}
+
+L2Host::~L2Host() { loop_.unwatch(socket_->fd()); }
+
+Result<std::unique_ptr<DatagramPort>> L2Host::open(const Endpoint& local) {
+  Endpoint at = local;
+  if (at.address != options_.address) {
+    return Failure{Problem{fmt::format("{}: this host has the address {}", to_string(at.address),
+                                       to_string(options_.address))}};
+  }
+  if (at.port == 0) {
+    at.port = kFirstFreePort;
+    while (ports_.contains(at.port)) ++at.port;
+  }
+  if (ports_.contains(at.port)) {
+    return Failure{Problem{fmt::format("UDP {}: the port is taken", to_string(at))}};
+  }
+  return std::unique_ptr<DatagramPort>(std::make_unique<L2Port>(*this, at));
+}
+
+void L2Host::on_readable() {
+  for (int i = 0; i < kFramesPerTurn; ++i) {
+    const auto got = recv(socket_->fd(), buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (got < 0) break;
+    const auto size = static_cast<std::size_t>(got);
+    if (const auto datagram = link_.on_frame(world_.now(), ByteView(buffer_).first(size))) {
+      deliver(*datagram);
+    }
+  }
+  finish_batch();
+  flush();
+}
+
+void L2Host::deliver(const L2Datagram& datagram) {
+  const auto found = ports_.find(datagram.destination.port);
+  trace(TraceKind::packet, datagram.source, datagram.destination, datagram.payload, datagram.ip, "");
+  if (found == ports_.end() || found->second->receiver() == nullptr) return;
+  const std::uint16_t port = found->first;
+  if (std::find(touched_.begin(), touched_.end(), port) == touched_.end()) touched_.push_back(port);
+  found->second->receiver()->on_datagram(
+      {datagram.source, datagram.destination, datagram.payload, datagram.ip});
+}
+
+void L2Host::finish_batch() {
+  for (std::size_t i = 0; i < touched_.size(); ++i) {
+    const auto found = ports_.find(touched_[i]);  // receivers may close ports
+    if (found != ports_.end() && found->second->receiver() != nullptr) {
+      found->second->receiver()->on_batch_end();
+    }
+  }
+  touched_.clear();
+}
+
+void L2Host::flush() {
+  loop_.cancel(flush_timer_);
+  while (link_.has_output()) {
+    const int error = socket_->send(link_.output());
+    if (error == EINTR) continue;
+    if (error == EAGAIN || error == EWOULDBLOCK || error == ENOBUFS) {
+      ++counters_.blocked;
+      loop_.schedule_after(flush_timer_, kTryAgain);
+      break;
+    }
+    ++(error == 0 ? counters_.sent : counters_.dropped_no_peer);
+    link_.pop_output();
+  }
+  const auto due = link_.deadline();
+  if (due && !ask_timer_.scheduled()) {
+    loop_.schedule_after(ask_timer_, std::max(*due - world_.now(), Duration{}));
+  }
+}
+
+void L2Host::arm() {
+  if (!flush_timer_.scheduled()) loop_.schedule_after(flush_timer_, Duration{});
+}
+
+void L2Host::on_deadline() {
+  link_.on_deadline(world_.now());
+  flush();
+}
+
+void L2Host::trace(TraceKind kind, const Endpoint& source, const Endpoint& destination,
+                   ByteView bytes, const IpFacts& ip, std::string_view text) {
+  Trace& out = world_.trace();
+  if (!out.on()) return;
+  TraceEvent event;
+  event.kind = kind;
+  event.time = world_.now();
+  event.actor = source.address == options_.address ? "local" : "peer";
+  event.label = "udp";
+  event.text = text;
+  event.bytes = bytes;
+  event.source = source;
+  event.destination = destination;
+  event.ip = ip;
+  out.emit(event);
+}
+
+}  // namespace fb::net
