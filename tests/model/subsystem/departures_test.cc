@@ -460,12 +460,18 @@ void endings(Rig& rig, Transcript& out, const ConnectWords& words) {
     session.admin.lose();
     rig.world->run_for(Duration::ms(1));
   }
-  {  // an I/O queue is lost; the admin queue is lost
+  {  // an I/O queue is lost, and the host does nothing about it
     auto session = begin(60'000);
     Line io = open_io(session, 1);
-    Line other = open_io(session, 2);
     io.lose();
+    rig.world->run_for(Duration::ms(2001));
     out.note(session.admin.closed());
+    session.admin.lose();
+    rig.world->run_for(Duration::ms(1));
+  }
+  {  // the admin queue is lost
+    auto session = begin(60'000);
+    Line other = open_io(session, 2);
     session.admin.lose();
     out.note(other.closed());
     other.lose();

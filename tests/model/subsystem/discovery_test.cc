@@ -88,13 +88,15 @@ TEST(Discovery, WhatItsControllersDoNotDo) {
   const View<nvme::IdentifyController> facts{id.data};
   EXPECT_EQ(facts.get(nvme::id_ctrl::cntrltype), nvme::ControllerType::discovery);
   EXPECT_EQ(facts.get(nvme::id_ctrl::nn), 0u);
-  EXPECT_EQ(facts.get(nvme::id_ctrl::oaes), 1u << 31);
+  EXPECT_EQ(facts.get(nvme::id_ctrl::oaes), 0u) << "no event is ever sent on it";
 }
 
 TEST(Discovery, PersistentHostsAreToldOfChanges) {
   Rig rig;
   auto session = rig.start(discovery_words(10000));
   Line& admin = session.admin;
+  const Reply id = admin.fetch(identify(nvme::Cns::controller).bytes(), 4096);
+  EXPECT_EQ(View<nvme::IdentifyController>{id.data}.get(nvme::id_ctrl::oaes), 1u << 31);
   EXPECT_EQ(admin.send(get_feature(0x0B).bytes()).dw0(), 1u << 31);
   const auto request = admin.post(command(nvme::AdminOpcode::async_event_request).bytes());
   rig.target.discovery().add_referral({.traddr = "192.0.2.98"});

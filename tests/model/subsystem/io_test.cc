@@ -273,7 +273,27 @@ TEST(Queue, DisconnectEndsOneQueue) {
 TEST(Association, LossOfAnIoQueueEndsIt) {
   IoRig rig;
   rig.io.lose();
+  rig.world->run_for(Duration::ms(1999));
+  EXPECT_FALSE(rig.session.admin.closed()) << "the host may still reset or shut down";
+  rig.world->run_for(Duration::ms(2));
   EXPECT_TRUE(rig.session.admin.closed());
+}
+
+TEST(Association, LossOfAnIoQueueIsForgivenByAReset) {
+  IoRig rig;
+  rig.io.lose();  // as Linux does it: first the queues, then CC
+  EXPECT_TRUE(rig.session.admin.send(property_set(fabrics::property::cc, 0)).status().ok());
+  rig.world->run_for(Duration::s(5));
+  EXPECT_FALSE(rig.session.admin.closed());
+}
+
+TEST(Association, LossOfAnIoQueueIsForgivenByAShutdown) {
+  IoRig rig;
+  rig.io.lose();
+  EXPECT_TRUE(
+      rig.session.admin.send(property_set(fabrics::property::cc, 0x00464001)).status().ok());
+  rig.world->run_for(Duration::s(5));
+  EXPECT_FALSE(rig.session.admin.closed());
 }
 
 TEST(Association, LossOfAnIndividuallyDeletableQueueDoesNot) {
