@@ -52,10 +52,32 @@ rmmod nvmet_{transport}
 """
 
 
-def connect(transport: str, address: str, nqn: str, port: int = 4420, queues: int = 2) -> str:
+def trouble() -> str:
+    """Loss, duplication and reordering of what leaves the guest."""
+    return """set -e
+modprobe sch_netem
+tc qdisc add dev eth0 root netem delay 1ms 1ms loss 0.5% duplicate 1% reorder 20% 50%
+"""
+
+
+def trouble_over() -> str:
+    return "tc qdisc del dev eth0 root"
+
+
+def wait_live() -> str:
+    return """for i in $(seq 400); do
+  grep -q live /sys/class/nvme/nvme0/state && exit 0
+  sleep 0.1
+done
+cat /sys/class/nvme/nvme0/state; exit 1
+"""
+
+
+def connect(transport: str, address: str, nqn: str, port: int = 4420, queues: int = 2,
+            options: str = "") -> str:
     """Connects as a host, and waits for the namespace."""
     return f"""modprobe -a nvme_{transport}
-nvme connect -t {transport} -a {address} -s {port} -n {nqn} -i {queues} || exit 1
+nvme connect -t {transport} -a {address} -s {port} -n {nqn} -i {queues} {options} || exit 1
 for i in $(seq 100); do [ -b /dev/nvme0n1 ] && exit 0; sleep 0.1; done
 echo 'no /dev/nvme0n1'; exit 1
 """
