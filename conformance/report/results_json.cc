@@ -34,6 +34,7 @@ Json case_json(const CaseResult& result, const ReportFacts& facts) {
   json["requirement"] = info.requirement;
   json["section"] = requirement == nullptr ? "" : requirement->section;
   json["document"] = document_of(requirement);
+  json["level"] = requirement == nullptr ? "" : requirement->level;
   json["suite"] = info.suite();
   json["role"] = name_of(info.role);
   json["transport"] = info.options.transports.front();

@@ -57,8 +57,8 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
          "  " + std::string(result.info->name) + "\n";
   std::string where(result.info->requirement);
   if (requirement != nullptr) {
-    where += fmt::format(" ({} {}, section {})", requirement->document, requirement->revision,
-                         requirement->section);
+    where += fmt::format(" ({} {}, section {}; {})", requirement->document, requirement->revision,
+                         requirement->section, requirement->level);
   }
   out += wrapped("  requirement  ", where);
   if (requirement != nullptr) out += wrapped("               ", requirement->text);
