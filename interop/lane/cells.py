@@ -121,7 +121,8 @@ def rdma_host_l2(scene: Scene) -> str:
     return host_commands(scene)
 
 
-@cell("rdma-suite", "the conformance suite against nvmet over RDMA (rdma_rxe)", limit_s=400)
+@cell("rdma-suite", "the conformance suite against nvmet over RDMA (rdma_rxe)",
+      kernels=("6.1", "6.12"), limit_s=400)
 def rdma_suite(scene: Scene) -> str:
     with scene.guest() as guest:
         nvmet_over_rdma(guest)
@@ -143,6 +144,18 @@ def rdma_target(scene: Scene) -> str:
             target.finish()
         close(guest)
     return f"booted in {guest.boot_seconds:.1f} s; every byte equal"
+
+
+@cell("rdma-host-trouble", "our host against nvmet over RDMA while the guest loses, doubles and reorders")
+def rdma_host_trouble(scene: Scene) -> str:
+    with scene.guest() as guest, scene.recorded():
+        nvmet_over_rdma(guest)
+        guest.run(linux.trouble())
+        said = scene.bench.run("host", "io", TARGET_URL, "--local", scene.local, "--verify", "--size",
+                               "4M", "--queue-depth", "8", limit_s=150).output
+        guest.run(linux.trouble_over())
+        close(guest, linux.nvmet_down("rdma"))
+    return said.strip().splitlines()[-1]
 
 
 @cell("rdma-target-killed", "Linux nvme-rdma while our target is killed and comes back, on a bad link")

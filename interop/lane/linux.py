@@ -53,10 +53,11 @@ rmmod nvmet_{transport}
 
 
 def trouble() -> str:
-    """Loss, duplication and reordering of what leaves the guest."""
+    """Loss, duplication and reordering of what leaves the guest. Few packets overtake: rdma_rxe goes
+    back to the first lost one, and gets nowhere when one of the next thirty is always out of order."""
     return """set -e
 modprobe sch_netem
-tc qdisc add dev eth0 root netem delay 1ms 1ms loss 0.5% duplicate 1% reorder 20% 50%
+tc qdisc add dev eth0 root netem delay 1ms loss 0.5% duplicate 1% reorder 1%
 """
 
 
