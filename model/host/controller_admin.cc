@@ -143,20 +143,22 @@ void Controller::continue_log(std::shared_ptr<LogRead> read) {
   command.set(nvme::get_log_sqe::lsp, read->lsp)
       .set(nvme::get_log_sqe::rae, !last || read->retain);
   if (facts_.discovery) command.set(nvme::sqe::nsid, 0);
-  call_here(as_sqe(command), Bytes(bytes), transport::Direction::from_controller,
-            [this, read, last](AdminReply& reply) {
-              if (!reply.ok()) {
-                read->then(reply);
-                return;
-              }
-              read->data.insert(read->data.end(), reply.data.begin(), reply.data.end());
-              if (!last) {
-                continue_log(read);
-                return;
-              }
-              reply.data = std::move(read->data);
-              read->then(reply);
-            });
+  // Somebody above waits for this one: an association that ends meanwhile leaves it unanswered.
+  call(admin_.get(), as_sqe(command), Bytes(bytes), transport::Direction::from_controller, {}, false,
+       [this, read, last, epoch = epoch_](AdminReply& reply) {
+         reply.answered = reply.answered && epoch == epoch_;
+         if (!reply.ok()) {
+           read->then(reply);
+           return;
+         }
+         read->data.insert(read->data.end(), reply.data.begin(), reply.data.end());
+         if (!last) {
+           continue_log(read);
+           return;
+         }
+         reply.data = std::move(read->data);
+         read->then(reply);
+       });
 }
 
 // ---- Deadlines ----

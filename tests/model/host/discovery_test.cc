@@ -49,6 +49,26 @@ TEST(Discovery, LongLogsAreReadInPartsAndWhole) {
   EXPECT_EQ(outcome->log_reads, 1u);
 }
 
+// The association ends under the read; the host would come back by itself, but nobody would ask again.
+TEST(Discovery, AConnectionThatEndsWhileTheLogIsReadEndsTheDiscovery) {
+  for (const bool wrong_identifier : {true, false}) {
+    Rig rig;
+    rig.hooks.on_completion = [&](std::uint16_t, const nvme::Sqe& sqe, MutableBytes cqe) {
+      using Answer = subsystem::SubsystemHooks::Answer;
+      if (sqe.get(nvme::sqe::opcode) != 0x02) return Answer::send;
+      if (!wrong_identifier) return Answer::disconnect_instead;
+      cqe[13] ^= 0x40;
+      return Answer::send;
+    };
+    DiscoveryClient client(*rig.host);
+    auto op = client.discover(at(1));
+    const auto outcome = op.wait_for(Duration::s(5));
+    ASSERT_TRUE(outcome.has_value());
+    EXPECT_FALSE(outcome->ok());
+    EXPECT_TRUE(rig.world->run_until_idle(Duration::s(60)));  // no connection is left
+  }
+}
+
 TEST(Discovery, ALogThatChangesIsReadAgain) {
   for (const bool departs : {false, true}) {
     Rig rig;
