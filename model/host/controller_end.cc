@@ -54,10 +54,12 @@ void Controller::poll_disabled() {
     if (!csts_of(reply).get(fabrics::csts::rdy)) {
       // From here on nothing of the old commands is executed any more.
       quiet_at_ = world_.now();
+      const unsigned epoch = epoch_;
       admin_->abandon_sent();
       std::vector<std::unique_ptr<Queue>> queues = std::move(io_);
       io_.clear();
       for (auto& queue : queues) bury(std::move(queue));
+      if (epoch != epoch_) return;  // one of those who waited has ended the association
       move(ControllerEvent::disabled);
       read_properties();
       return;

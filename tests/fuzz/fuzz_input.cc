@@ -1,5 +1,5 @@
 // Any text where a user writes one: product URLs, addresses, sizes, replay tokens, expectation files. It
-// is taken or refused with one line; what is taken reads back as the same.
+// is taken or refused with words; what is taken reads back as the same.
 #include <cstdint>
 #include <string>
 
@@ -19,8 +19,7 @@ using namespace fb::conformance;  // NOLINT
 template <class T>
 bool taken(const Result<T>& result) {
   if (result) return true;
-  const std::string& text = result.error().text;
-  BENCH_ASSERT(!text.empty() && text.find('\n') == std::string::npos, "a refusal is one line");
+  BENCH_ASSERT(!result.error().text.empty(), "a refusal says why");
   return false;
 }
 

@@ -230,6 +230,29 @@ TEST(Association, ResetBringsItBack) {
   EXPECT_EQ(controller->attempts(), 1u);  // the admin queue stayed
 }
 
+// Whoever waited for a command that the reset cancels may end the association there and then.
+TEST(Association, AResetMayEndWithADisconnect) {
+  Rig rig;
+  Controller* controller = rig.connect();
+  ASSERT_NE(controller, nullptr);
+  rig.hooks.on_completion = [](std::uint16_t, const nvme::Sqe& sqe, MutableBytes) {
+    using Answer = subsystem::SubsystemHooks::Answer;
+    return sqe.get(nvme::sqe::opcode) == 0x02 ? Answer::withhold : Answer::send;
+  };
+  bool asked = false;
+  controller->call_log(nvme::LogPage::smart, 512, 0, [&](AdminReply& reply) {
+    asked = true;
+    EXPECT_FALSE(reply.answered);
+    controller->disconnect();
+  });
+  auto reset = controller->reset();
+  const auto outcome = reset.wait_for(Duration::s(10));
+  EXPECT_TRUE(asked);
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_FALSE(outcome->ok());
+  EXPECT_TRUE(rig.world->run_until_idle(Duration::s(60)));
+}
+
 TEST(Association, NamespaceEventsLeadToARescan) {
   Rig rig;
   rig.add_namespace();
