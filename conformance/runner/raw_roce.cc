@@ -111,7 +111,8 @@ std::optional<RocePacket> parse_roce(ByteView udp_payload) {
   packet.pkey = bth->get(roce::bth::pkey);
   packet.padcnt = bth->get(roce::bth::padcnt);
   ByteView rest = udp_payload.first(udp_payload.size() - roce::kIcrcBytes);
-  if (rest.size() < facts.header_bytes + *packet.padcnt) return std::nullopt;
+  const std::size_t headers = std::max<std::size_t>(facts.header_bytes, roce::Bth::size);
+  if (rest.size() < headers + *packet.padcnt) return std::nullopt;
   rest = rest.subspan(roce::Bth::size);
   take(rest, facts.deth, packet.deth);
   take(rest, facts.reth, packet.reth);

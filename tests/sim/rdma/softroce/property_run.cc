@@ -337,8 +337,11 @@ class Property {
 
   void work() {
     for (int round = 0; round < 12; ++round) {
-      post_some(a_, b_, rng_.below(8), rng_.below(10));
-      post_some(b_, a_, rng_.below(8), rng_.below(10));
+      // One draw a statement: arguments are evaluated in any order.
+      const std::size_t sends_a = rng_.below(8);
+      post_some(a_, b_, sends_a, rng_.below(10));
+      const std::size_t sends_b = rng_.below(8);
+      post_some(b_, a_, sends_b, rng_.below(10));
       rig_.world->run_for(Duration::us(static_cast<std::int64_t>(rng_.below(300))));
     }
     for (int round = 0; round < 50; ++round) {
