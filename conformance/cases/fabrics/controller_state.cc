@@ -97,7 +97,8 @@ CONFORMANCE_CASE(reset_drops_event_requests, "fabrics.reset.drops-aer", roles::c
 
 CONFORMANCE_CASE(shutdown_completes, "fabrics.shutdown.normal", roles::controller) {
   RawAssociation& association = bench.associate();
-  check.that(shut_down(bench, check, association), "CSTS.SHST is 10b within RTD3E",
+  const bool complete = shut_down(bench, check, association);
+  check.that(complete, "CSTS.SHST is 10b within RTD3E",
              "CSTS is " + words(association.property(prop::csts)));
 }
 
