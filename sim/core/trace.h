@@ -26,6 +26,25 @@ struct IpFacts {
   std::uint8_t ttl = 64;
 };
 
+/// Bits of a TCP header's flags.
+namespace tcp_flag {
+inline constexpr std::uint8_t fin = 0x01;
+inline constexpr std::uint8_t syn = 0x02;
+inline constexpr std::uint8_t rst = 0x04;
+inline constexpr std::uint8_t psh = 0x08;
+inline constexpr std::uint8_t ack = 0x10;
+}  // namespace tcp_flag
+
+/// The header of a TCP segment, beyond its end points.
+struct TcpFacts {
+  std::uint32_t seq = 0;
+  std::uint32_t ack = 0;
+  std::uint8_t flags = 0;
+  std::uint16_t window = 0;        ///< as the header carries it: scaled, but not in a SYN
+  std::uint16_t mss = 0;           ///< option of a SYN; 0 = not there
+  std::uint8_t window_shift = 0;   ///< option of a SYN; there when `mss` is
+};
+
 /// One thing that was observed. Views are valid only during on_event().
 struct TraceEvent {
   TraceKind kind = TraceKind::note;
@@ -33,10 +52,11 @@ struct TraceEvent {
   std::string_view actor;  ///< "host", "target", a link's name
   std::string_view label;  ///< what it is, stable: "roce", "nvme.command", "qp.state"
   std::string_view text;   ///< words, where there are any
-  ByteView bytes;          ///< the packet's UDP payload, the capsule, the message
+  ByteView bytes;          ///< the packet's UDP or TCP payload, the capsule, the message
   Endpoint source;         ///< packets only
   Endpoint destination;    ///< packets only
   IpFacts ip;              ///< packets only
+  const TcpFacts* tcp = nullptr;  ///< TCP segments only
 };
 
 class TraceSink {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/net/sim_stream_end.h"
+
 namespace fb::net {
 
 namespace {
@@ -18,14 +20,15 @@ std::size_t overhead(const IpAddress& address) {
   return address.is_v4() ? kIpv4Overhead : kIpv6Overhead;
 }
 
-// Time on the wire, rounded up to a nanosecond.
-Duration wire_time(std::size_t bytes, std::int64_t bits_per_second) {
+}  // namespace
+
+Duration network_detail::wire_time(std::size_t bytes, std::int64_t bits_per_second) {
   const auto bits = static_cast<unsigned __int128>(bytes) * 8 * 1'000'000'000;
   const auto rate = static_cast<unsigned __int128>(bits_per_second);
   return Duration::ns(static_cast<std::int64_t>((bits + rate - 1) / rate));
 }
 
-}  // namespace
+using network_detail::wire_time;
 
 LinkCounters& LinkCounters::operator+=(const LinkCounters& other) {
   sent += other.sent;
@@ -146,7 +149,9 @@ Result<std::unique_ptr<DatagramPort>> SimHost::open(const Endpoint& local) {
 // -------------------------------------------------------------------------------------- network
 
 SimNetwork::SimNetwork(World& world, const LinkOptions& defaults)
-    : world_(world), defaults_(defaults) {}
+    : world_(world),
+      defaults_(defaults),
+      streams_(std::make_unique<stream_detail::Streams>(*this)) {}
 
 SimNetwork::~SimNetwork() = default;
 

@@ -1,8 +1,8 @@
-// Simulated hosts and links with datagram ports on them. A packet is one pooled event: the sender
+// Simulated hosts and links with datagram ports and streams on them. A packet is one pooled event: the sender
 // writes its payload once, the receiver reads it where it lies, and nothing is allocated per packet
 // once the pool is warm.
 //
-// Lifetimes: ports go before their network, the network before its world.
+// Lifetimes: ports, streams and listeners go before their network, the network before its world.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,9 @@
 #include "sim/core/world.h"
 #include "sim/net/datagram.h"
 #include "sim/net/link_filter.h"
+#include "sim/net/sim_stream.h"
+#include "sim/net/stream.h"
+#include "sim/net/stream_filter.h"
 
 namespace fb::net {
 
@@ -48,6 +51,12 @@ class SimNetwork;
 class SimHost;
 class SimPort;
 
+namespace stream_detail {
+class End;
+class Listener;
+class Streams;
+}  // namespace stream_detail
+
 namespace network_detail {
 
 struct Link {
@@ -60,7 +69,13 @@ struct Link {
   std::uint64_t ordinal = 0;
   Instant wire_free;     // when the wire has sent all that is queued
   Duration queue_limit;  // queue_bytes as time on the wire
+  StreamFilter* stream_filter = nullptr;
+  std::uint64_t stream_ordinal = 0;
+  Instant stream_hold;  // until then no stream's segment arrives
 };
+
+/// Time on the wire, rounded up to a nanosecond.
+Duration wire_time(std::size_t bytes, std::int64_t bits_per_second);
 
 /// A datagram on its way; lives in the network's pool.
 class Packet final : public Event {
@@ -88,12 +103,19 @@ class Packet final : public Event {
 
 }  // namespace network_detail
 
-/// A host of the network, with one address or several.
-class SimHost final : public DatagramHost {
+/// A host of the network, with one address or several. TCP ports are apart from UDP ports.
+class SimHost final : public DatagramHost, public StreamHost {
  public:
   /// Port 0 takes the next free one from 49152 on. Fails when the port is taken or the address is
   /// not the host's.
   Result<std::unique_ptr<DatagramPort>> open(const Endpoint& local) override;
+  Result<std::unique_ptr<Stream>> connect(const Endpoint& local, const Endpoint& to,
+                                          StreamHandler& handler) override;
+  Result<std::unique_ptr<StreamListener>> listen(const Endpoint& local,
+                                                 StreamAcceptor& acceptor) override;
+  /// For connections that begin from now on.
+  void set_stream_options(const StreamOptions& options) { stream_options_ = options; }
+  const StreamCounters& stream_counters() const { return stream_counters_; }
 
   const std::string& name() const { return name_; }
   const std::vector<IpAddress>& addresses() const { return addresses_; }
@@ -105,10 +127,14 @@ class SimHost final : public DatagramHost {
  private:
   friend class SimNetwork;
   friend class SimPort;
+  friend class stream_detail::End;
+  friend class stream_detail::Listener;
+  friend class stream_detail::Streams;
   SimHost(SimNetwork& network, std::string name, std::size_t index)
       : network_(network), name_(std::move(name)), index_(index) {}
   SimPort* find_port(const Endpoint& local);
   std::uint16_t free_port(const IpAddress& address);
+  Result<Endpoint> free_stream_port(const Endpoint& local);
 
   SimNetwork& network_;
   std::string name_;
@@ -118,6 +144,10 @@ class SimHost final : public DatagramHost {
   std::map<Endpoint, SimPort*> ports_;
   SimPort* last_found_ = nullptr;
   std::uint16_t next_ephemeral_ = 49152;
+  std::map<Endpoint, stream_detail::Listener*> stream_ports_;  // nullptr: a connection's
+  std::uint16_t next_stream_port_ = 49152;
+  StreamOptions stream_options_;
+  StreamCounters stream_counters_;
 };
 
 class SimNetwork {
@@ -141,9 +171,18 @@ class SimNetwork {
   void set_filter(LinkFilter* filter) { filter_ = filter; }
   void set_filter(const SimHost& from, const SimHost& to, LinkFilter* filter);
 
+  /// The same for what streams carry over the links.
+  void set_stream_filter(StreamFilter* filter) { stream_filter_ = filter; }
+  void set_stream_filter(const SimHost& from, const SimHost& to, StreamFilter* filter);
+
   const LinkCounters& counters(const SimHost& from, const SimHost& to) const;
   /// The sum of all directions.
   LinkCounters counters() const;
+  /// The sum of all hosts.
+  StreamCounters stream_counters() const;
+  /// Segments that the streams' pool has ever needed at once, and connections that are not yet over.
+  std::size_t segment_pool_size() const;
+  std::size_t connections() const;
   /// Packets that the pool has ever needed at once.
   std::size_t pool_size() const { return pool_.size(); }
 
@@ -153,6 +192,8 @@ class SimNetwork {
   friend class SimHost;
   friend class SimPort;
   friend class network_detail::Packet;
+  friend class stream_detail::End;
+  friend class stream_detail::Streams;
   using Link = network_detail::Link;
   using Packet = network_detail::Packet;
 
@@ -179,6 +220,8 @@ class SimNetwork {
   std::deque<Packet> pool_;
   Packet* first_free_ = nullptr;
   std::uint64_t dropped_no_route_ = 0;
+  StreamFilter* stream_filter_ = nullptr;
+  std::unique_ptr<stream_detail::Streams> streams_;
 };
 
 }  // namespace fb::net

@@ -31,7 +31,8 @@ class StreamHandler {
   /// A stream that connect() began is open. Not called for accepted streams.
   virtual void on_connected() = 0;
   /// Bytes wait, or the peer has finished sending. Called again only after receive() has returned
-  /// less than there was room for.
+  /// less than there was room for. Now and then nothing waits: a busy-polling loop calls it to look,
+  /// and the end of the stream may be told of a second time.
   virtual void on_readable() = 0;
   /// send() would take bytes again, after it took less than it was offered.
   virtual void on_writable() = 0;
@@ -44,10 +45,12 @@ class StreamHandler {
   ~StreamHandler() = default;
 };
 
-/// One TCP connection. Destroying it is abort() without a word to the handler.
+/// One TCP connection. Destroying it is abort() without a word to the handler; after close() it does
+/// nothing more.
 class Stream {
  public:
   virtual ~Stream() = default;
+  /// A new handler hears on_readable() when something waits.
   virtual void set_handler(StreamHandler* handler) = 0;
 
   /// Fills the parts in order with what has arrived. Less than their sum means that no more waits now;
@@ -57,6 +60,7 @@ class Stream {
   virtual bool finished() const = 0;
 
   /// Takes the parts in order as far as there is room. Less than their sum: on_writable() follows.
+  /// Nothing is taken after finish() or the end.
   virtual std::size_t send(std::span<const ByteView> parts) = 0;
   /// Asks for one on_flush() at the end of this turn of the loop: everything that becomes due in a
   /// turn leaves in one send().
@@ -66,6 +70,8 @@ class Stream {
   /// Reset at once; what was not yet delivered is lost. on_end() does not follow.
   virtual void abort() = 0;
   /// Orderly end of both directions: bytes that send() took still arrive. No handler is called again.
+  /// As TCP has it, bytes that were not received, or that arrive later, turn it into a reset: whoever
+  /// must be heard to the last byte finishes, and closes when the peer has finished.
   virtual void close() = 0;
 
   virtual Endpoint local() const = 0;
