@@ -1,6 +1,7 @@
 // Any bytes through everything that reads a structure of the NVMe wire.
 #include <cstdint>
 
+#include "wire/fabrics/auth_messages.h"
 #include "wire/fabrics/describe.h"
 #include "wire/fabrics/discovery_log.h"
 #include "wire/fabrics/nqn.h"
@@ -15,6 +16,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   words += fb::fabrics::describe_command(bytes, true).size();
   words += fb::fabrics::describe_command(bytes, false).size();
   words += fb::fabrics::describe_completion(bytes).size();
+  words += fb::fabrics::describe_auth_message(bytes).size();
+  if (const auto m = fb::fabrics::AuthNegotiate::parse(bytes)) words += m->emit().size();
+  if (const auto m = fb::fabrics::AuthChallenge::parse(bytes)) words += m->emit().size();
+  if (const auto m = fb::fabrics::AuthReply::parse(bytes)) words += m->emit().size();
+  if (const auto m = fb::fabrics::AuthSuccess1::parse(bytes)) words += m->emit().size();
+  if (const auto m = fb::fabrics::AuthSuccess2::parse(bytes)) words += m->emit().size();
+  if (const auto m = fb::fabrics::AuthFailureReport::parse(bytes)) words += m->emit().size();
   words += fb::cm::describe_mad(bytes).size();
   words += fb::fabrics::terminated_text(bytes).has_value();
   words += fb::fabrics::decimal_port(bytes).has_value();
