@@ -159,7 +159,9 @@ class RealLoop final : public Loop {
   bool is_virtual() const override { return false; }
   Step step(Instant limit) override;
 
-  void watch(int fd, FdHandler& handler, bool writable = false);
+  /// Again for the same descriptor: changes what is watched for. Errors and hang-ups are always told
+  /// of, as on_readable().
+  void watch(int fd, FdHandler& handler, bool writable = false, bool readable = true);
   void unwatch(int fd);
   /// Calls the handler once, at the end of this turn or of the next.
   void at_turn_end(TurnEndHandler& handler) { turn_end_.push_back(&handler); }

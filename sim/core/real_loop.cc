@@ -48,17 +48,18 @@ RealLoop::~RealLoop() {
   close(epoll_fd_);
 }
 
-void RealLoop::watch(int fd, FdHandler& handler, bool writable) {
+void RealLoop::watch(int fd, FdHandler& handler, bool writable, bool readable) {
   epoll_event event = {};
-  event.events =
-      static_cast<std::uint32_t>(EPOLLIN) | (writable ? static_cast<std::uint32_t>(EPOLLOUT) : 0u);
+  event.events = (readable ? static_cast<std::uint32_t>(EPOLLIN) : 0u) |
+                 (writable ? static_cast<std::uint32_t>(EPOLLOUT) : 0u);
   event.data.fd = fd;
   const auto slot = static_cast<std::size_t>(fd);
   if (handlers_.size() <= slot) handlers_.resize(slot + 1);
   handlers_[slot] = &handler;
-  if (handler.pollable() && std::find(pollable_.begin(), pollable_.end(), fd) == pollable_.end()) {
-    pollable_.push_back(fd);
-  }
+  const bool polled = std::find(pollable_.begin(), pollable_.end(), fd) != pollable_.end();
+  const bool poll = readable && handler.pollable();
+  if (poll && !polled) pollable_.push_back(fd);
+  if (!poll && polled) std::erase(pollable_, fd);
   if (epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) != 0) {
     epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event);
   }

@@ -62,4 +62,9 @@ Result<std::unique_ptr<DatagramHost>> open_local_host(World& world, const LocalH
   return std::unique_ptr<DatagramHost>(std::move(host).value());
 }
 
+Result<std::unique_ptr<StreamHost>> open_local_streams(World& world, const LocalHost& local) {
+  if (local.path.empty()) return std::unique_ptr<StreamHost>(std::make_unique<RealHost>(world));
+  return wrong("l2:" + local.path, "an Ethernet link over unix sockets has no TCP; use an IP address");
+}
+
 }  // namespace fb::net

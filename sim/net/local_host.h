@@ -8,6 +8,7 @@
 
 #include "sim/core/world.h"
 #include "sim/net/datagram.h"
+#include "sim/net/stream.h"
 
 namespace fb::net {
 
@@ -23,5 +24,8 @@ Result<LocalHost> parse_local_host(std::string_view text);
 
 /// The datagram host at that place, in real time.
 Result<std::unique_ptr<DatagramHost>> open_local_host(World& world, const LocalHost& local);
+
+/// Streams from there. Only this machine's own network has TCP.
+Result<std::unique_ptr<StreamHost>> open_local_streams(World& world, const LocalHost& local);
 
 }  // namespace fb::net

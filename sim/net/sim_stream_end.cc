@@ -62,7 +62,7 @@ void End::begin_connect(Handle& handle, StreamHandler& handler) {
 
 void End::set_handler(StreamHandler* handler) {
   handler_ = handler;
-  if (state_ == State::open && (in_.delivered > in_.read || finished())) {
+  if (!end_told_ && (in_.delivered > in_.read || finished())) {
     armed_ = false;
     raise(kReadable);
   }
@@ -70,7 +70,7 @@ void End::set_handler(StreamHandler* handler) {
 }
 
 std::size_t End::receive(std::span<const MutableBytes> into) {
-  if (state_ != State::open) return 0;
+  if (end_told_) return 0;  // until then, what came before a reset can be fetched
   std::size_t total = 0;
   bool all = true;
   for (const MutableBytes part : into) {
@@ -82,7 +82,7 @@ std::size_t End::receive(std::span<const MutableBytes> into) {
     all = size == part.size();
     if (!all) break;
   }
-  if (total > 0) update_window();
+  if (total > 0 && state_ == State::open) update_window();
   if (!all) {
     armed_ = true;
     // The end came while bytes waited: it is told of by itself.
@@ -445,7 +445,7 @@ void End::over(StreamEnd::Kind kind, std::string text) {
   loop.cancel(ack_timer_);
   loop.cancel(connect_timer_);
   loop.cancel(flush_);
-  raised_ = 0;
+  raised_ &= kReadable;
   if (handle_ != nullptr) {
     why_ = {kind, std::move(text)};
     raise(kEnd);
@@ -486,7 +486,10 @@ void End::signal() {
   if (take(kConnected)) handler_->on_connected();
   if (take(kReadable)) handler_->on_readable();
   if (take(kWritable)) handler_->on_writable();
-  if (take(kEnd)) handler_->on_end(why_);
+  if (take(kEnd)) {
+    end_told_ = true;
+    handler_->on_end(why_);
+  }
 }
 
 void End::flush_due() {

@@ -148,6 +148,7 @@ class End {
   std::uint8_t raised_ = 0;
   bool armed_ = true;          // receive() has come up short since the last on_readable()
   bool end_signalled_ = false;
+  bool end_told_ = false;
   bool wants_writable_ = false;
   bool owns_port_ = false;
   bool reset_sent_ = false;

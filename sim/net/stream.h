@@ -38,7 +38,8 @@ class StreamHandler {
   virtual void on_writable() = 0;
   /// What request_flush() asked for: the turn is over, send what has gathered.
   virtual void on_flush() = 0;
-  /// The stream is over, other than by our close(): nothing more arrives or leaves. Called once.
+  /// The stream is over, other than by our close(): nothing more arrives or leaves. Called once; what
+  /// had arrived before has been told of with on_readable().
   virtual void on_end(const StreamEnd& end) = 0;
 
  protected:

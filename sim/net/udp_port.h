@@ -1,4 +1,4 @@
-// This machine as a datagram host: UDP sockets behind the seam.
+// This machine as a host: UDP sockets behind the datagram seam, TCP sockets behind that of streams.
 //
 // RoCEv2's integrity check covers the IP header, so the header that a socket causes must be known
 // before it is sent: an unconnected socket with "do not fragment" sends identification 0, and a
@@ -9,6 +9,7 @@
 
 #include "sim/core/world.h"
 #include "sim/net/datagram.h"
+#include "sim/net/stream.h"
 
 namespace fb::net {
 
@@ -18,6 +19,8 @@ struct RealHostOptions {
   /// Bounds mtu(); loopback interfaces would say 65536.
   std::size_t mtu_max = 9000;
   int socket_buffer_bytes = 32 << 20;
+  int stream_buffer_bytes = 0;  ///< of TCP sockets, each direction; 0: as the kernel sees fit
+  Duration connect_timeout = Duration::s(5);
 };
 
 struct RealHostCounters {
@@ -33,23 +36,48 @@ struct RealHostCounters {
   std::uint64_t dropped_received = 0;    ///< truncated, or from an address of another family
 };
 
-/// Needs a world in real time, which it must not outlive; ports go before it.
-class RealHost final : public DatagramHost {
+/// What the TCP sockets of a host did.
+struct RealStreamCounters {
+  std::uint64_t connections = 0;  ///< begun by connect()
+  std::uint64_t accepted = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t unreachable = 0;
+  std::uint64_t resets = 0;       ///< streams that ended so
+  std::uint64_t send_calls = 0;
+  std::uint64_t receive_calls = 0;  ///< with busy polling also those that find nothing
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t blocked = 0;        ///< times the socket's buffer was full
+  std::uint64_t accept_pauses = 0;  ///< times that descriptors had run out
+};
+
+/// Needs a world in real time, which it must not outlive; ports, streams and listeners go before it.
+class RealHost final : public DatagramHost, public StreamHost {
  public:
   explicit RealHost(World& world, const RealHostOptions& options = {});
 
   /// Opens one address, not a wildcard.
   Result<std::unique_ptr<DatagramPort>> open(const Endpoint& local) override;
 
+  /// An address of 0.0.0.0 or :: leaves the choice of the address, or of all, to the kernel.
+  Result<std::unique_ptr<Stream>> connect(const Endpoint& local, const Endpoint& to,
+                                          StreamHandler& handler) override;
+  Result<std::unique_ptr<StreamListener>> listen(const Endpoint& local,
+                                                 StreamAcceptor& acceptor) override;
+
   const RealHostCounters& counters() const { return counters_; }
+  const RealStreamCounters& stream_counters() const { return stream_counters_; }
   /// Whether trains are sent. Known after the first open().
   bool segmentation() const { return segmentation_; }
 
  private:
   friend class UdpPort;
+  friend class TcpStream;
+  friend class TcpListener;
   World& world_;
   RealHostOptions options_;
   RealHostCounters counters_;
+  RealStreamCounters stream_counters_;
   bool segmentation_;
 };
 

@@ -28,15 +28,6 @@ void set_buffer(int fd, int forced, int plain, int bytes) {
   if (!set_option(fd, SOL_SOCKET, forced, bytes)) set_option(fd, SOL_SOCKET, plain, bytes);
 }
 
-// "Address already in use" in the middle of a line.
-std::string words_of(int error) {
-  std::string words = std::strerror(error);
-  if (!words.empty() && words[0] >= 'A' && words[0] <= 'Z') {
-    words[0] = static_cast<char>(words[0] - 'A' + 'a');
-  }
-  return words;
-}
-
 Failure<Problem> problem(const Endpoint& local, int error) {
   const char* hint = error == EADDRNOTAVAIL ? " (no interface of this machine has it)" : "";
   return Failure{Problem{fmt::format("UDP {}: {}{}", to_string(local), words_of(error), hint)}};
@@ -57,6 +48,14 @@ void set_options(int fd, bool v4, int buffer_bytes) {
 }
 
 }  // namespace
+
+std::string words_of(int error) {
+  std::string words = std::strerror(error);
+  if (!words.empty() && words[0] >= 'A' && words[0] <= 'Z') {
+    words[0] = static_cast<char>(words[0] - 'A' + 'a');
+  }
+  return words;
+}
 
 SocketAddress::SocketAddress(const Endpoint& endpoint) {
   const auto& bytes = endpoint.address.bytes();

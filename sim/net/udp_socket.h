@@ -1,4 +1,4 @@
-// What UdpPort needs of the kernel: addresses, options, the probe for segmentation offload.
+// What sockets need of the kernel: addresses, options, the probe for segmentation offload.
 #pragma once
 
 #include <netinet/in.h>
@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/ip.h"
 #include "base/result.h"
@@ -32,6 +33,9 @@ class SocketAddress {
     sockaddr_in6 v6 = {};
   } any_;
 };
+
+/// "address already in use": an errno in the middle of a line.
+std::string words_of(int error);
 
 struct OpenSocket {
   int fd;

@@ -253,6 +253,16 @@ TEST(SimStream, BytesForAClosedStreamReset) {
   EXPECT_EQ(net.client.end->kind, StreamEnd::Kind::reset);
 }
 
+TEST(SimStream, WhatCameBeforeAResetIsRead) {
+  Net net;
+  net.establish();
+  net.client.put(Bytes(10, 6));
+  net.client.stream->abort();
+  net.idle();
+  EXPECT_EQ(net.server->got, Bytes(10, 6));
+  EXPECT_TRUE(net.server->end.has_value());
+}
+
 TEST(SimStream, AListenerGoneRefusesButItsStreamsLiveOn) {
   Net net;
   net.establish();
