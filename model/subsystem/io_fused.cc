@@ -105,6 +105,16 @@ void Controller::on_fused_data(const Command& command) {
   queue.fused_second = nullptr;
   queue.hold(first, Phase::running);
   queue.hold(second, Phase::running);
+  if (!first.arrived->fault.ok() || !second.arrived->fault.ok()) {
+    // Neither is done when the data of one was damaged.
+    const auto end = [&](const Command& one) {
+      const nvme::Status fault = one.arrived->fault;
+      queue.complete(one, fault.ok() ? sc::aborted_failed_fused : fault);
+    };
+    end(first);
+    if (queue.alive()) end(second);
+    return;
+  }
   const Target target = target_of(first);
   nvme::Status compared = sc::success;
   if (target.in_range) {

@@ -183,10 +183,19 @@ void Queue::on_pulled(transport::ArrivedCommand& arrived) {
   Slot& slot = slots_[arrived.index];
   BENCH_ASSERT(slot.phase == Phase::pulling, "data for a command that asked for none");
   slot.phase = Phase::running;
+  const bool fused = &arrived == fused_first || &arrived == fused_second;
+  if (!arrived.fault.ok() && !fused) return fail_damaged(command);
   hooks_.data_in(context(command), command.data());
   if (is_connect(command)) return finish_connect(command);
   if (controller_ == nullptr) return discard(command);
   controller_->on_data(command);
+}
+
+/// The data met an error on its way: the command does nothing (TCP: a wrong data digest).
+void Queue::fail_damaged(const Command& command) {
+  port_.world().trace().mark("subsystem.damaged_data");
+  if (is_connect(command)) return complete_connect(command, command.arrived->fault, 0);
+  complete(command, command.arrived->fault);
 }
 
 // ---- answering ----

@@ -124,6 +124,7 @@ class Queue final : public transport::ControllerChannelHandler {
   // ControllerChannelHandler
   void on_command(transport::ArrivedCommand& command) override;
   void on_pulled(transport::ArrivedCommand& command) override;
+  void fail_damaged(const Command& command);
   void on_end(std::string_view why) override;
 
  private:

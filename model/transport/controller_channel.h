@@ -28,6 +28,8 @@ struct ArrivedCommand {
   /// The subsystem's, one word of state for a command in progress, and links for its lists.
   std::uint64_t tag = 0;
   ArrivedCommand* next = nullptr;
+  /// Not success: the host's data was damaged on its way. Nothing is done with it; this is the answer.
+  nvme::Status fault = {};
   std::uint16_t index = 0;  ///< slot number in the channel's pool
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 
@@ -32,6 +33,17 @@ class TransportHooks {
   virtual void capsule_in(std::uint16_t qid, ByteView capsule) {
     (void)qid;
     (void)capsule;
+  }
+  /// A TCP PDU on its way out, whole and with its digests: it may be changed, left out, or joined by
+  /// others. tcp::refresh_digests() makes digests right again.
+  virtual void pdus_out(std::uint16_t qid, std::vector<Bytes>& pdus) {
+    (void)qid;
+    (void)pdus;
+  }
+  /// The header of a TCP PDU that arrived and passed the common checks.
+  virtual void pdu_in(std::uint16_t qid, ByteView header) {
+    (void)qid;
+    (void)header;
   }
   /// CM private data that arrived: "req", "rep" or "rej".
   virtual void private_data_in(std::string_view message, ByteView data) {
