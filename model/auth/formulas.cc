@@ -2,13 +2,11 @@
 
 #include <array>
 
+#include "model/auth/key_text.h"
+
 namespace fb::auth {
 
 namespace {
-
-ByteView as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 Bytes response(AuthHash hash, ByteView key, const ResponseInput& input, std::string_view role,
                std::string_view own, std::string_view other) {

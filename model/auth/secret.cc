@@ -1,17 +1,8 @@
 #include "model/auth/secret.h"
 
-#include <fcntl.h>
-#include <isa-l/crc.h>
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
-
+#include "model/auth/key_text.h"
 #include "wire/fabrics/nqn.h"
 
 namespace fb::auth {
@@ -20,60 +11,11 @@ namespace {
 
 constexpr std::string_view kPrefix = "DHHC-1:";
 constexpr std::string_view kPurpose = "NVMe-over-Fabrics";
-constexpr std::size_t kCrcBytes = 4;
-constexpr std::size_t kFileMax = 1u << 20;
-
-ByteView as_bytes(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-std::uint32_t crc_of(ByteView secret) {
-  return crc32_gzip_refl(0, secret.data(), secret.size());
-}
-
-bool base64_character(char c) {
-  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
-         c == '/';
-}
-
-std::optional<Bytes> from_base64(std::string_view text) {
-  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  const std::string_view digits = text.substr(0, text.size() - padding);
-  if (text.empty() || text.size() % 4 != 0 ||
-      !std::all_of(digits.begin(), digits.end(), base64_character)) {
-    return std::nullopt;
-  }
-  Bytes out(text.size() / 4 * 3);
-  const ByteView in = as_bytes(text);
-  if (EVP_DecodeBlock(out.data(), in.data(), static_cast<int>(in.size())) < 0) return std::nullopt;
-  out.resize(out.size() - padding);
-  return out;
-}
-
-std::string to_base64(ByteView bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  EVP_EncodeBlock(reinterpret_cast<std::uint8_t*>(out.data()), bytes.data(),
-                  static_cast<int>(bytes.size()));
-  out.pop_back();
-  return out;
-}
 
 bool legal_length(std::size_t bytes) { return bytes == 32 || bytes == 48 || bytes == 64; }
 
 Failure<Problem> wrong(std::string_view why) {
   return {Problem{"not a DH-HMAC-CHAP secret: " + std::string(why)}};
-}
-
-std::vector<std::string_view> words_of(std::string_view line) {
-  constexpr std::string_view kSpace = " \t\r";
-  std::vector<std::string_view> words;
-  for (std::size_t at = line.find_first_not_of(kSpace); at != std::string_view::npos;
-       at = line.find_first_not_of(kSpace, at)) {
-    const std::size_t end = std::min(line.find_first_of(kSpace, at), line.size());
-    words.push_back(line.substr(at, end - at));
-    at = end;
-  }
-  return words;
 }
 
 Result<SecretPair> parse_line(std::vector<std::string_view> words) {
@@ -113,17 +55,14 @@ Result<Secret> Secret::parse(std::string_view text) {
     return wrong("the hash is none of 00, 01, 02 and 03");
   }
   if (hash[1] != '0') transform = static_cast<AuthHash>(hash[1] - '0');
-  auto bytes = from_base64(rest.substr(3, rest.size() - 4));
-  if (!bytes) return wrong("what stands between the colons is not BASE64");
-  if (bytes->size() < kCrcBytes || !legal_length(bytes->size() - kCrcBytes)) {
-    return wrong("its length is none of 32, 48 and 64 bytes");
+  KeyText key = from_base64_with_crc(rest.substr(3, rest.size() - 4), legal_length);
+  switch (key.fault) {
+    case KeyTextFault::none: break;
+    case KeyTextFault::not_base64: return wrong("what stands between the colons is not BASE64");
+    case KeyTextFault::length: return wrong("its length is none of 32, 48 and 64 bytes");
+    case KeyTextFault::crc: return wrong("the CRC-32 does not match");
   }
-  const std::size_t length = bytes->size() - kCrcBytes;
-  const bool intact = load_le<std::uint32_t>(bytes->data() + length) ==
-                      crc_of(ByteView{*bytes}.first(length));
-  bytes->resize(length);
-  if (!intact) return wrong("the CRC-32 does not match");
-  return Secret(std::move(*bytes), transform);
+  return Secret(std::move(key.bytes), transform);
 }
 
 Secret Secret::generate(NonceSource& nonces, std::size_t bytes, std::optional<AuthHash> transform) {
@@ -137,11 +76,8 @@ Bytes Secret::key_of(std::string_view nqn) const {
 }
 
 std::string Secret::text() const {
-  Bytes with_crc = bytes_;
-  with_crc.resize(bytes_.size() + kCrcBytes);
-  store_le<std::uint32_t>(with_crc.data() + bytes_.size(), crc_of(bytes_));
   const int hash = transform_ ? static_cast<int>(*transform_) : 0;
-  return std::string(kPrefix) + "0" + std::to_string(hash) + ":" + to_base64(with_crc) + ":";
+  return std::string(kPrefix) + "0" + std::to_string(hash) + ":" + with_crc_to_base64(bytes_) + ":";
 }
 
 const SecretPair* secrets_of(const std::vector<SecretPair>& known, std::string_view hostnqn) {
@@ -155,49 +91,21 @@ const SecretPair* secrets_of(const std::vector<SecretPair>& known, std::string_v
 
 Result<std::vector<SecretPair>> parse_secrets(std::string_view text, std::string_view name) {
   std::vector<SecretPair> pairs;
-  std::size_t number = 0;
-  while (!text.empty()) {
-    ++number;
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::vector<std::string_view> words = words_of(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (words.empty() || words.front().starts_with('#')) continue;
-    auto pair = parse_line(words);
-    if (!pair) {
-      return Failure{Problem{std::string(name) + ":" + std::to_string(number) + ": " +
-                             pair.error().text}};
-    }
+  auto read = for_each_line(text, name, [&](std::vector<std::string_view> words) -> Result<void> {
+    auto pair = parse_line(std::move(words));
+    if (!pair) return Failure{pair.error()};
     pairs.push_back(std::move(pair).value());
-  }
+    return {};
+  });
+  if (!read) return Failure{read.error()};
   if (pairs.empty()) return Failure{Problem{std::string(name) + ": holds no secret"}};
   return pairs;
 }
 
 Result<std::vector<SecretPair>> read_secret_file(const std::string& path) {
-  const auto problem = [&](const std::string& why) { return Failure{Problem{path + ": " + why}}; };
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return problem(std::strerror(errno));
-  struct stat facts = {};
-  std::string text;
-  std::string why;
-  if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    why = "not a regular file";
-  } else if ((facts.st_mode & 0077) != 0) {
-    why = "others than its owner may read or change it; chmod 600 it";
-  } else if (facts.st_size > static_cast<off_t>(kFileMax)) {
-    why = "too large for a file of secrets";
-  } else {
-    std::array<char, 4096> part = {};
-    for (ssize_t n = 0; (n = ::read(file, part.data(), part.size())) > 0;) {
-      text.append(part.data(), static_cast<std::size_t>(n));
-    }
-    OPENSSL_cleanse(part.data(), part.size());
-  }
-  ::close(file);
-  if (!why.empty()) return problem(why);
-  auto pairs = parse_secrets(text, path);
-  OPENSSL_cleanse(text.data(), text.size());
-  return pairs;
+  auto text = read_private_file(path);
+  if (!text) return Failure{text.error()};
+  return parse_secrets(text->view(), path);
 }
 
 }  // namespace fb::auth
