@@ -17,6 +17,10 @@ class PacketDigest final : public TraceSink {
     if (event.kind != TraceKind::packet && event.kind != TraceKind::fault) return;
     fold(static_cast<std::uint64_t>(event.time.count_ns()));
     fold(event.bytes.size());
+    if (event.tcp != nullptr) {
+      fold(static_cast<std::uint64_t>(event.tcp->seq) << 32 | event.tcp->ack);
+      fold(static_cast<std::uint64_t>(event.tcp->flags) << 16 | event.tcp->window);
+    }
     std::size_t at = 0;
     for (; at + 8 <= event.bytes.size(); at += 8) fold(load_le<std::uint64_t>(&event.bytes[at]));
     for (; at < event.bytes.size(); ++at) fold(event.bytes[at]);

@@ -11,10 +11,15 @@ namespace {
 
 constexpr std::uint16_t kEtherIpv4 = 0x0800;
 constexpr std::uint16_t kEtherIpv6 = 0x86DD;
+constexpr std::uint8_t kTcp = 6;
 constexpr std::uint8_t kUdp = 17;
 constexpr std::size_t kIpv4Header = 20;
 constexpr std::size_t kIpv6Header = 40;
 constexpr std::size_t kUdpHeader = 8;
+constexpr std::size_t kTcpHeader = 20;
+constexpr std::size_t kSynOptions = 8;  // MSS, and the window's scale padded by one byte
+constexpr std::uint8_t kOptionEnd = 0, kOptionNone = 1, kOptionMss = 2, kOptionWindowShift = 3;
+constexpr std::uint8_t kWindowShiftMax = 14;
 
 void append(Bytes& out, ByteView bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); }
 
@@ -36,15 +41,15 @@ std::uint16_t fold_checksum(std::uint32_t sum) {
 }
 
 void append_ipv4(Bytes& out, const Endpoint& source, const Endpoint& destination,
-                 const IpFacts& ip, std::size_t payload) {
+                 const IpFacts& ip, std::uint8_t protocol, std::size_t length) {
   const std::size_t start = out.size();
   out.push_back(0x45);
   out.push_back(ip.tos);
-  append_be16(out, kIpv4Header + kUdpHeader + payload);
+  append_be16(out, kIpv4Header + length);
   append_be16(out, ip.id);
   append_be16(out, ip.dont_fragment ? 0x4000 : 0);
   out.push_back(ip.ttl);
-  out.push_back(kUdp);
+  out.push_back(protocol);
   append_be16(out, 0);
   append(out, ByteView(source.address.bytes()).last(4));
   append(out, ByteView(destination.address.bytes()).last(4));
@@ -53,29 +58,45 @@ void append_ipv4(Bytes& out, const Endpoint& source, const Endpoint& destination
 }
 
 void append_ipv6(Bytes& out, const Endpoint& source, const Endpoint& destination,
-                 const IpFacts& ip, std::size_t payload) {
+                 const IpFacts& ip, std::uint8_t protocol, std::size_t length) {
   out.push_back(static_cast<std::uint8_t>(0x60 | ip.tos >> 4));
   out.push_back(static_cast<std::uint8_t>(ip.tos << 4 & 0xF0));
   append_be16(out, 0);
-  append_be16(out, kUdpHeader + payload);
-  out.push_back(kUdp);
+  append_be16(out, length);
+  out.push_back(protocol);
   out.push_back(ip.ttl);
   append(out, source.address.bytes());
   append(out, destination.address.bytes());
 }
 
-std::uint16_t udp_checksum_v6(const IpAddress& source, const IpAddress& destination,
-                              ByteView datagram) {
-  std::uint32_t sum = add_words(0, source.bytes());
-  sum = add_words(sum, destination.bytes());
-  sum += static_cast<std::uint32_t>(datagram.size()) + kUdp;
-  const std::uint16_t checksum = fold_checksum(add_words(sum, datagram));
-  return checksum == 0 ? 0xFFFF : checksum;  // 0 would say that there is none
+// Over the pseudo-header too; the addresses as they stand in the packet.
+std::uint16_t checksum_of(const Endpoint& source, const Endpoint& destination, bool v4,
+                          std::uint8_t protocol, ByteView segment) {
+  const std::size_t length = v4 ? 4 : 16;
+  std::uint32_t sum = add_words(0, ByteView(source.address.bytes()).last(length));
+  sum = add_words(sum, ByteView(destination.address.bytes()).last(length));
+  sum += static_cast<std::uint32_t>(segment.size()) + protocol;
+  return fold_checksum(add_words(sum, segment));
+}
+
+// Ethernet and IP headers in front of `length` bytes. True when they are IPv4.
+bool append_headers(Bytes& out, const Endpoint& source, const Endpoint& destination,
+                    const IpFacts& ip, std::uint8_t protocol, std::size_t length) {
+  const bool v4 = source.address.is_v4() && destination.address.is_v4();
+  append(out, mac_of(destination.address));
+  append(out, mac_of(source.address));
+  append_be16(out, v4 ? kEtherIpv4 : kEtherIpv6);
+  if (v4) {
+    append_ipv4(out, source, destination, ip, protocol, length);
+  } else {
+    append_ipv6(out, source, destination, ip, protocol, length);
+  }
+  return v4;
 }
 
 // ------------------------------------------------------------------------------------- reading
 
-FrameFault parse_udp(ByteView datagram, UdpFrame& frame) {
+FrameFault parse_udp(ByteView datagram, CarriedPacket& frame) {
   if (datagram.size() < kUdpHeader) return FrameFault::malformed;
   const std::size_t length = load_be<std::uint16_t>(&datagram[4]);
   if (length < kUdpHeader || length > datagram.size()) return FrameFault::malformed;
@@ -85,6 +106,47 @@ FrameFault parse_udp(ByteView datagram, UdpFrame& frame) {
   return FrameFault::none;
 }
 
+// The options that a SYN is read for; what is broken ends the list.
+void parse_tcp_options(ByteView options, TcpFacts& tcp) {
+  while (!options.empty() && options[0] != kOptionEnd) {
+    if (options[0] == kOptionNone) {
+      options = options.subspan(1);
+      continue;
+    }
+    if (options.size() < 2 || options[1] < 2 || options[1] > options.size()) return;
+    const std::size_t length = options[1];
+    if (options[0] == kOptionMss && length == 4) tcp.mss = load_be<std::uint16_t>(&options[2]);
+    if (options[0] == kOptionWindowShift && length == 3) {
+      tcp.window_shift = std::min(options[2], kWindowShiftMax);
+    }
+    options = options.subspan(length);
+  }
+}
+
+FrameFault parse_tcp(ByteView segment, CarriedPacket& frame) {
+  if (segment.size() < kTcpHeader) return FrameFault::malformed;
+  const std::size_t header = static_cast<std::size_t>(segment[12] >> 4) * 4;
+  if (header < kTcpHeader || header > segment.size()) return FrameFault::malformed;
+  frame.source.port = load_be<std::uint16_t>(&segment[0]);
+  frame.destination.port = load_be<std::uint16_t>(&segment[2]);
+  TcpFacts& tcp = frame.tcp.emplace();
+  tcp.seq = load_be<std::uint32_t>(&segment[4]);
+  tcp.ack = load_be<std::uint32_t>(&segment[8]);
+  tcp.flags = segment[13];
+  tcp.window = load_be<std::uint16_t>(&segment[14]);
+  if ((tcp.flags & tcp_flag::syn) != 0) {
+    parse_tcp_options(segment.subspan(kTcpHeader, header - kTcpHeader), tcp);
+  }
+  frame.payload = segment.subspan(header);
+  return FrameFault::none;
+}
+
+FrameFault parse_transport(std::uint8_t protocol, ByteView bytes, CarriedPacket& frame) {
+  return protocol == kTcp ? parse_tcp(bytes, frame) : parse_udp(bytes, frame);
+}
+
+bool is_carried(std::uint8_t protocol) { return protocol == kUdp || protocol == kTcp; }
+
 IpAddress address_v4(const std::uint8_t* at) { return IpAddress::v4(at[0], at[1], at[2], at[3]); }
 
 IpAddress address_v6(const std::uint8_t* at) {
@@ -93,12 +155,12 @@ IpAddress address_v6(const std::uint8_t* at) {
   return IpAddress::v6(bytes);
 }
 
-FrameFault parse_ipv4(ByteView bytes, UdpFrame& frame) {
+FrameFault parse_ipv4(ByteView bytes, CarriedPacket& frame) {
   if (bytes.size() < kIpv4Header) return FrameFault::cut_short;
   const std::size_t header = static_cast<std::size_t>(bytes[0] & 0x0F) * 4;
   const std::size_t total = load_be<std::uint16_t>(&bytes[2]);
   if (header < kIpv4Header || total < header) return FrameFault::malformed;
-  if (bytes[9] != kUdp) return FrameFault::not_udp;
+  if (!is_carried(bytes[9])) return FrameFault::other_protocol;
   const std::uint16_t fragment = load_be<std::uint16_t>(&bytes[6]);
   if ((fragment & 0x3FFF) != 0) return FrameFault::fragment;  // more to come, or an offset
   if (total > bytes.size()) return FrameFault::cut_short;
@@ -106,10 +168,10 @@ FrameFault parse_ipv4(ByteView bytes, UdpFrame& frame) {
   frame.source.address = address_v4(&bytes[12]);
   frame.destination.address = address_v4(&bytes[16]);
   frame.ip_packet = bytes.first(total);
-  return parse_udp(frame.ip_packet.subspan(header), frame);
+  return parse_transport(bytes[9], frame.ip_packet.subspan(header), frame);
 }
 
-FrameFault parse_ipv6(ByteView bytes, UdpFrame& frame) {
+FrameFault parse_ipv6(ByteView bytes, CarriedPacket& frame) {
   if (bytes.size() < kIpv6Header) return FrameFault::cut_short;
   const std::size_t total = kIpv6Header + load_be<std::uint16_t>(&bytes[4]);
   const auto tos = static_cast<std::uint8_t>((bytes[0] << 4 | bytes[1] >> 4) & 0xFF);
@@ -118,7 +180,9 @@ FrameFault parse_ipv6(ByteView bytes, UdpFrame& frame) {
   frame.destination.address = address_v6(&bytes[24]);
   std::uint8_t next = bytes[6];
   std::size_t at = kIpv6Header;
-  if (total > bytes.size()) return next == kUdp ? FrameFault::cut_short : FrameFault::not_udp;
+  if (total > bytes.size()) {
+    return is_carried(next) ? FrameFault::cut_short : FrameFault::other_protocol;
+  }
   // Hop-by-hop, routing and destination options carry their own length in units of eight bytes.
   while (next == 0 || next == 43 || next == 60) {
     if (total - at < 8) return FrameFault::malformed;
@@ -128,22 +192,22 @@ FrameFault parse_ipv6(ByteView bytes, UdpFrame& frame) {
     at += length;
   }
   if (next == 44) return FrameFault::fragment;
-  if (next != kUdp) return FrameFault::not_udp;
+  if (!is_carried(next)) return FrameFault::other_protocol;
   frame.ip_packet = bytes.first(total);
-  return parse_udp(frame.ip_packet.subspan(at), frame);
+  return parse_transport(next, frame.ip_packet.subspan(at), frame);
 }
 
-FrameFault parse_ip(ByteView bytes, UdpFrame& frame) {
+FrameFault parse_ip(ByteView bytes, CarriedPacket& frame) {
   if (bytes.empty()) return FrameFault::cut_short;
   switch (bytes[0] >> 4) {
     case 4: return parse_ipv4(bytes, frame);
     case 6: return parse_ipv6(bytes, frame);
-    default: return FrameFault::not_udp;
+    default: return FrameFault::other_protocol;
   }
 }
 
 // `at` is where the EtherType stands; VLAN tags may lie between it and the packet.
-FrameFault parse_ethertype(ByteView bytes, std::size_t at, UdpFrame& frame) {
+FrameFault parse_ethertype(ByteView bytes, std::size_t at, CarriedPacket& frame) {
   for (;;) {
     if (bytes.size() < at + 2) return FrameFault::cut_short;
     const std::uint16_t type = load_be<std::uint16_t>(&bytes[at]);
@@ -152,7 +216,7 @@ FrameFault parse_ethertype(ByteView bytes, std::size_t at, UdpFrame& frame) {
       at += 2;
       continue;
     }
-    if (type != kEtherIpv4 && type != kEtherIpv6) return FrameFault::not_udp;
+    if (type != kEtherIpv4 && type != kEtherIpv6) return FrameFault::other_protocol;
     return parse_ip(bytes.subspan(at), frame);
   }
 }
@@ -190,30 +254,51 @@ std::array<std::uint8_t, 6> mac_of(const IpAddress& address) {
 
 void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination,
                   const IpFacts& ip, ByteView payload) {
-  BENCH_ASSERT(payload.size() <= kUdpPayloadMax, "a UDP payload fits its IP packet");
-  const bool v4 = source.address.is_v4() && destination.address.is_v4();
-  append(out, mac_of(destination.address));
-  append(out, mac_of(source.address));
-  append_be16(out, v4 ? kEtherIpv4 : kEtherIpv6);
-  if (v4) {
-    append_ipv4(out, source, destination, ip, payload.size());
-  } else {
-    append_ipv6(out, source, destination, ip, payload.size());
-  }
+  BENCH_ASSERT(payload.size() <= kPayloadMax, "a UDP payload fits its IP packet");
+  const std::size_t length = kUdpHeader + payload.size();
+  const bool v4 = append_headers(out, source, destination, ip, kUdp, length);
   const std::size_t udp = out.size();
   append_be16(out, source.port);
   append_be16(out, destination.port);
-  append_be16(out, kUdpHeader + payload.size());
+  append_be16(out, length);
   append_be16(out, 0);
   append(out, payload);
-  if (!v4) {
-    const std::uint16_t checksum = udp_checksum_v6(source.address, destination.address,
-                                                   ByteView(out).subspan(udp));
-    store_be<std::uint16_t>(&out[udp + 6], checksum);
-  }
+  if (v4) return;
+  const std::uint16_t checksum =
+      checksum_of(source, destination, v4, kUdp, ByteView(out).subspan(udp));
+  // 0 would say that there is none.
+  store_be<std::uint16_t>(&out[udp + 6], checksum == 0 ? std::uint16_t{0xFFFF} : checksum);
 }
 
-FrameFault parse_frame(std::uint32_t link, ByteView bytes, UdpFrame& frame) {
+void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination,
+                  const IpFacts& ip, const TcpFacts& tcp, ByteView payload) {
+  BENCH_ASSERT(payload.size() <= kPayloadMax, "a TCP payload fits its IP packet");
+  const bool options = (tcp.flags & tcp_flag::syn) != 0 && tcp.mss != 0;
+  const std::size_t header = kTcpHeader + (options ? kSynOptions : 0);
+  const bool v4 = append_headers(out, source, destination, ip, kTcp, header + payload.size());
+  const std::size_t start = out.size();
+  append_be16(out, source.port);
+  append_be16(out, destination.port);
+  for (const std::uint32_t number : {tcp.seq, tcp.ack}) {
+    append_be16(out, number >> 16);
+    append_be16(out, number & 0xFFFF);
+  }
+  out.push_back(static_cast<std::uint8_t>(header / 4 << 4));
+  out.push_back(tcp.flags);
+  append_be16(out, tcp.window);
+  append_be16(out, 0);  // checksum
+  append_be16(out, 0);  // urgent pointer
+  if (options) {
+    append(out, std::array<std::uint8_t, 2>{kOptionMss, 4});
+    append_be16(out, tcp.mss);
+    append(out, std::array<std::uint8_t, 4>{kOptionNone, kOptionWindowShift, 3, tcp.window_shift});
+  }
+  append(out, payload);
+  store_be<std::uint16_t>(
+      &out[start + 16], checksum_of(source, destination, v4, kTcp, ByteView(out).subspan(start)));
+}
+
+FrameFault parse_frame(std::uint32_t link, ByteView bytes, CarriedPacket& frame) {
   switch (link) {
     case link_type::ethernet: return parse_ethertype(bytes, 12, frame);
     case link_type::linux_sll: return parse_ethertype(bytes, 14, frame);
@@ -222,7 +307,7 @@ FrameFault parse_frame(std::uint32_t link, ByteView bytes, UdpFrame& frame) {
       if (bytes.size() < 20) return FrameFault::cut_short;
       const std::uint16_t type = load_be<std::uint16_t>(bytes.data());
       if (type == 0x8100 || type == 0x88A8) return parse_ethertype(bytes, 22, frame);
-      if (type != kEtherIpv4 && type != kEtherIpv6) return FrameFault::not_udp;
+      if (type != kEtherIpv4 && type != kEtherIpv6) return FrameFault::other_protocol;
       return parse_ip(bytes.subspan(20), frame);
     }
     case link_type::null:
@@ -233,7 +318,7 @@ FrameFault parse_frame(std::uint32_t link, ByteView bytes, UdpFrame& frame) {
     case link_type::raw_openbsd:
     case link_type::ipv4:
     case link_type::ipv6: return parse_ip(bytes, frame);
-    default: return FrameFault::not_udp;
+    default: return FrameFault::other_protocol;
   }
 }
 

@@ -1,4 +1,4 @@
-// Frames around UDP payloads: built for capture files, and taken apart when one is read.
+// Frames around UDP and TCP payloads: built for capture files, and taken apart when one is read.
 #pragma once
 
 #include <array>
@@ -30,26 +30,31 @@ bool is_known_link_type(std::uint32_t type);
 /// of an IPv4 address, or a hash of an IPv6 one.
 std::array<std::uint8_t, 6> mac_of(const IpAddress& address);
 
-/// Longest UDP payload that fits an IP packet of either version.
-inline constexpr std::size_t kUdpPayloadMax = 65'487;
+/// Longest payload that fits an IP packet of either version, with UDP or with TCP.
+inline constexpr std::size_t kPayloadMax = 65'487;
 
 /// Appends Ethernet, IP and UDP headers and the payload. The UDP checksum is 0 on IPv4, as RoCE
-/// devices send it, and correct on IPv6. `payload` holds at most kUdpPayloadMax bytes.
+/// devices send it, and correct on IPv6. `payload` holds at most kPayloadMax bytes.
 void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination,
                   const IpFacts& ip, ByteView payload);
 
-/// What a frame carries.
-struct UdpFrame {
+/// The same with a TCP header, which has its checksum always; a SYN carries its options.
+void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination,
+                  const IpFacts& ip, const TcpFacts& tcp, ByteView payload);
+
+/// What a frame carries: a UDP datagram, or a TCP segment.
+struct CarriedPacket {
   Endpoint source;
   Endpoint destination;
   IpFacts ip;
+  std::optional<TcpFacts> tcp;
   ByteView payload;
   ByteView ip_packet;  ///< from the IP header to the end that the header gives
 };
 
-enum class FrameFault { none, not_udp, fragment, cut_short, malformed };
+enum class FrameFault { none, other_protocol, fragment, cut_short, malformed };
 
 /// Takes a frame apart; any bytes will do.
-FrameFault parse_frame(std::uint32_t link, ByteView bytes, UdpFrame& frame);
+FrameFault parse_frame(std::uint32_t link, ByteView bytes, CarriedPacket& packet);
 
 }  // namespace fb::capture

@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint32_t kSectionHeader = 0x0A0D0D0A;
 constexpr std::uint32_t kInterface = 1;
 constexpr std::uint32_t kEnhancedPacket = 6;
+constexpr std::uint32_t kDecryptionSecrets = 10;
+constexpr std::uint32_t kTlsKeyLog = 0x544C534B;
 constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
 constexpr std::uint16_t kOptionEnd = 0;
 constexpr std::uint16_t kOptionComment = 1;
@@ -112,6 +114,12 @@ PcapngWriter::PcapngWriter(const PcapngOptions& options) : options_(options) {
   append_option(file_, kOptionTimeResolution, "\x09");
   if (!options_.title.empty()) append_option(file_, kOptionComment, printable(options_.title));
   end_block(file_, block);
+  preface_ = file_.size();
+}
+
+void PcapngWriter::add_tls_keys(std::string_view keylog_line) {
+  tls_keys_ += keylog_line;
+  if (!tls_keys_.ends_with('\n')) tls_keys_ += '\n';
 }
 
 void PcapngWriter::comment(std::string_view text) {
@@ -140,6 +148,35 @@ void PcapngWriter::add_packet(const TraceEvent& event) {
     ++left_out_;
     return;
   }
+  if (event.tcp != nullptr) {
+    add_segments(event);
+    return;
+  }
+  add_frame(event, [&] {
+    append_frame(file_, event.source, event.destination, event.ip,
+                 event.bytes.first(std::min(event.bytes.size(), kPayloadMax)));
+  });
+}
+
+// As many frames as IP needs: a socket's trace shows what one call moved.
+void PcapngWriter::add_segments(const TraceEvent& event) {
+  TcpFacts tcp = *event.tcp;
+  constexpr auto kAtTheEnd = static_cast<std::uint8_t>(tcp_flag::fin | tcp_flag::psh);
+  ByteView rest = event.bytes;
+  do {
+    const ByteView part = rest.first(std::min(rest.size(), kPayloadMax));
+    rest = rest.subspan(part.size());
+    tcp.flags = rest.empty() ? event.tcp->flags
+                             : static_cast<std::uint8_t>(event.tcp->flags & ~kAtTheEnd);
+    add_frame(event, [&] {
+      append_frame(file_, event.source, event.destination, event.ip, tcp, part);
+    });
+    tcp.seq += static_cast<std::uint32_t>(part.size());
+  } while (!rest.empty());
+}
+
+template <class Append>
+void PcapngWriter::add_frame(const TraceEvent& event, Append&& append) {
   const std::size_t block = begin_block(file_, kEnhancedPacket);
   const auto time = static_cast<std::uint64_t>(event.time.count_ns() + options_.epoch_ns);
   append_le32(file_, 0);  // interface
@@ -149,8 +186,7 @@ void PcapngWriter::add_packet(const TraceEvent& event) {
   append_le32(file_, 0);
   append_le32(file_, 0);
   const std::size_t frame = file_.size();
-  append_frame(file_, event.source, event.destination, event.ip,
-               event.bytes.first(std::min(event.bytes.size(), kUdpPayloadMax)));
+  append();
   const auto length = static_cast<std::uint32_t>(file_.size() - frame);
   store_le(&file_[lengths], length);
   store_le(&file_[lengths + 4], length);
@@ -171,10 +207,20 @@ Bytes PcapngWriter::bytes() const {
     last += fmt::format("{}capture full: {} more packets left out", last.empty() ? "" : "\n",
                         left_out_);
   }
-  if (last.empty() || last_packet_ == 0) return out;
-  out.resize(out.size() - 8);  // the end of options, and the length behind them
-  append_option(out, kOptionComment, "afterwards: " + last);
-  end_block(out, last_packet_);
+  if (!last.empty() && last_packet_ != 0) {
+    out.resize(out.size() - 8);  // the end of options, and the length behind them
+    append_option(out, kOptionComment, "afterwards: " + last);
+    end_block(out, last_packet_);
+  }
+  if (tls_keys_.empty()) return out;
+  Bytes keys;
+  const std::size_t block = begin_block(keys, kDecryptionSecrets);
+  append_le32(keys, kTlsKeyLog);
+  append_le32(keys, static_cast<std::uint32_t>(tls_keys_.size()));
+  keys.insert(keys.end(), tls_keys_.begin(), tls_keys_.end());
+  pad(keys);
+  end_block(keys, block);
+  out.insert(out.begin() + static_cast<std::ptrdiff_t>(preface_), keys.begin(), keys.end());
   return out;
 }
 

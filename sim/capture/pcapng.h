@@ -1,5 +1,5 @@
-// The trace as a pcapng file: each packet with the Ethernet, IP and UDP headers that it would have on
-// a wire, and every other event as a comment on the packet that follows it.
+// The trace as a pcapng file: each packet with the Ethernet, IP and UDP or TCP headers that it would have
+// on a wire, and every other event as a comment on the packet that follows it.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,10 @@ class PcapngWriter final : public TraceSink {
   /// A comment on the next packet.
   void comment(std::string_view text);
 
+  /// A line of a TLS key log ("CLIENT_TRAFFIC_SECRET_0 ..."): whoever reads the file can decrypt. The
+  /// lines stand in front of all packets.
+  void add_tls_keys(std::string_view keylog_line);
+
   /// The file as it stands. Comments that no packet followed are put on the last one.
   Bytes bytes() const;
   /// Writes bytes() so that the path holds the whole file or what it held before.
@@ -39,9 +43,14 @@ class PcapngWriter final : public TraceSink {
 
  private:
   void add_packet(const TraceEvent& event);
+  void add_segments(const TraceEvent& event);
+  template <class Append>
+  void add_frame(const TraceEvent& event, Append&& append);
 
   PcapngOptions options_;
   Bytes file_;
+  std::size_t preface_ = 0;  // bytes in front of the first packet
+  std::string tls_keys_;
   std::string pending_;  // comments for the next packet, one a line
   std::size_t pending_lost_ = 0;
   std::size_t last_packet_ = 0;  // offset of its block; 0 before the first

@@ -53,11 +53,12 @@ TraceEvent CapturedPacket::as_event(std::int64_t epoch_ns) const {
   event.kind = TraceKind::packet;
   event.time = Instant::at_ns(clamp_time(static_cast<__int128>(time_ns) - epoch_ns));
   event.actor = "capture";
-  event.label = "udp";
-  event.bytes = udp.payload;
-  event.source = udp.source;
-  event.destination = udp.destination;
-  event.ip = udp.ip;
+  event.label = carried.tcp ? "tcp" : "udp";
+  event.bytes = carried.payload;
+  event.source = carried.source;
+  event.destination = carried.destination;
+  event.ip = carried.ip;
+  if (carried.tcp) event.tcp = &*carried.tcp;
   return event;
 }
 
@@ -82,10 +83,10 @@ bool CaptureReader::take(const Frame& frame, CapturedPacket& packet) {
     ++skipped_.unknown_link;
     return false;
   }
-  packet.udp = {};
-  switch (parse_frame(frame.link, frame.bytes, packet.udp)) {
+  packet.carried = {};
+  switch (parse_frame(frame.link, frame.bytes, packet.carried)) {
     case FrameFault::none: break;
-    case FrameFault::not_udp: ++skipped_.not_udp; return false;
+    case FrameFault::other_protocol: ++skipped_.other_protocol; return false;
     case FrameFault::fragment: ++skipped_.fragments; return false;
     case FrameFault::cut_short: ++skipped_.cut_short; return false;
     case FrameFault::malformed: ++skipped_.malformed; return false;

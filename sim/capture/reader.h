@@ -1,4 +1,5 @@
-// Reads pcap and pcapng files, of either byte order, and gives their UDP datagrams. Any bytes will do:
+// Reads pcap and pcapng files, of either byte order, and gives their UDP datagrams and TCP segments. Any
+// bytes will do:
 // what is broken ends in a Problem that says where.
 #pragma once
 
@@ -14,20 +15,21 @@
 
 namespace fb::capture {
 
-/// A UDP datagram of a capture. Views are into the file's bytes.
+/// A UDP datagram or TCP segment of a capture. Views are into the file's bytes.
 struct CapturedPacket {
   std::uint64_t number = 0;   ///< of the frame in the file, from 1
   std::int64_t time_ns = 0;   ///< since 1970
-  UdpFrame udp;
+  CarriedPacket carried;
   std::string_view comment;   ///< the first, in pcapng files
 
-  /// As a trace event that happened `time_ns - epoch_ns` after the start of a world.
+  /// As a trace event that happened `time_ns - epoch_ns` after the start of a world. It refers to this
+  /// packet.
   TraceEvent as_event(std::int64_t epoch_ns) const;
 };
 
-/// Frames that hold no UDP datagram, by reason.
+/// Frames that hold neither, by reason.
 struct SkippedFrames {
-  std::uint64_t not_udp = 0;
+  std::uint64_t other_protocol = 0;
   std::uint64_t fragments = 0;
   std::uint64_t cut_short = 0;  ///< the capture kept only their start
   std::uint64_t malformed = 0;
@@ -39,7 +41,7 @@ class CaptureReader {
   /// `file` must outlive the reader and its packets.
   explicit CaptureReader(ByteView file) : file_(file) {}
 
-  /// The next datagram: true, or false at the end. After a Problem there is no more.
+  /// The next packet: true, or false at the end. After a Problem there is no more.
   Result<bool> next(CapturedPacket& packet);
 
   const SkippedFrames& skipped() const { return skipped_; }

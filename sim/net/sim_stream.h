@@ -17,7 +17,7 @@ namespace fb::net {
 /// Of a host; connections take them when they begin.
 struct StreamOptions {
   std::size_t send_buffer = 256 << 10;     ///< bytes that send() took and nobody has acknowledged
-  std::size_t receive_window = 256 << 10;  ///< bytes that arrived and receive() has not fetched
+  std::size_t receive_window = 512 << 10;  ///< bytes that arrived and receive() has not fetched
   Duration connect_timeout = Duration::s(3);
   Duration retransmission = Duration::ms(200);  ///< what the loss of a segment costs; doubles
   Duration ack_delay = Duration::us(20);        ///< how long an acknowledgement waits for data to ride on

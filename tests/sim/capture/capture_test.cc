@@ -115,12 +115,12 @@ TEST(Pcapng, RoundTripKeepsEverything) {
   ASSERT_EQ(read.packets.size(), 40u);
   for (std::size_t i = 0; i < 40; ++i) {
     const CapturedPacket& packet = read.packets[i];
-    EXPECT_EQ(bytes_of(packet.udp.payload), payloads[i]);
-    EXPECT_EQ(packet.udp.source, i % 2 == 0 ? kHost : kHost6);
-    EXPECT_EQ(packet.udp.destination, i % 2 == 0 ? kTarget : kTarget6);
-    EXPECT_EQ(packet.udp.ip.id, i % 2 == 0 ? i : 0);
-    EXPECT_EQ(packet.udp.ip.tos, i);
-    EXPECT_EQ(packet.udp.ip.ttl, 200 - i);
+    EXPECT_EQ(bytes_of(packet.carried.payload), payloads[i]);
+    EXPECT_EQ(packet.carried.source, i % 2 == 0 ? kHost : kHost6);
+    EXPECT_EQ(packet.carried.destination, i % 2 == 0 ? kTarget : kTarget6);
+    EXPECT_EQ(packet.carried.ip.id, i % 2 == 0 ? i : 0);
+    EXPECT_EQ(packet.carried.ip.tos, i);
+    EXPECT_EQ(packet.carried.ip.ttl, 200 - i);
     EXPECT_EQ(packet.number, i + 1);
     EXPECT_EQ(packet.time_ns, 1'000'000'000'000'000'000 + static_cast<std::int64_t>(i) * 1'000'003);
     EXPECT_EQ(packet.as_event(1'000'000'000'000'000'000).time,
@@ -324,9 +324,9 @@ TEST(Reader, PcapOfEveryLinkTypeOrderAndResolution) {
         const Read read = read_all(file);
         EXPECT_EQ(read.problem, "");
         ASSERT_EQ(read.packets.size(), 1u) << kind.link << " " << kind.prefix;
-        EXPECT_EQ(bytes_of(read.packets[0].udp.payload), payload);
-        EXPECT_EQ(to_hex(read.packets[0].udp.ip_packet), kRocePacket);
-        EXPECT_EQ(read.packets[0].udp.source, kHost);
+        EXPECT_EQ(bytes_of(read.packets[0].carried.payload), payload);
+        EXPECT_EQ(to_hex(read.packets[0].carried.ip_packet), kRocePacket);
+        EXPECT_EQ(read.packets[0].carried.source, kHost);
         EXPECT_EQ(read.packets[0].time_ns, 1'000'000'000'000 + (nano ? 500 : 500'000));
       }
     }
@@ -335,8 +335,8 @@ TEST(Reader, PcapOfEveryLinkTypeOrderAndResolution) {
 
 TEST(Reader, SkipsWhatIsNotAWholeUdpDatagram) {
   const std::string ether = "0000000000010000000000020800";
-  Bytes tcp = with_prefix(ether, kRocePacket);
-  tcp[14 + 9] = 6;
+  Bytes icmp = with_prefix(ether, kRocePacket);
+  icmp[14 + 9] = 1;
   Bytes fragment = with_prefix(ether, kRocePacket);
   fragment[14 + 6] = 0x20;
   Bytes cut = with_prefix(ether, kRocePacket);
@@ -345,12 +345,12 @@ TEST(Reader, SkipsWhatIsNotAWholeUdpDatagram) {
   short_udp[14 + 25] = 7;
   const Bytes arp = from_hex("0000000000010000000000020806" + std::string(56, '0'));
   const Bytes file = pcap_file(std::endian::little, true, link_type::ethernet,
-                               {tcp, fragment, cut, short_udp, arp, Bytes{}, with_prefix(ether, kRocePacket)});
+                               {icmp, fragment, cut, short_udp, arp, Bytes{}, with_prefix(ether, kRocePacket)});
   const Read read = read_all(file);
   ASSERT_EQ(read.packets.size(), 1u);
   EXPECT_EQ(read.packets[0].number, 7u);
   EXPECT_EQ(read.frames, 7u);
-  EXPECT_EQ(read.skipped.not_udp, 2u);
+  EXPECT_EQ(read.skipped.other_protocol, 2u);
   EXPECT_EQ(read.skipped.fragments, 1u);
   EXPECT_EQ(read.skipped.cut_short, 2u);
   EXPECT_EQ(read.skipped.malformed, 1u);
@@ -363,7 +363,7 @@ TEST(Reader, Ipv6WithExtensionHeaders) {
   const Bytes file = pcap_file(std::endian::big, false, link_type::raw, {from_hex(extended)});
   const Read read = read_all(file);
   ASSERT_EQ(read.packets.size(), 1u);
-  EXPECT_EQ(to_hex(read.packets[0].udp.payload), kReadPacket6.substr(96));
+  EXPECT_EQ(to_hex(read.packets[0].carried.payload), kReadPacket6.substr(96));
 }
 
 TEST(Reader, PcapngOfOtherWriters) {
@@ -450,6 +450,10 @@ TEST(Reader, SurvivesMutatedFiles) {
   writer.comment("comment");
   writer.on_event(packet_event(kHost, kTarget, Bytes(100)));
   writer.on_event(packet_event(kHost6, kTarget6, Bytes(30)));
+  const TcpFacts syn{.flags = tcp_flag::syn, .mss = 1460, .window_shift = 3};
+  TraceEvent segment = packet_event(kHost, kTarget, Bytes());
+  segment.tcp = &syn;
+  writer.on_event(segment);
   const Bytes ng = writer.bytes();
   const Bytes pcap =
       pcap_file(std::endian::big, false, 101, {from_hex(kRocePacket), from_hex(kReadPacket6)});

@@ -26,7 +26,7 @@ void each_kernel_packet(Visit&& visit) {
     const auto more = reader.next(packet);
     ASSERT_TRUE(more.ok()) << more.error().text;
     if (!more.value()) return;
-    if (packet.udp.source.address != kKernel || packet.udp.destination.port != roce::kUdpPort) {
+    if (packet.carried.source.address != kKernel || packet.carried.destination.port != roce::kUdpPort) {
       continue;
     }
     visit(packet);
@@ -38,8 +38,8 @@ TEST(KernelRecording, EveryIcrcIsGood) {
   int packets = 0;
   each_kernel_packet([&](const capture::CapturedPacket& packet) {
     ++packets;
-    EXPECT_TRUE(checker.check(packet.udp.source, packet.udp.destination, packet.udp.payload,
-                              packet.udp.ip))
+    EXPECT_TRUE(checker.check(packet.carried.source, packet.carried.destination, packet.carried.payload,
+                              packet.carried.ip))
         << "frame " << packet.number;
   });
   EXPECT_GT(packets, 1000);
@@ -48,8 +48,8 @@ TEST(KernelRecording, EveryIcrcIsGood) {
 TEST(KernelRecording, TheUnknownIdentificationIsSolved) {
   IcrcChecker checker;
   each_kernel_packet([&](const capture::CapturedPacket& packet) {
-    const IcrcPath path(packet.udp.source, packet.udp.destination);
-    EXPECT_EQ(checker.solve_identification(path, packet.udp.payload), packet.udp.ip.id)
+    const IcrcPath path(packet.carried.source, packet.carried.destination);
+    EXPECT_EQ(checker.solve_identification(path, packet.carried.payload), packet.carried.ip.id)
         << "frame " << packet.number;
   });
 }
@@ -58,10 +58,10 @@ TEST(KernelRecording, AFlippedBitIsSeen) {
   IcrcChecker checker;
   int seen = 0, packets = 0;
   each_kernel_packet([&](const capture::CapturedPacket& packet) {
-    Bytes damaged(packet.udp.payload.begin(), packet.udp.payload.end());
+    Bytes damaged(packet.carried.payload.begin(), packet.carried.payload.end());
     damaged[5 + static_cast<std::size_t>(packets) % (damaged.size() - 5)] ^= 0x10;
     ++packets;
-    seen += !checker.check(packet.udp.source, packet.udp.destination, damaged, packet.udp.ip);
+    seen += !checker.check(packet.carried.source, packet.carried.destination, damaged, packet.carried.ip);
   });
   EXPECT_EQ(seen, packets);
 }
@@ -69,9 +69,9 @@ TEST(KernelRecording, AFlippedBitIsSeen) {
 TEST(KernelRecording, ConnectionMessagesReadAsTheyAre) {
   std::map<cm::Attribute, int> messages;
   each_kernel_packet([&](const capture::CapturedPacket& packet) {
-    const View<roce::Bth> bth{packet.udp.payload};
+    const View<roce::Bth> bth{packet.carried.payload};
     if (bth.get(roce::bth::destqp) != roce::kGsiQpn) return;
-    const ByteView mad = packet.udp.payload.subspan(roce::Bth::size + roce::Deth::size);
+    const ByteView mad = packet.carried.payload.subspan(roce::Bth::size + roce::Deth::size);
     ASSERT_GE(mad.size(), cm::kMadBytes);
     const auto attribute = View<cm::MadHeader>{mad}.get(cm::mad::attribute);
     ++messages[attribute];
