@@ -72,6 +72,27 @@ Record<fabrics::PropertySetSqe> property_set(std::uint32_t offset, std::uint64_t
   return command;
 }
 
+namespace {
+
+Record<fabrics::AuthSqe> authentication(fabrics::FabricsType type, std::size_t bytes) {
+  auto command = start_fabrics<fabrics::AuthSqe>(type);
+  command.set(fabrics::auth_sqe::spsp0, fabrics::kNvmeSecuritySpecific)
+      .set(fabrics::auth_sqe::spsp1, fabrics::kNvmeSecuritySpecific)
+      .set(fabrics::auth_sqe::secp, fabrics::kNvmeSecurityProtocol)
+      .set(fabrics::auth_sqe::length, static_cast<std::uint32_t>(bytes));
+  return command;
+}
+
+}  // namespace
+
+Record<fabrics::AuthSqe> authentication_send(std::size_t bytes) {
+  return authentication(fabrics::FabricsType::authentication_send, bytes);
+}
+
+Record<fabrics::AuthSqe> authentication_receive(std::size_t bytes) {
+  return authentication(fabrics::FabricsType::authentication_receive, bytes);
+}
+
 Record<fabrics::DisconnectSqe> disconnect() {
   auto command = start_fabrics<fabrics::DisconnectSqe>(fabrics::FabricsType::disconnect);
   command.set(fabrics::disconnect_sqe::recfmt, fabrics::kDisconnectRecordFormat);

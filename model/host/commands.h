@@ -11,6 +11,7 @@
 #include <array>
 #include <string_view>
 
+#include "wire/fabrics/auth.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/disconnect.h"
 #include "wire/fabrics/property.h"
@@ -55,6 +56,9 @@ Record<fabrics::PropertyGetSqe> property_get(std::uint32_t offset, fabrics::Prop
 Record<fabrics::PropertyGetSqe> property_get(std::uint32_t offset);
 Record<fabrics::PropertySetSqe> property_set(std::uint32_t offset, std::uint64_t value);
 Record<fabrics::DisconnectSqe> disconnect();
+/// A message of `bytes` goes with the command; room for so many comes back.
+Record<fabrics::AuthSqe> authentication_send(std::size_t bytes);
+Record<fabrics::AuthSqe> authentication_receive(std::size_t bytes);
 
 // ---- Admin ----
 

@@ -151,6 +151,7 @@ void Controller::fail(HostError error) {
       break;
   }
   note("failed: " + error.text);
+  end_reauthentication(error);
   world_.trace().mark("host.association.failed");
   const bool had_io = state_ == ControllerState::live || state_ == ControllerState::resetting;
   error_ = std::move(error);
@@ -190,6 +191,7 @@ void Controller::fail(HostError error) {
 }
 
 void Controller::give_up(HostError error) {
+  end_reauthentication(error);
   error_ = std::move(error);
   ++epoch_;
   move(ControllerEvent::close);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/auth/host_auth.h"
 #include "model/host/controller_state.h"
 #include "model/host/queue.h"
 #include "model/host/types.h"
@@ -95,6 +96,8 @@ class Controller final : private QueueHandler {
   Op<Result<void, HostError>> shutdown();
   /// A controller reset; settles when live again.
   Op<Result<void, HostError>> reset();
+  /// Authenticates every queue once more. A failure ends the association.
+  Op<Result<void, HostError>> reauthenticate();
   /// Takes the connections down without a word to the controller.
   void disconnect();
   /// Settles when the controller is in `state` (at once when it is).
@@ -157,6 +160,7 @@ class Controller final : private QueueHandler {
   class AdminCall;
   class Ghost;
   struct LogRead;
+  struct AuthRun;
   struct Scan;
 
   // QueueHandler
@@ -199,6 +203,21 @@ class Controller final : private QueueHandler {
   std::uint32_t configuration() const;
   void poll_ready();
   Duration ready_limit() const;
+
+  // Authentication (controller_authenticate.cc)
+  using AuthEnd = std::function<void(std::optional<HostError>)>;
+  /// What AUTHREQ asks for on this queue, then `then`; a failure ends the attempt.
+  void authenticate(Queue& queue, std::uint16_t authreq, std::function<void()> then);
+  std::optional<HostError> cannot_authenticate(std::uint16_t authreq) const;
+  void run_authentication(Queue& queue, auth::SecureChannel channel, AuthEnd end);
+  void send_auth_message(std::shared_ptr<AuthRun> run, auth::HostStep step);
+  void fetch_auth_message(std::shared_ptr<AuthRun> run);
+  void finish_auth(std::shared_ptr<AuthRun> run);
+  void auth_command_failed(std::shared_ptr<AuthRun> run, const AdminReply& reply,
+                           std::string_view what);
+  void reauthenticate_next(std::size_t index);
+  void end_reauthentication(std::optional<HostError> error);
+  void cut_reauthentication(std::string_view why);
 
   // Initialisation, second half (controller_configure.cc)
   void identify_controller();
@@ -298,6 +317,7 @@ class Controller final : private QueueHandler {
   Promise<Outcome> connect_promise_;
   std::vector<Promise<Result<void, HostError>>> reset_promises_;
   std::vector<Promise<Result<void, HostError>>> shutdown_promises_;
+  std::vector<Promise<Result<void, HostError>>> reauthentication_promises_;
   std::vector<std::pair<ControllerState, Promise<ControllerState>>> state_promises_;
   std::optional<HostError> leave_error_;
 

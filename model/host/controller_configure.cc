@@ -225,7 +225,9 @@ void Controller::connect_next_io_queue() {
 
 void Controller::on_io_connected(Queue& queue, AdminReply& reply) {
   if (reply.ok()) {
-    connect_next_io_queue();
+    const View<fabrics::ConnectReply> accepted = reply.cqe.as<fabrics::ConnectReply>();
+    authenticate(queue, accepted.get(fabrics::connect_reply::authreq),
+                 [this] { connect_next_io_queue(); });
     return;
   }
   if (io_.size() < 2) {

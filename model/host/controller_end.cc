@@ -39,6 +39,7 @@ void Controller::start_reset(std::string_view why) {
   world_.trace().mark("host.controller.reset");
   move(ControllerEvent::reset);
   ++epoch_;
+  cut_reauthentication("a controller reset began");
   world_.loop().cancel(keep_alive_timer_);
   Record<fabrics::Cc> cc = record_from_integer<fabrics::Cc>(configuration());
   cc.set(fabrics::cc::en, false);
@@ -95,6 +96,7 @@ Op<Result<void, HostError>> Controller::shutdown() {
   }
   move(ControllerEvent::leave);
   ++epoch_;
+  cut_reauthentication("the association ends");
   step_deadline_ = world_.now() + options_.io_timeout;
   poll_interval_ = kPollFirst;
   drained();

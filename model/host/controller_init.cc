@@ -124,14 +124,6 @@ void Controller::on_admin_connected(AdminReply& reply) {
     fail(make_error(HostError::Kind::violation, "Connect names another controller than asked for"));
     return;
   }
-  const std::uint16_t demanded = fabrics::authreq_bits::authentication_transaction |
-                                 fabrics::authreq_bits::secure_channel;
-  if ((accepted.get(fabrics::connect_reply::authreq) & demanded) != 0 &&
-      !departs(point::connect_authreq_ignored)) {
-    fail(make_error(HostError::Kind::unsupported,
-                    "the controller requires authentication, and this host has no secret"));
-    return;
-  }
   facts_ = {};
   facts_.cntlid = cntlid;
   facts_.subnqn = options_.subnqn;
@@ -140,8 +132,10 @@ void Controller::on_admin_connected(AdminReply& reply) {
   ana_.clear();
   events_out_ = 0;
   traffic_seen_ = 0;
-  move(ControllerEvent::connected);
-  read_properties();
+  authenticate(*admin_, accepted.get(fabrics::connect_reply::authreq), [this] {
+    move(ControllerEvent::connected);
+    read_properties();
+  });
 }
 
 // ---- Properties ----

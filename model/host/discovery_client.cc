@@ -70,6 +70,11 @@ void DiscoveryClient::ask_next() {
   connect.kato_ms = stays ? options_.kato_ms : 0;
   connect.transfer_max_bytes = options_.part_bytes;
   connect.scan_namespaces = false;
+  connect.authentication = options_.authentication;
+  if (current_.subnqn == fabrics::kDiscoveryNqn) {
+    connect.authentication.controller_secret.reset();
+    connect.authentication.required = false;
+  }
   host_.connect(connect).on_settled([this, stays](const Controller::Outcome& outcome) {
     if (!outcome.ok()) {
       if (asked_.size() == 1) {

@@ -48,6 +48,9 @@ struct DiscoveryOptions {
   std::uint32_t kato_ms = 120'000;
   /// Longest Get Log Page.
   std::uint32_t part_bytes = 16384;
+  /// Where a service asks for it. The well-known name stands for no one: a controller of that name is
+  /// not asked to authenticate.
+  AuthenticationOptions authentication = {};
 };
 
 class DiscoveryClient final : private ControllerListener {

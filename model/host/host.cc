@@ -5,7 +5,11 @@
 namespace fb::host {
 
 Host::Host(World& world, transport::HostFabric& fabric, HostOptions options, PathPolicy policy)
-    : world_(world), fabric_(fabric), options_(std::move(options)), policy_(policy) {}
+    : world_(world), fabric_(fabric), options_(std::move(options)), policy_(policy) {
+  if (options_.nonces == nullptr) {
+    options_.nonces = auth::make_nonces(world, "host.auth/" + options_.actor + options_.hostnqn);
+  }
+}
 
 Host::~Host() {
   closing_ = true;

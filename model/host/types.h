@@ -1,10 +1,13 @@
 // What one says to the host, and what it says when something did not work.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "base/ip.h"
 #include "base/time.h"
+#include "model/auth/policy.h"
 #include "model/host/commands.h"
 #include "model/host/hooks.h"
 #include "model/transport/host_channel.h"
@@ -21,6 +24,7 @@ struct HostError {
     command,      ///< a command of the initialisation failed with `status`
     timeout,      ///< no answer, or not ready in time
     violation,    ///< the controller broke a rule
+    authentication,  ///< it, or we, could not be authenticated
     unsupported,  ///< it needs, or lacks, what this host cannot do without
     closed        ///< we left
   };
@@ -38,8 +42,24 @@ struct HostOptions {
   HostId hostid = {0x6a, 0xb9, 0xbd, 0x21, 0x3c, 0x85, 0x4b, 0x61,
                    0xa6, 0xd0, 0x5d, 0x4b, 0x6f, 0x2f, 0x7c, 0x01};
   HostHooks* hooks = nullptr;
+  /// Challenges and the like for authentication; the host makes its own where there are none.
+  std::shared_ptr<auth::NonceSource> nonces = {};
   /// The name of this host in the trace.
   std::string actor = "host";
+};
+
+/// In-band authentication (DH-HMAC-CHAP) with one subsystem.
+struct AuthenticationOptions {
+  std::optional<auth::Secret> secret = {};
+  /// The controller has to authenticate too.
+  std::optional<auth::Secret> controller_secret = {};
+  std::vector<auth::AuthHash> hashes = auth::all_hashes();
+  std::vector<auth::DhGroup> groups = auth::all_groups();
+  /// Authenticates also where nobody asks. So does who wants the controller to authenticate.
+  bool required = false;
+  /// A demand for a secure channel (AUTHREQ.ASCR) is met by making a PSK; on_psk gets it.
+  bool secure_channel = false;
+  std::function<void(const auth::GeneratedPsk&)> on_psk = {};
 };
 
 struct ConnectOptions {
@@ -57,6 +77,7 @@ struct ConnectOptions {
   std::uint32_t transfer_max_bytes = 1u << 20;  ///< where MDTS allows more
   std::uint16_t async_events = 4;               ///< where AERL allows as many
   bool scan_namespaces = true;
+  AuthenticationOptions authentication = {};
 
   Duration connect_timeout = Duration::s(10);
   Duration admin_timeout = Duration::s(60);

@@ -33,6 +33,7 @@ struct Check {
   X(connect_subnqn_known, "connect.subnqn.known", connect_invalid_parameters, 1, 256, 1)           \
   X(connect_hostnqn_terminated, "connect.hostnqn.terminated", connect_invalid_parameters, 1, 512, 1) \
   X(connect_hostnqn_syntax, "connect.hostnqn.syntax", connect_invalid_parameters, 1, 512, 1)       \
+  X(connect_hostnqn_subsystem, "connect.hostnqn.subsystem", connect_invalid_host, 1, 0, 0)         \
   X(connect_host_allowed, "connect.host.allowed", connect_invalid_host, 1, 0, 0)                   \
   X(connect_moved, "connect.subsystem.moved", connect_restart_discovery, 0, 0, 0)                  \
   X(connect_hostid_zero, "connect.hostid.zero", connect_invalid_parameters, 1, 0, 1)               \
@@ -65,6 +66,11 @@ struct Check {
   X(nsid_unused, "command.nsid.unused", invalid_field, 1)                                          \
   X(admin_ready, "admin.controller.ready", command_sequence_error, 1)                              \
   X(io_ready, "io.controller.ready", command_sequence_error, 1)                                    \
+  X(auth_required, "auth.required", authentication_required, 1)                                    \
+  X(auth_secp, "auth.secp", invalid_field, 1)                                                      \
+  X(auth_spsp, "auth.spsp", invalid_field, 1)                                                      \
+  X(auth_length, "auth.length", invalid_field, 1)                                                  \
+  X(auth_sequence, "auth.command_sequence", command_sequence_error, 1)                             \
   X(fabrics_fctype, "fabrics.fctype", invalid_field, 1)                                            \
   X(fabrics_io_queue, "fabrics.io_queue", invalid_field, 1)                                        \
   X(property_attrib, "property.attrib", invalid_field, 1)                                          \

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "model/subsystem/authentication.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
 #include "model/subsystem/discovery.h"
@@ -85,6 +86,9 @@ bool check_host(Attempt& attempt) {
     failed = &check::connect_hostnqn_syntax;
   }
   if (failed != nullptr && !attempt.demand(false, *failed)) return false;
+  const bool itself = attempt.subsystem->options().authentication.enabled() &&
+                      attempt.hostnqn == attempt.subsystem->options().nqn;
+  if (!attempt.demand(!itself, check::connect_hostnqn_subsystem)) return false;
   return attempt.demand(!attempt.subsystem->moved(), check::connect_moved) &&
          (failed != nullptr || attempt.demand(attempt.subsystem->host_allowed(attempt.hostnqn),
                                               check::connect_host_allowed));
@@ -180,6 +184,17 @@ Queue::Terms terms_of(const Attempt& attempt) {
               (cattr & fabrics::cattr_bits::individual_queue_deletion) != 0};
 }
 
+/// The queue belongs to its controller now: answers with the identifier, and with the demand to
+/// authenticate where there is one.
+void accept(const Attempt& attempt, Controller& controller) {
+  std::uint32_t dw0 = response_cntlid(*attempt.subsystem, controller.cntlid());
+  if (attempt.subsystem->options().authentication.enabled()) {
+    attempt.queue.set_authentication(std::make_unique<Authentication>(attempt.queue, controller));
+    dw0 |= std::uint32_t{attempt.queue.authentication()->authreq()} << 16;
+  }
+  attempt.queue.complete_connect(attempt.command, nvme::sc::success, dw0);
+}
+
 void connect_admin(const Attempt& attempt) {
   Subsystem& subsystem = *attempt.subsystem;
   const ByteView hostid = attempt.data.get(cd::hostid);
@@ -196,11 +211,11 @@ void connect_admin(const Attempt& attempt) {
   HostIdentity host;
   std::copy(hostid.begin(), hostid.end(), host.hostid.begin());
   host.hostnqn = attempt.hostnqn;
+  host.subnqn = name_in(attempt.data.get(cd::subnqn));
   attempt.queue.attach(*controller, terms);
   controller->begin_association(attempt.queue, std::move(host), attempt.kato(),
                                 terms.individually_deletable);
-  attempt.queue.complete_connect(attempt.command, nvme::sc::success,
-                                 response_cntlid(subsystem, controller->cntlid()));
+  accept(attempt, *controller);
 }
 
 void connect_io(const Attempt& attempt) {
@@ -235,8 +250,7 @@ void connect_io(const Attempt& attempt) {
   }
   attempt.queue.attach(*controller, terms_of(attempt));
   controller->add_io_queue(attempt.queue);
-  attempt.queue.complete_connect(attempt.command, nvme::sc::success,
-                                 response_cntlid(subsystem, controller->cntlid()));
+  accept(attempt, *controller);
 }
 
 }  // namespace

@@ -106,6 +106,20 @@ void Controller::on_queue_lost(Queue& queue, std::string_view why) {
   }
 }
 
+void Controller::drop_queue(Queue& queue, std::string_view why) {
+  if (&queue == admin_queue_) return end_association(why);
+  queue.close(why);
+  on_queue_lost(queue, why);
+}
+
+void Controller::deny_all(Queue& queue) {
+  if (&queue == admin_queue_) {
+    const std::vector<Queue*> queues = io_queues_;
+    for (Queue* io : queues) io->abort_all(nvme::sc::operation_denied, nullptr);
+  }
+  queue.abort_all(nvme::sc::operation_denied, nullptr);
+}
+
 void Controller::on_io_loss_due() { end_association("an I/O queue was lost"); }
 
 void Controller::forget(Queue& queue) {

@@ -22,6 +22,8 @@ class Subsystem;
 struct HostIdentity {
   std::array<std::uint8_t, 16> hostid = {};
   std::string hostnqn;
+  /// The name under which it found the subsystem.
+  std::string subnqn;
 };
 
 class Controller {
@@ -38,6 +40,7 @@ class Controller {
   bool in_association() const { return associated_; }
   const HostIdentity& host() const { return host_; }
   Port* port() const { return port_; }
+  const std::string& connected_as() const { return host_.subnqn; }
   std::uint32_t kato_ms() const { return features_.kato_ms; }
   /// I/O queues that the host may have now.
   std::uint16_t queues_granted() const { return features_.queues; }
@@ -53,6 +56,10 @@ class Controller {
   /// its own.
   void end_association(std::string_view why);
   void on_queue_lost(Queue& queue, std::string_view why);
+  /// Closes this queue alone, with the consequences of its loss; the admin queue with everything.
+  void drop_queue(Queue& queue, std::string_view why);
+  /// Commands under way complete with Operation Denied: on this queue, on all for the admin queue.
+  void deny_all(Queue& queue);
   /// The queue object goes away.
   void forget(Queue& queue);
   /// A fatal error of the host's making: CSTS.CFS, then the end of the association.

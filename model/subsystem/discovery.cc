@@ -22,6 +22,7 @@ SubsystemOptions subsystem_options(const DiscoveryOptions& options) {
   made.individual_queue_deletion = false;
   made.subsystem_reset = false;
   made.ana = false;
+  made.authentication = options.authentication;
   if (!options.persistent) made.kas = 0;
   return made;
 }
@@ -77,6 +78,11 @@ void DiscoveryService::append_entry(Bytes& log, const Port& port, Subsystem& sub
   unsigned treq = fabrics::treq_bits::secure_channel_not_required;
   if (facts.flow_control_may_be_off) treq |= fabrics::treq_bits::disable_sq_flow_control;
   if (facts.allow_zero_hostid) treq |= fabrics::treq_bits::zero_host_id;
+  if (facts.authentication.enabled() && facts.authentication.required) {
+    treq |= facts.authentication.secure_channel
+                ? fabrics::treq_bits::authentication_required_for_tls
+                : fabrics::treq_bits::authentication_required;
+  }
   const bool reserved = subsystem_.departs(departure::discovery_trtype);
   entry.set(de::trtype, reserved ? 0x55u : at.facts.trtype)
       .set(de::adrfam, at.family)

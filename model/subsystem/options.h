@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
+#include "model/auth/policy.h"
 #include "model/transport/controller_channel.h"
 #include "wire/fabrics/discovery_log.h"
 #include "wire/fabrics/property.h"
@@ -15,6 +17,20 @@ namespace fb::subsystem {
 enum class ControllerModel : std::uint8_t { dynamic_controllers, static_controllers };
 
 inline constexpr const char* kDefaultSubsystemNqn = "nqn.2026-11.org.fabricbench:subsystem.1";
+
+/// In-band authentication (DH-HMAC-CHAP). Without secrets there is none.
+struct AuthenticationOptions {
+  std::vector<auth::SecretPair> secrets;
+  /// Every host has to authenticate; false: those may that have a secret here.
+  bool required = true;
+  std::vector<auth::AuthHash> hashes = auth::all_hashes();  ///< by preference
+  std::vector<auth::DhGroup> groups = auth::all_groups();
+  /// The admin queue's transaction is to make a PSK for a TLS channel (AUTHREQ.ASCR).
+  bool secure_channel = false;
+  std::function<void(const auth::GeneratedPsk&)> on_psk = {};
+
+  bool enabled() const { return !secrets.empty(); }
+};
 
 struct SubsystemOptions {
   std::string nqn = kDefaultSubsystemNqn;
@@ -30,6 +46,7 @@ struct SubsystemOptions {
   bool allow_any_host = true;
   std::vector<std::string> allowed_hosts;
   bool allow_zero_hostid = false;  ///< TREQ.ZHIDS
+  AuthenticationOptions authentication;
 
   std::uint16_t io_queues_max = 16;
   std::uint16_t admin_entries_max = 32;  ///< ASQSZ
@@ -87,6 +104,7 @@ struct DiscoveryOptions {
   /// Without keep alive: an association that is silent so long is dropped.
   Duration activity_limit = Duration::s(120);
   bool list_itself = false;  ///< an entry of SUBTYPE 3 for the service itself
+  AuthenticationOptions authentication = {};
 };
 
 using fabrics::AddressFamily;

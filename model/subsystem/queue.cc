@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/subsystem/authentication.h"
 #include "model/subsystem/connect.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
@@ -48,6 +49,10 @@ void Queue::attach(Controller& controller, const Terms& terms) {
   entries_ = terms.entries;
   flow_control_ = terms.flow_control;
   individually_deletable_ = terms.individually_deletable;
+}
+
+void Queue::set_authentication(std::unique_ptr<Authentication> authentication) {
+  authentication_ = std::move(authentication);
 }
 
 void Queue::close(std::string_view why) {
@@ -96,6 +101,7 @@ void Queue::void_commands() {
   fused_first = fused_second = nullptr;
   port_.world().loop().cancel(delay_timer_);
   port_.world().loop().cancel(retire_timer_);
+  if (authentication_ != nullptr) authentication_->stop();
 }
 
 // ---- arrivals ----
@@ -171,6 +177,10 @@ void Queue::dispatch(const Command& command) {
     if (!refuse(command, check::connect_once)) complete_connect(command, sc::success, 0);
     return;
   }
+  if (authentication_ != nullptr) {
+    if (is_authentication(command)) return authentication_->on_command(command);
+    if (authentication_->due() && refuse(command, check::auth_required)) return;
+  }
   if (command.opcode() == nvme::kFabricsOpcode) return controller_->on_fabrics(command);
   controller_->on_traffic();
   if (qid_ == fabrics::kAdminQueue) return controller_->on_admin(command);
@@ -188,6 +198,7 @@ void Queue::on_pulled(transport::ArrivedCommand& arrived) {
   hooks_.data_in(context(command), command.data());
   if (is_connect(command)) return finish_connect(command);
   if (controller_ == nullptr) return discard(command);
+  if (is_authentication(command)) return authentication_->on_data(command);
   controller_->on_data(command);
 }
 

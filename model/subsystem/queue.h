@@ -14,6 +14,7 @@
 
 namespace fb::subsystem {
 
+class Authentication;
 class Port;
 class Queue;
 
@@ -58,6 +59,11 @@ class Queue final : public transport::ControllerChannelHandler {
   Controller* controller() const { return controller_; }
   std::uint16_t qid() const { return qid_; }
   bool alive() const { return alive_; }
+  /// The channel is a secure one.
+  bool secured() const { return channel_->secured(); }
+  /// Null where nobody has to authenticate.
+  Authentication* authentication() { return authentication_.get(); }
+  void set_authentication(std::unique_ptr<Authentication> authentication);
   bool individually_deletable() const { return individually_deletable_; }
   CommandContext context(const Command& command) const;
 
@@ -154,6 +160,7 @@ class Queue final : public transport::ControllerChannelHandler {
   std::unique_ptr<transport::ControllerChannel> channel_;
   SubsystemHooks& hooks_;
   Controller* controller_ = nullptr;
+  std::unique_ptr<Authentication> authentication_;
   std::uint16_t qid_ = 0;
   std::uint32_t entries_;
   bool flow_control_ = true;

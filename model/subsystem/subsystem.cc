@@ -15,7 +15,10 @@ constexpr Duration kResetNotice = Duration::ms(1);
 }  // namespace
 
 Subsystem::Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hooks)
-    : world_(world), options_(std::move(options)), hooks_(hooks != nullptr ? hooks : &honest_) {
+    : world_(world),
+      options_(std::move(options)),
+      hooks_(hooks != nullptr ? hooks : &honest_),
+      nonces_(auth::make_nonces(world, "subsystem.auth/" + options_.nqn)) {
   if (options_.controllers != ControllerModel::static_controllers) return;
   for (const std::uint16_t cntlid : options_.static_cntlids) {
     controllers_[cntlid] = std::make_unique<Controller>(*this, cntlid);

@@ -30,6 +30,8 @@ class Subsystem {
   World& world() { return world_; }
   const SubsystemOptions& options() const { return options_; }
   SubsystemHooks& hooks() { return *hooks_; }
+  /// Challenges and the like for authentication.
+  auth::NonceSource& nonces() { return *nonces_; }
   /// The service whose subsystem this is, or nullptr.
   DiscoveryService* discovery() { return discovery_; }
   bool has_version(unsigned major, unsigned minor) const {
@@ -113,6 +115,7 @@ class Subsystem {
   SubsystemOptions options_;
   SubsystemHooks honest_;
   SubsystemHooks* hooks_;
+  std::unique_ptr<auth::NonceSource> nonces_;
   DiscoveryService* discovery_ = nullptr;
   DiscoveryService* watcher_ = nullptr;
   std::map<std::uint32_t, std::unique_ptr<Namespace>> namespaces_;

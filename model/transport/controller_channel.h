@@ -78,6 +78,8 @@ class ControllerChannel {
   virtual std::uint32_t entries() const = 0;
   virtual Endpoint peer() const = 0;
   virtual Endpoint local() const = 0;
+  /// What travels here is encrypted and authenticated by the transport (TLS).
+  virtual bool secured() const { return false; }
 };
 
 /// Limits of the transport that a subsystem announces in Identify.

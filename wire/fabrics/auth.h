@@ -16,5 +16,7 @@ using AuthSqe = FabricsSqe<auth_sqe::spsp0, auth_sqe::spsp1, auth_sqe::secp, aut
 
 /// Security protocol of the NVMe authentication messages.
 inline constexpr std::uint8_t kNvmeSecurityProtocol = 0xE9;
+/// SPSP0 and SPSP1 of the commands that carry them.
+inline constexpr std::uint8_t kNvmeSecuritySpecific = 0x01;
 
 }  // namespace fb::fabrics

@@ -14,8 +14,6 @@ namespace fb::fabrics {
 
 enum class AuthType : std::uint8_t { common = 0x00, dh_hmac_chap = 0x01 };
 
-/// SPSP0 and SPSP1 of the commands that carry these messages.
-inline constexpr std::uint8_t kNvmeSecuritySpecific = 0x01;
 /// Bytes that hold the longest message (a Reply of the 8192-bit group) with room to spare.
 inline constexpr std::uint32_t kAuthMessageMax = 4096;
 inline constexpr std::size_t kAuthProtocolDescriptorBytes = 64;

@@ -50,6 +50,9 @@ inline constexpr std::uint8_t secure_channel_required = 1;
 inline constexpr std::uint8_t secure_channel_not_required = 2;
 inline constexpr std::uint8_t disable_sq_flow_control = 1u << 2;
 inline constexpr std::uint8_t zero_host_id = 1u << 3;
+inline constexpr std::uint8_t authentication_mask = 0x30;
+inline constexpr std::uint8_t authentication_required = 1u << 4;
+inline constexpr std::uint8_t authentication_required_for_tls = 2u << 4;
 }  // namespace treq_bits
 
 namespace eflags_bits {

@@ -7,6 +7,7 @@
 #include "model/subsystem/checks.h"
 #include "model/subsystem/departures.h"
 #include "tests/model/subsystem/rig.h"
+#include "wire/fabrics/auth.h"
 #include "wire/fabrics/connect.h"
 #include "wire/nvme/features.h"
 
@@ -106,6 +107,38 @@ void connect_in_every_way(Rig& rig, Transcript& out, std::string subnqn, std::ui
     if (cntlid != 0xFFFF) words.cntlid = 0xFFFE;
     out.note(Rig::connect(crowd.back(), words));
   }
+}
+
+/// A subsystem of its own that demands authentication.
+void authentication(Rig& rig, Transcript& out) {
+  SubsystemOptions options;
+  options.nqn = "nqn.2026-11.org.fabricbench:vault";
+  options.authentication.secrets = {{"*", auth::Secret(Bytes(32, 7), std::nullopt)}};
+  rig.target.add_subsystem(options);
+  ConnectWords words;
+  words.subnqn = options.nqn;
+  Line itself = rig.open();
+  words.hostnqn = options.nqn;
+  out.note(Rig::connect(itself, words));
+  words.hostnqn = kHostNqn;
+  Line line = rig.open();
+  out.note(Rig::connect(line, words));
+  out.note(line.send(property_get(0x08, 0)));
+  const auto say = [&](fabrics::FabricsType type, unsigned secp, unsigned spsp, unsigned length) {
+    Record<fabrics::AuthSqe> sqe;
+    sqe.set(fabrics::sqe::opcode, 0x7Fu)
+        .set(fabrics::sqe::fctype, type)
+        .set(fabrics::auth_sqe::secp, secp)
+        .set(fabrics::auth_sqe::spsp0, spsp)
+        .set(fabrics::auth_sqe::spsp1, spsp)
+        .set(fabrics::auth_sqe::length, length);
+    out.note(line.send(sqe.bytes(), Bytes(72), 4096));
+  };
+  say(fabrics::FabricsType::authentication_receive, 0xE9, 1, 4096);
+  say(fabrics::FabricsType::authentication_send, 0xE9, 1, 0);
+  say(fabrics::FabricsType::authentication_send, 0x00, 1, 72);
+  say(fabrics::FabricsType::authentication_send, 0xE9, 9, 72);
+  line.lose();
 }
 
 void properties(Line& admin, Transcript& out) {
@@ -598,6 +631,7 @@ std::string session(SubsystemHooks* hooks, int variant) {
     Line wrong = rig.open(1);
     out.note(Rig::connect(wrong, find));
   }
+  authentication(rig, out);
   // Away again without a word.
   admin.lose();
   rig.world->run_for(Duration::s(200));
