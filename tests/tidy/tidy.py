@@ -19,6 +19,8 @@ SEES = {
 HIDDEN = [
     ("sim/core", "wire/", "the world knows no protocol"),
     ("sim/net", "wire/", "the network knows no protocol"),
+    ("sim/net", "sim/tls", "TLS is a layer above"),
+    ("sim/tls", "wire/", "TLS carries anybody's bytes"),
     ("sim", "wire/nvme", "sim does not know NVMe"),
     ("sim", "wire/fabrics", "sim does not know NVMe"),
     ("model/transport", "sim/rdma/softroce", "models see rdma::Device, not an implementation"),
@@ -29,6 +31,7 @@ HIDDEN = [
     ("model/auth", "model/host", "authentication is messages and secrets alone"),
     ("model/auth", "sim/rdma", "authentication knows no fabric"),
     ("model/auth", "sim/net", "authentication knows no fabric"),
+    ("model", "sim/tls", "models see net::Stream, not an implementation"),
     ("model/transport", "model/auth", "transports carry capsules for anybody"),
     ("model/transport", "model/subsystem", "transports carry capsules for anybody"),
     ("model/transport", "model/host", "transports carry capsules for anybody"),
