@@ -382,7 +382,7 @@ void TcpStream::on_turn_end() {
 
 TcpListener::TcpListener(RealHost& host, int fd, const Endpoint& local, StreamAcceptor& acceptor)
     : host_(host), loop_(*host.world_.real_loop()), fd_(fd), local_(local), acceptor_(acceptor) {
-  loop_.watch(fd_, *this);
+  loop_.schedule_after(resume_, {});  // nothing is accepted before the caller holds the listener
 }
 
 TcpListener::~TcpListener() {
