@@ -65,9 +65,10 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
   RunOptions options;
   std::string local = arguments.local;
   if (token.dut != "embedded" && local.empty()) {
-    local = to_string(or_throw(local_address_towards(or_throw(parse_rdma_url(token.dut)).to)));
+    local = to_string(or_throw(local_address_towards(or_throw(parse_fabric_url(token.dut)).to)));
   }
   options.product = or_throw(parse_product(token.dut, local));
+  if (options.product.embedded) options.product.transport = token.transport;
   if (!options.product.embedded) {
     options.product.nonce = nonce();
     options.product.slow = true;
@@ -77,8 +78,9 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
   options.seed = token.seed;
   options.interrupter = &interrupter;
   if (folder) {
-    options.keep_capture = [&](const CaseInfo& info, const capture::PcapngWriter& writer) {
-      return folder->keep_capture(info, writer);
+    options.keep_capture = [&](const CaseInfo& info, std::string_view transport,
+                               const capture::PcapngWriter& writer) {
+      return folder->keep_capture(info, transport, writer);
     };
   }
   RunResult run = run_cases(cases, options);

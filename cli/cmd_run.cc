@@ -32,16 +32,19 @@ struct RunArguments {
 
 Product product_of(const RunArguments& arguments) {
   std::string local = arguments.local;
-  if (arguments.dut.starts_with("rdma://") && local.empty()) {
-    local = to_string(or_throw(local_address_towards(or_throw(parse_rdma_url(arguments.dut)).to)));
+  if (arguments.dut != "embedded" && local.empty()) {
+    local = to_string(or_throw(local_address_towards(or_throw(parse_fabric_url(arguments.dut)).to)));
   }
   Product product = or_throw(parse_product(arguments.dut, local));
   product.slow = arguments.slow;
-  if (product.embedded) return product;
+  if (product.embedded) {
+    product.transport = arguments.selection.transport;
+    return product;
+  }
   product.nonce = nonce();
   if (product.nqn.empty()) product.nqn = or_throw(discover_nqn(product));
   DeclarationCache declarations;
-  const Declared& declared = declarations.of(product, nullptr);
+  const Declared& declared = declarations.of(product, nullptr, product.transport);
   if (!declared.known) throw UserError(product.url + ": " + declared.why);
   return product;
 }
@@ -56,6 +59,12 @@ std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& 
   if (!product.embedded && wanted.roles.empty()) wanted.roles = {"controller"};
   if (!product.embedded && wanted.roles != std::vector<std::string>{"controller"}) {
     throw UserError("a product at " + product.url + " is a controller; other roles have no adapter yet");
+  }
+  if (!product.embedded) {
+    if (!wanted.transport.empty() && wanted.transport != product.transport) {
+      throw UserError("--transport " + wanted.transport + ": the product is at " + product.url);
+    }
+    wanted.transport = product.transport;
   }
   return or_throw(select(all_cases(), wanted));
 }
@@ -96,8 +105,9 @@ int run_suite(const RunArguments& arguments) {
   options.twice = arguments.twice;
   options.interrupter = &interrupter;
   if (folder) {
-    options.keep_capture = [&](const CaseInfo& info, const capture::PcapngWriter& writer) {
-      return folder->keep_capture(info, writer);
+    options.keep_capture = [&](const CaseInfo& info, std::string_view transport,
+                               const capture::PcapngWriter& writer) {
+      return folder->keep_capture(info, transport, writer);
     };
   }
   ProgressLine progress;
@@ -116,7 +126,7 @@ int run_suite(const RunArguments& arguments) {
 }  // namespace
 
 void add_selection(CLI::App& command, conformance::Selection& selection) {
-  command.add_option("--suite", selection.suites, "Only these suites (fabrics, nvme, rdma, cm)")
+  command.add_option("--suite", selection.suites, "Only these suites (fabrics, nvme, rdma, cm, tcp, auth)")
       ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -128,7 +138,7 @@ void add_selection(CLI::App& command, conformance::Selection& selection) {
       ->type_name("ROLE")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("--transport", selection.transport, "Only cases of this transport (rdma)")
+  command.add_option("--transport", selection.transport, "Only over this transport (rdma, tcp)")
       ->type_name("NAME");
 }
 
@@ -141,7 +151,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
                   "  fabricbench run --dut rdma://192.0.2.7:4420 --report report\n"
                   "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero");
   add_selection(*command, arguments->selection);
-  command->add_option("--dut", arguments->dut, "The product: embedded, or rdma://ADDRESS:PORT[/NQN]")
+  command->add_option("--dut", arguments->dut, "The product: embedded, rdma://ADDRESS:PORT[/NQN] or tcp://...")
       ->type_name("URL")
       ->capture_default_str();
   command->add_option("--local", arguments->local, "Our own address, or l2:PATH,PEER,ADDRESS, for a product at an address")

@@ -25,6 +25,7 @@ int run_selftest(SelftestArguments& arguments) {
   SelftestOptions options = arguments.options;
   options.cross = !arguments.named_only;
   options.interrupter = &interrupter;
+  options.transport = arguments.selection.transport;
   options.progress = [&](std::size_t done, std::size_t all) {
     progress.show(std::to_string(done) + " of " + std::to_string(all) + " runs");
   };

@@ -9,6 +9,7 @@
 #include "model/deviations/deviation.h"
 #include "model/subsystem/target.h"
 #include "model/transport/rdma_controller.h"
+#include "model/transport/tcp_controller.h"
 
 namespace fb::cli {
 
@@ -26,9 +27,22 @@ struct TargetArguments {
 
 // One listener: the devices are per address, the listeners per port of a device.
 struct Listening {
-  Endpoint at;
-  std::unique_ptr<transport::RdmaControllerFabric> fabric;
+  conformance::FabricUrl url;
+  std::unique_ptr<transport::ControllerFabric> fabric;
 };
+
+std::unique_ptr<transport::ControllerFabric> listen(RealSession& session, const conformance::FabricUrl& url,
+                                                    transport::ControllerAcceptor& acceptor,
+                                                    transport::TransportHooks* hooks) {
+  transport::ControllerFabricOptions options;
+  options.port = url.to.port;
+  if (url.transport == "rdma") {
+    return or_throw(transport::RdmaControllerFabric::start(session.world(), session.device(), options,
+                                                           acceptor, hooks));
+  }
+  return or_throw(transport::TcpControllerFabric::start(session.world(), session.streams(),
+                                                        url.to.address, options, {}, acceptor, hooks));
+}
 
 // SIZE[,file=PATH][,bs=512|4096]
 subsystem::NamespaceOptions namespace_from(const std::string& text) {
@@ -59,22 +73,22 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
 }
 
 int run_target(const TargetArguments& arguments) {
-  std::vector<Endpoint> listen;
-  for (const std::string& url : arguments.listen) listen.push_back(or_throw(conformance::parse_rdma_url(url)).to);
+  std::vector<conformance::FabricUrl> urls;
+  for (const std::string& url : arguments.listen) urls.push_back(or_throw(conformance::parse_fabric_url(url)));
+  const IpAddress address = urls.front().to.address;
   const auto chosen = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
   const auto hooks = chosen.subsystem_hooks();
   const auto soft_hooks = chosen.soft_hooks();
-  for (const Endpoint& at : listen) {
-    if (at.address != listen.front().address) {
-      throw UserError("--listen: all listeners of one target share one address, " +
-                      to_string(listen.front().address));
+  for (const conformance::FabricUrl& url : urls) {
+    if (url.to.address != address) {
+      throw UserError("--listen: all listeners of one target share one address, " + to_string(address));
     }
   }
 
-  net::LocalHost local{.address = listen.front().address};
+  net::LocalHost local{.address = address};
   if (!arguments.local.empty()) local = or_throw(net::parse_local_host(arguments.local));
-  if (local.address != listen.front().address) {
-    throw UserError("--local: not the address of --listen, " + to_string(listen.front().address));
+  if (local.address != address) {
+    throw UserError("--local: not the address of --listen, " + to_string(address));
   }
 
   RealSession session("target", local, soft_hooks.get());
@@ -92,23 +106,20 @@ int run_target(const TargetArguments& arguments) {
     if (!added) throw UserError("--namespace: " + added.error().text);
   }
   std::uint16_t portid = 0;
-  for (const Endpoint& at : listen) {
+  for (const conformance::FabricUrl& url : urls) {
     subsystem::PortOptions port;
     port.portid = ++portid;
-    port.traddr = to_string(at.address);
-    port.trsvcid = std::to_string(at.port);
-    port.family = at.address.is_v4() ? subsystem::AddressFamily::ipv4 : subsystem::AddressFamily::ipv6;
+    port.traddr = to_string(address);
+    port.trsvcid = std::to_string(url.to.port);
+    port.family = address.is_v4() ? subsystem::AddressFamily::ipv4 : subsystem::AddressFamily::ipv6;
     target.add_port(port);
-    transport::ControllerFabricOptions fabric;
-    fabric.port = at.port;
-    auto started = transport::RdmaControllerFabric::start(world, session.device(), fabric,
-                                                          target.acceptor(portid), hooks.get());
-    listeners.push_back({at, or_throw(std::move(started))});
+    listeners.push_back({url, listen(session, url, target.acceptor(portid), hooks.get())});
     target.set_listener(portid, *listeners.back().fabric);
   }
   const SignalWatcher signals([&] { world.interrupt(); });
   for (const Listening& one : listeners) {
-    std::printf("listening rdma://%s %s\n", to_string(one.at).c_str(), arguments.nqn.c_str());
+    std::printf("listening %s %s\n", conformance::url_text(one.url.transport, one.url.to).c_str(),
+                arguments.nqn.c_str());
   }
   std::fflush(stdout);
   try {
@@ -122,13 +133,14 @@ int run_target(const TargetArguments& arguments) {
 }  // namespace
 
 void add_target(CLI::App& app, Outcome& outcome) {
-  auto* command = app.add_subcommand("target", "Serve an emulated subsystem over RoCEv2");
+  auto* command = app.add_subcommand("target", "Serve an emulated subsystem over RoCEv2 and TCP");
   command->footer(
       "Examples:\n"
       "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 64M\n"
+      "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M\n"
       "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 1G,file=disk.img,bs=4096");
   auto arguments = std::make_shared<TargetArguments>();
-  command->add_option("--listen", arguments->listen, "rdma://ADDRESS:PORT; may be repeated")
+  command->add_option("--listen", arguments->listen, "rdma://ADDRESS:PORT or tcp://ADDRESS:PORT; may be repeated")
       ->required()
       ->type_name("URL");
   command->add_option("--local", arguments->local, "l2:PATH,PEER,ADDRESS: raw Ethernet over unix sockets")

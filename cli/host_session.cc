@@ -5,28 +5,46 @@
 #include <cstdio>
 
 #include "base/result.h"
+#include "model/transport/rdma_host.h"
+#include "model/transport/tcp_host.h"
 
 namespace fb::cli {
 
 namespace {
 
+using conformance::url_text;
+
 // A target that does not answer at all is given up after this; CM alone would try for a minute.
 constexpr Duration kPatience = Duration::s(30);
 
-std::string url_text(const Endpoint& at) { return "rdma://" + to_string(at); }
+std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const HostArguments& arguments,
+                                                   std::string_view transport) {
+  if (transport == "rdma") {
+    if (arguments.header_digest || arguments.data_digest) {
+      throw UserError("digests are of NVMe/TCP: " + arguments.url);
+    }
+    return std::make_unique<transport::RdmaHostFabric>(session.world(), session.device());
+  }
+  transport::TcpHostOptions options;
+  options.header_digest = arguments.header_digest;
+  options.data_digest = arguments.data_digest;
+  options.digest_required = true;
+  return std::make_unique<transport::TcpHostFabric>(session.world(), session.streams(),
+                                                    session.address(), options);
+}
 
 }  // namespace
 
 HostSession::HostSession(const HostArguments& arguments)
-    : url_(or_throw(conformance::parse_rdma_url(arguments.url))),
+    : url_(or_throw(conformance::parse_fabric_url(arguments.url))),
       nsid_(arguments.nsid),
       session_("host", local_host(arguments.local, url_.to)),
       signals_([this] { session_.world().interrupt(); }),
-      fabric_(session_.world(), session_.device()) {
+      fabric_(open_fabric(session_, arguments, url_.transport)) {
   world().set_patience(kPatience);
   host::HostOptions options;
   if (!arguments.hostnqn.empty()) options.hostnqn = arguments.hostnqn;
-  host_ = std::make_unique<host::Host>(world(), fabric_, options);
+  host_ = std::make_unique<host::Host>(world(), *fabric_, options);
   host_->add_listener(*this);
 }
 
@@ -44,7 +62,7 @@ host::DiscoveryResult HostSession::discover() {
   host::DiscoveryOptions options;
   options.to = url_.to;
   auto outcome = client.discover(options).wait();
-  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.to), outcome.error().text));
+  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, url_.to), outcome.error().text));
   return outcome.value();
 }
 
@@ -60,7 +78,7 @@ std::string HostSession::subsystem_nqn() {
     }
   }
   if (nqn_.empty()) {
-    throw UserError(url_text(url_.to) + ": its discovery service lists no subsystem for this host");
+    throw UserError(url_text(url_.transport, url_.to) + ": its discovery service lists no subsystem for this host");
   }
   return nqn_;
 }
@@ -71,7 +89,7 @@ host::Controller& HostSession::connect(std::uint16_t queue_entries) {
   options.subnqn = subsystem_nqn();
   options.queue_entries = queue_entries;
   auto outcome = host_->connect(options).wait();
-  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.to), outcome.error().text));
+  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, url_.to), outcome.error().text));
   return *outcome.value();
 }
 
@@ -79,8 +97,8 @@ host::Namespace& HostSession::name_space() {
   for (host::Namespace* one : host_->namespaces()) {
     if (nsid_ == 0 || one->nsid() == nsid_) return *one;
   }
-  throw UserError(nsid_ == 0 ? url_text(url_.to) + ": the subsystem has no namespace"
-                             : fmt::format("{}: no namespace {}", url_text(url_.to), nsid_));
+  throw UserError(nsid_ == 0 ? url_text(url_.transport, url_.to) + ": the subsystem has no namespace"
+                             : fmt::format("{}: no namespace {}", url_text(url_.transport, url_.to), nsid_));
 }
 
 void HostSession::on_state(host::Controller&, host::ControllerState state) {

@@ -9,7 +9,6 @@
 #include "conformance/runner/product.h"
 #include "model/host/discovery_client.h"
 #include "model/host/host.h"
-#include "model/transport/rdma_host.h"
 
 namespace fb::cli {
 
@@ -18,6 +17,8 @@ struct HostArguments {
   std::string local;
   std::string hostnqn;
   std::uint32_t nsid = 0;  ///< 0: the first
+  bool header_digest = false;  ///< TCP
+  bool data_digest = false;    ///< TCP
 };
 
 class HostSession final : private host::ControllerListener {
@@ -27,7 +28,7 @@ class HostSession final : private host::ControllerListener {
 
   World& world() { return session_.world(); }
   host::Host& host() { return *host_; }
-  const conformance::RdmaUrl& url() const { return url_; }
+  const conformance::FabricUrl& url() const { return url_; }
 
   /// The name in the URL, or the first subsystem that the discovery service lists.
   std::string subsystem_nqn();
@@ -43,11 +44,11 @@ class HostSession final : private host::ControllerListener {
  private:
   void on_state(host::Controller& controller, host::ControllerState state) override;
 
-  conformance::RdmaUrl url_;
+  conformance::FabricUrl url_;
   std::uint32_t nsid_;
   RealSession session_;
   SignalWatcher signals_;
-  transport::RdmaHostFabric fabric_;
+  std::unique_ptr<transport::HostFabric> fabric_;
   std::unique_ptr<host::Host> host_;
   std::string nqn_;
   bool reporting_ = false;

@@ -1,4 +1,5 @@
-// A world in real time with one software RDMA device on an address of ours.
+// A world in real time on an address of ours, with what the transports need there: a software RDMA
+// device, streams. Each is opened when it is first asked for.
 #pragma once
 
 #include <memory>
@@ -12,17 +13,24 @@ namespace fb::cli {
 
 class RealSession {
  public:
-  /// Takes UDP port 4791 of `local`; UserError when that does not work.
-  RealSession(const std::string& name, const net::LocalHost& local, softroce::SoftHooks* hooks = nullptr);
+  RealSession(std::string name, const net::LocalHost& local, softroce::SoftHooks* hooks = nullptr);
   ~RealSession();
 
   World& world() { return *world_; }
-  softroce::SoftRoceDevice& device() { return *device_; }
+  const IpAddress& address() const { return local_.address; }
+  /// Takes UDP port 4791 of the address; UserError when that does not work.
+  softroce::SoftRoceDevice& device();
+  /// UserError where there is no TCP (raw Ethernet).
+  net::StreamHost& streams();
 
  private:
+  std::string name_;
+  net::LocalHost local_;
+  softroce::SoftHooks* hooks_;
   std::unique_ptr<World> world_;
   std::unique_ptr<net::DatagramHost> host_;
   std::unique_ptr<softroce::SoftRoceDevice> device_;
+  std::unique_ptr<net::StreamHost> streams_;
 };
 
 }  // namespace fb::cli

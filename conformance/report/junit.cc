@@ -49,7 +49,7 @@ void append_element(std::string& out, std::string_view element, const CaseResult
 void append_case(std::string& out, const CaseResult& result, const ReportFacts& facts) {
   const CaseInfo& info = *result.info;
   out += "    <testcase classname=\"" + escaped(info.suite()) + "." + escaped(name_of(info.role)) +
-         "\" name=\"" + escaped(info.name) + "\" time=\"" + seconds(result.duration_wall_us) + "\">\n";
+         "." + escaped(result.transport) + "\" name=\"" + escaped(info.name) + "\" time=\"" + seconds(result.duration_wall_us) + "\">\n";
   out += "      <properties><property name=\"requirement\" value=\"" + escaped(info.requirement) +
          "\"/><property name=\"digest\" value=\"" + digest_text(result.digest) + "\"/></properties>\n";
   if (result.verdict == Verdict::error) {

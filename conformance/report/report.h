@@ -51,7 +51,8 @@ class ReportFolder {
   static Result<ReportFolder> open(const std::string& path);
   const std::string& path() const { return path_; }
   /// Writes captures/CASE.pcapng; returns that name. Throws UserError.
-  std::string keep_capture(const CaseInfo& info, const capture::PcapngWriter& writer) const;
+  std::string keep_capture(const CaseInfo& info, std::string_view transport,
+                           const capture::PcapngWriter& writer) const;
   /// results.json and junit.xml, each as a whole or not at all.
   Result<void> write(const RunResult& run, const ReportFacts& facts) const;
 

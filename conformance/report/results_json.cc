@@ -37,7 +37,7 @@ Json case_json(const CaseResult& result, const ReportFacts& facts) {
   json["level"] = requirement == nullptr ? "" : requirement->level;
   json["suite"] = info.suite();
   json["role"] = name_of(info.role);
-  json["transport"] = info.options.transports.front();
+  json["transport"] = result.transport;
   json["verdict"] = name_of(result.verdict);
   json["disposition"] = name_of(result.disposition);
   json["reason"] = result.reason;
@@ -113,7 +113,7 @@ std::string digest_text(std::uint64_t digest) {
 
 std::string replay_text(const CaseResult& result, const ReportFacts& facts) {
   return to_string(ReplayToken{std::string(result.info->name), std::string(tool_version()), facts.seed,
-                               facts.dut, facts.deviations});
+                               facts.dut, facts.deviations, std::string(result.transport)});
 }
 
 std::string results_json(const RunResult& run, const ReportFacts& facts) {

@@ -49,12 +49,19 @@ std::string expected_text(const Finding& finding) {
   return text;
 }
 
+/// The name, and the transport where the case has several.
+std::string name_text(const CaseResult& result) {
+  std::string text(result.info->name);
+  if (result.info->options.transports.size() > 1) text += " (" + std::string(result.transport) + ")";
+  return text;
+}
+
 void append_details(std::string& out, const CaseResult& result, const ReportFacts& facts,
                     const std::string& folder) {
   const Requirement* requirement = find_requirement(result.info->requirement);
   out += "\n" + upper(result.disposition == Disposition::unexpected_pass ? "unexpected pass"
                                                                          : name_of(result.verdict)) +
-         "  " + std::string(result.info->name) + "\n";
+         "  " + name_text(result) + "\n";
   std::string where(result.info->requirement);
   if (requirement != nullptr) {
     where += fmt::format(" ({} {}, section {}; {})", requirement->document, requirement->revision,
@@ -103,10 +110,10 @@ std::string terminal_summary(const RunResult& run, const ReportFacts& facts, con
   if (verbose) {
     for (const CaseResult& result : run.cases) {
       if (result.verdict == Verdict::skip) {
-        out += wrapped("SKIP  " + std::string(result.info->name) + ": ", result.reason);
+        out += wrapped("SKIP  " + name_text(result) + ": ", result.reason);
       }
       if (result.disposition == Disposition::waived) {
-        out += wrapped("WAIVED  " + std::string(result.info->name) + ": ", result.waiver);
+        out += wrapped("WAIVED  " + name_text(result) + ": ", result.waiver);
       }
     }
   }

@@ -10,6 +10,7 @@
 // A case mentions no port, seed, transport or time limit.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -30,7 +31,8 @@ struct EmbeddedSetup;
 using Applicability = std::optional<std::string> (*)(const Declared&);
 
 struct CaseOptions {
-  std::vector<std::string_view> transports = {"rdma"};
+  /// What the case can run over.
+  std::vector<std::string_view> transports = {"rdma", "tcp"};
   std::vector<std::string_view> marks;
   std::vector<Applicability> applicability;
   bool malformed = false;
@@ -63,11 +65,15 @@ struct needs {
   void apply(CaseOptions& options) const { options.applicability.push_back(predicate); }
 };
 
+/// Cases about one transport say so; others run over each of them.
 struct transports {
   std::vector<std::string_view> names;
   transports(std::initializer_list<std::string_view> list) : names(list) {}
   void apply(CaseOptions& options) const { options.transports = names; }
 };
+
+inline const transports over_rdma{"rdma"};
+inline const transports over_tcp{"tcp"};
 
 /// Longest time that one wait of the case may take, in the time of its world; an hour by default.
 struct budget {
@@ -110,12 +116,25 @@ struct CaseInfo {
 /// Every registered case, by name. Two of one name are an assertion failure.
 const std::vector<const CaseInfo*>& all_cases();
 
+/// Requirements of one transport say so in their id: "tcp.icreq.pfv", "fabrics.rdma.request.qid".
+constexpr std::optional<std::string_view> transport_named_by(std::string_view requirement) {
+  for (std::size_t at = 0; at < requirement.size();) {
+    const std::size_t end = std::min(requirement.find('.', at), requirement.size());
+    const std::string_view word = requirement.substr(at, end - at);
+    if (word == "tcp") return "tcp";
+    if (word == "rdma" || word == "cm") return "rdma";
+    at = end + 1;
+  }
+  return std::nullopt;
+}
+
 class RegisteredCase {
  public:
   template <class... Options>
   RegisteredCase(std::string_view name, RequirementId requirement, Role role, std::string_view file,
                  void (*body)(Bench&, Check&), const Options&... options)
       : info_{name, requirement.text(), role, body, {}, file}, next_(first_) {
+    if (const auto only = transport_named_by(requirement.text())) info_.options.transports = {*only};
     (options.apply(info_.options), ...);
     first_ = this;
   }

@@ -105,7 +105,6 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     : Bench(world), environment_(environment), nqn_(environment.product->nqn) {
   EmbeddedSetup setup = environment.setup();
   DeviceOptions device{"bench", kBenchAddress};
-  net::DatagramHost* host = nullptr;
   if (environment.product->embedded) {
     network_ = std::make_unique<EmbeddedNetwork>(world, setup);
     subsystem_hooks_ = environment.deviations->subsystem_hooks();
@@ -114,18 +113,14 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
                                                     subsystem_hooks_.get(), soft_hooks_.get());
     at_ = product_->at();
     nqn_ = setup.subsystem.nqn;
-    host = &network_->bench;
+    side_ = std::make_unique<EmbeddedHostFabric>(world, network_->bench, device, setup);
   } else {
-    auto machine = net::open_local_host(world, environment.product->local);
-    if (!machine) throw UserError(machine.error().text);
-    machine_ = std::move(machine).value();
     at_ = environment.product->to;
     device.address = environment.product->local.address;
     device.ca_guid = fresh_guid(*environment.product);
-    host = machine_.get();
+    side_ = std::make_unique<EmbeddedHostFabric>(world, environment.product->local, device, setup);
   }
-  device_ = open_device(world, *host, device, EmbeddedSetup{});
-  fabric_ = std::make_unique<transport::RdmaHostFabric>(world, *device_);
+  local_ = device.address;
 }
 
 ControllerBench::~ControllerBench() = default;
@@ -151,7 +146,7 @@ void ControllerBench::finish() {
 
 host::RawQueue& ControllerBench::unconnected_queue(host::RawQueueOptions options) {
   if (options.to == Endpoint{}) options.to = at_;
-  return *queues_.emplace_back(std::make_unique<host::RawQueue>(world(), *fabric_, options));
+  return *queues_.emplace_back(std::make_unique<host::RawQueue>(world(), fabric(), options));
 }
 
 host::RawQueue& ControllerBench::raw_queue(host::RawQueueOptions options) {
@@ -187,7 +182,7 @@ host::Host& ControllerBench::host() {
     host::HostOptions options;
     options.hostnqn = kBenchHostNqn;
     options.hostid = kBenchHostId;
-    host_ = std::make_unique<host::Host>(world(), *fabric_, options);
+    host_ = std::make_unique<host::Host>(world(), fabric(), options);
   }
   return *host_;
 }

@@ -16,7 +16,6 @@
 #include "model/host/discovery_client.h"
 #include "model/host/host.h"
 #include "model/host/raw_queue.h"
-#include "model/transport/rdma_host.h"
 #include "sim/net/local_host.h"
 
 namespace fb::conformance {
@@ -98,9 +97,14 @@ class ControllerBench final : public Bench {
   host::ConnectCommand connect_command(const AssociationOptions& options = {}) const;
   /// Transport, Connect, and (unless told otherwise) CC.EN = 1.
   RawAssociation& associate(const AssociationOptions& options = {});
-  transport::HostFabric& fabric() { return *fabric_; }
+  transport::HostFabric& fabric() { return side_->fabric(); }
   /// The bench's RDMA device, for connections whose private data is made by hand.
-  softroce::SoftRoceDevice& device() { return *device_; }
+  softroce::SoftRoceDevice& device() { return side_->device(); }
+  /// The bench's streams, for PDUs that are made by hand.
+  net::StreamHost& streams() { return side_->streams(); }
+  IpAddress local() const { return local_; }
+  /// "rdma" or "tcp".
+  std::string_view transport() const { return environment_.transport; }
 
   // ---- a host that behaves ----
 
@@ -118,14 +122,13 @@ class ControllerBench final : public Bench {
  private:
   const Environment& environment_;
   std::unique_ptr<EmbeddedNetwork> network_;
-  std::unique_ptr<net::DatagramHost> machine_;
   std::unique_ptr<subsystem::SubsystemHooks> subsystem_hooks_;
   std::unique_ptr<softroce::SoftHooks> soft_hooks_;
   std::unique_ptr<EmbeddedController> product_;
   Endpoint at_;
+  IpAddress local_;
   std::string nqn_;
-  std::unique_ptr<softroce::SoftRoceDevice> device_;
-  std::unique_ptr<transport::RdmaHostFabric> fabric_;
+  std::unique_ptr<EmbeddedHostFabric> side_;
   std::list<std::unique_ptr<host::RawQueue>> queues_;
   std::list<RawAssociation> associations_;
   std::unique_ptr<host::Host> host_;

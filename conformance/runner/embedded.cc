@@ -27,18 +27,62 @@ std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::Datagra
   return std::move(made).value();
 }
 
-EmbeddedController::EmbeddedController(World& world, net::DatagramHost& host, const IpAddress& address,
+EmbeddedHostFabric::EmbeddedHostFabric(World& world, net::SimHost& host, const DeviceOptions& options,
+                                       const EmbeddedSetup& setup, transport::TransportHooks* hooks)
+    : streams_(&host) {
+  if (setup.transport == "rdma") device_ = open_device(world, host, options, setup);
+  make(world, options.address, setup, hooks);
+}
+
+EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local,
+                                       const DeviceOptions& options, const EmbeddedSetup& setup) {
+  if (setup.transport == "rdma") {
+    auto machine = net::open_local_host(world, local);
+    if (!machine) throw UserError(machine.error().text);
+    machine_ = std::move(machine).value();
+    device_ = open_device(world, *machine_, options, setup);
+  } else {
+    auto machine = net::open_local_streams(world, local);
+    if (!machine) throw UserError(machine.error().text);
+    machine_streams_ = std::move(machine).value();
+    streams_ = machine_streams_.get();
+  }
+  make(world, options.address, setup, nullptr);
+}
+
+void EmbeddedHostFabric::make(World& world, const IpAddress& address, const EmbeddedSetup& setup,
+                              transport::TransportHooks* hooks) {
+  if (device_ != nullptr) {
+    fabric_ = std::make_unique<transport::RdmaHostFabric>(world, *device_, hooks);
+  } else {
+    fabric_ = std::make_unique<transport::TcpHostFabric>(world, *streams_, address, setup.tcp_host, hooks);
+  }
+}
+
+softroce::SoftRoceDevice& EmbeddedHostFabric::device() {
+  BENCH_ASSERT(device_ != nullptr, "what needs an RDMA device runs over_rdma");
+  return *device_;
+}
+
+net::StreamHost& EmbeddedHostFabric::streams() {
+  BENCH_ASSERT(streams_ != nullptr && device_ == nullptr, "what needs streams runs over_tcp");
+  return *streams_;
+}
+
+EmbeddedController::EmbeddedController(World& world, net::SimHost& host, const IpAddress& address,
                                        EmbeddedSetup& setup, subsystem::SubsystemHooks* hooks,
                                        softroce::SoftHooks* device_hooks)
-    : device_(open_device(world, host, {"product", address, device_hooks}, setup)),
-      target_(world, hooks, setup.discovery) {
+    : target_(world, hooks, setup.discovery) {
   subsystem_ = &target_.add_subsystem(setup.subsystem);
   for (subsystem::NamespaceOptions& options : setup.namespaces) {
     const auto added = subsystem_->add_namespace(std::move(options));
     BENCH_ASSERT(added.ok(), "the arranged namespaces are possible");
   }
   for (const auto& options : setup.more_subsystems) target_.add_subsystem(options);
-  for (const auto& referral : setup.referrals) target_.discovery().add_referral(referral);
+  for (subsystem::Referral& referral : setup.referrals) {
+    referral.trtype = setup.transport == "tcp" ? 3 : 1;
+    target_.discovery().add_referral(referral);
+  }
   subsystem::PortOptions port;
   port.traddr = to_string(address);
   target_.add_port(port);
@@ -47,10 +91,17 @@ EmbeddedController::EmbeddedController(World& world, net::DatagramHost& host, co
   options.admin_entries_max = setup.subsystem.admin_entries_max;
   options.io_entries_max = setup.subsystem.io_entries_max;
   options.io_queues_max = setup.subsystem.io_queues_max;
-  auto started =
-      transport::RdmaControllerFabric::start(world, *device_, options, target_.acceptor(), hooks);
-  if (!started) throw UserError(started.error().text);
-  listener_ = std::move(started).value();
+  const auto listen = [&](auto started) {
+    if (!started) throw UserError(started.error().text);
+    listener_ = std::move(started).value();
+  };
+  if (setup.transport == "rdma") {
+    device_ = open_device(world, host, {"product", address, device_hooks}, setup);
+    listen(transport::RdmaControllerFabric::start(world, *device_, options, target_.acceptor(), hooks));
+  } else {
+    listen(transport::TcpControllerFabric::start(world, host, address, options, setup.tcp,
+                                                 target_.acceptor(), hooks));
+  }
   target_.set_listener(1, *listener_);
 }
 

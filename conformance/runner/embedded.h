@@ -10,6 +10,10 @@
 #include "model/host/types.h"
 #include "model/subsystem/target.h"
 #include "model/transport/rdma_controller.h"
+#include "model/transport/rdma_host.h"
+#include "model/transport/tcp_controller.h"
+#include "model/transport/tcp_host.h"
+#include "sim/net/local_host.h"
 #include "sim/net/network.h"
 #include "sim/rdma/softroce/softroce.h"
 
@@ -27,6 +31,11 @@ struct EmbeddedSetup {
   std::vector<subsystem::Referral> referrals;
   /// Queue bounds follow those of the subsystem.
   transport::ControllerFabricOptions fabric;
+  /// What host and controller speak: "rdma" or "tcp". Set before arranged{} sees it.
+  std::string_view transport = "rdma";
+  transport::TcpControllerOptions tcp;
+  /// The side that plays the host over TCP, be it the product or the bench.
+  transport::TcpHostOptions tcp_host;
   /// The device of the product under test.
   softroce::EngineOptions engine;
   softroce::CmOptions connections;
@@ -56,22 +65,47 @@ std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::Datagra
                                                       const DeviceOptions& options,
                                                       const EmbeddedSetup& setup);
 
-/// A controller on a device of its own. `hooks` null is honest.
+/// The host side of the setup's transport at one address.
+class EmbeddedHostFabric {
+ public:
+  /// At a host of the network. Hooks may be null.
+  EmbeddedHostFabric(World& world, net::SimHost& host, const DeviceOptions& options,
+                     const EmbeddedSetup& setup, transport::TransportHooks* hooks = nullptr);
+  /// On this machine, or where `local` says.
+  EmbeddedHostFabric(World& world, const net::LocalHost& local, const DeviceOptions& options,
+                     const EmbeddedSetup& setup);
+
+  transport::HostFabric& fabric() { return *fabric_; }
+  /// Over RDMA.
+  softroce::SoftRoceDevice& device();
+  /// Over TCP: where streams come from.
+  net::StreamHost& streams();
+
+ private:
+  void make(World& world, const IpAddress& address, const EmbeddedSetup& setup,
+            transport::TransportHooks* hooks);
+  std::unique_ptr<net::DatagramHost> machine_;
+  std::unique_ptr<net::StreamHost> machine_streams_;
+  net::StreamHost* streams_ = nullptr;
+  std::unique_ptr<softroce::SoftRoceDevice> device_;
+  std::unique_ptr<transport::HostFabric> fabric_;
+};
+
+/// A controller at one address, over the setup's transport. `hooks` null is honest.
 class EmbeddedController {
  public:
-  EmbeddedController(World& world, net::DatagramHost& host, const IpAddress& address,
+  EmbeddedController(World& world, net::SimHost& host, const IpAddress& address,
                      EmbeddedSetup& setup, subsystem::SubsystemHooks* hooks,
                      softroce::SoftHooks* device_hooks);
 
   subsystem::Target& target() { return target_; }
   subsystem::Subsystem& subsystem() { return *subsystem_; }
-  softroce::SoftRoceDevice& device() { return *device_; }
-  transport::RdmaControllerFabric& fabric() { return *listener_; }
+  transport::ControllerFabric& fabric() { return *listener_; }
   Endpoint at() const { return listener_->local(); }
 
  private:
   std::unique_ptr<softroce::SoftRoceDevice> device_;
-  std::unique_ptr<transport::RdmaControllerFabric> listener_;  // outlives the target's channels
+  std::unique_ptr<transport::ControllerFabric> listener_;  // outlives the target's channels
   subsystem::Target target_;
   subsystem::Subsystem* subsystem_ = nullptr;
 };

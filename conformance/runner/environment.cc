@@ -15,8 +15,8 @@ std::unique_ptr<World> world_for(const Product& product) {
 
 /// The facts of one bench, not of any case: without deviations, declarations or arrangement.
 struct PlainEnvironment {
-  explicit PlainEnvironment(const Product& product, void (*arrange)(EmbeddedSetup&) = nullptr)
-      : environment{&product, &honest, &cache, arrange} {}
+  PlainEnvironment(const Product& product, void (*arrange)(EmbeddedSetup&), std::string_view transport)
+      : environment{&product, &honest, &cache, arrange, transport} {}
   deviations::DeviationSet honest;
   DeclarationCache cache;
   Environment environment;
@@ -64,13 +64,14 @@ Declared explore(World& world, const Environment& environment) {
   return found;
 }
 
-const Declared& DeclarationCache::of(const Product& product, void (*arrange)(EmbeddedSetup&)) {
-  const auto key = reinterpret_cast<std::uintptr_t>(arrange);
+const Declared& DeclarationCache::of(const Product& product, void (*arrange)(EmbeddedSetup&),
+                                     std::string_view transport) {
+  const std::pair key(reinterpret_cast<std::uintptr_t>(arrange), std::string(transport));
   const std::lock_guard lock(mutex_);
   auto& entry = known_[key];
   if (!entry) {
     const auto world = world_for(product);
-    PlainEnvironment plain(product, arrange);
+    PlainEnvironment plain(product, arrange, transport);
     entry = std::make_unique<Declared>(explore(*world, plain.environment));
   }
   return *entry;
@@ -78,7 +79,7 @@ const Declared& DeclarationCache::of(const Product& product, void (*arrange)(Emb
 
 Result<std::string> discover_nqn(const Product& product) {
   const auto world = world_for(product);
-  PlainEnvironment plain(product);
+  PlainEnvironment plain(product, nullptr, product.transport);
   try {
     ControllerBench bench(*world, plain.environment);
     host::DiscoveryClient client(bench.host());

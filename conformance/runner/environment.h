@@ -15,11 +15,11 @@ namespace fb::conformance {
 /// What products declare, found out once for each arrangement. Shared by the threads of a run.
 class DeclarationCache {
  public:
-  const Declared& of(const Product& product, void (*arrange)(EmbeddedSetup&));
+  const Declared& of(const Product& product, void (*arrange)(EmbeddedSetup&), std::string_view transport);
 
  private:
   std::mutex mutex_;
-  std::map<std::uintptr_t, std::unique_ptr<Declared>> known_;
+  std::map<std::pair<std::uintptr_t, std::string>, std::unique_ptr<Declared>> known_;
 };
 
 struct Environment {
@@ -27,14 +27,16 @@ struct Environment {
   const deviations::DeviationSet* deviations = nullptr;
   DeclarationCache* declarations = nullptr;
   void (*arrange)(EmbeddedSetup&) = nullptr;
+  std::string_view transport = "rdma";
 
   EmbeddedSetup setup() const {
     EmbeddedSetup made;
+    made.transport = transport;
     if (arrange != nullptr) arrange(made);
     return made;
   }
   /// Of the honest emulated product, or of the real one.
-  const Declared& declared() const { return declarations->of(*product, arrange); }
+  const Declared& declared() const { return declarations->of(*product, arrange, transport); }
 };
 
 /// Connects to the product with a host that behaves and asks what it declares. For a real product

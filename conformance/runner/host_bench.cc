@@ -1,5 +1,7 @@
 #include "conformance/runner/host_bench.h"
 
+#include "wire/tcp/pdu.h"
+
 namespace fb::conformance {
 
 namespace {
@@ -89,7 +91,8 @@ class EmulatedHost final : public HostUnderTest {
 
 }  // namespace
 
-HostBench::HostBench(World& world, const Environment& environment) : Bench(world) {
+HostBench::HostBench(World& world, const Environment& environment)
+    : Bench(world), transport_(environment.transport) {
   if (!environment.product->embedded) throw UserError("no adapter for a host at " + environment.product->url);
   EmbeddedSetup setup = environment.setup();
   connect_ = setup.connect;
@@ -100,11 +103,11 @@ HostBench::HostBench(World& world, const Environment& environment) : Bench(world
   connect_.to = controller_->at();
   host_hooks_ = environment.deviations->host_hooks();
   soft_hooks_ = environment.deviations->soft_hooks();
-  device_ = open_device(world, network_->product, {"host", kProductAddress, soft_hooks_.get()}, setup);
-  fabric_ = std::make_unique<transport::RdmaHostFabric>(world, *device_, host_hooks_.get());
+  const DeviceOptions device{"host", kProductAddress, soft_hooks_.get()};
+  side_ = std::make_unique<EmbeddedHostFabric>(world, network_->product, device, setup, host_hooks_.get());
   host::HostOptions options;
   options.hooks = host_hooks_.get();
-  host_ = std::make_unique<host::Host>(world, *fabric_, options);
+  host_ = std::make_unique<host::Host>(world, side_->fabric(), options);
   product_ = std::make_unique<EmulatedHost>(world, *host_, connect_);
 }
 
@@ -148,6 +151,8 @@ std::vector<const SeenCommand*> HostBench::fabrics_commands(std::uint8_t fctype)
 void HostBench::forget_seen() {
   commands_.clear();
   requests_.clear();
+  pdus_.clear();
+  connections_ = 0;
 }
 
 // ---- the hooks of the bench's controller ----
@@ -159,7 +164,18 @@ void HostBench::private_data_out(std::string_view message, Bytes& data) {
 }
 
 void HostBench::private_data_in(std::string_view message, ByteView data) {
-  if (message == "req") requests_.emplace_back(data.begin(), data.end());
+  if (message != "req") return;
+  ++connections_;
+  requests_.emplace_back(data.begin(), data.end());
+}
+
+void HostBench::pdus_out(std::uint16_t qid, std::vector<Bytes>& pdus) {
+  if (script.pdus_out) script.pdus_out(qid, pdus);
+}
+
+void HostBench::pdu_in(std::uint16_t qid, ByteView header) {
+  if (header[0] == static_cast<std::uint8_t>(tcp::PduType::ic_req)) ++connections_;
+  pdus_.push_back({world().now(), qid, Bytes(header.begin(), header.end())});
 }
 
 void HostBench::capsule_out(std::uint16_t qid, Bytes& capsule) {

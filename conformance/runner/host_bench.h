@@ -19,7 +19,6 @@
 #include "conformance/runner/environment.h"
 #include "model/host/discovery_client.h"
 #include "model/host/host.h"
-#include "model/transport/rdma_host.h"
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/sqe.h"
 
@@ -63,6 +62,8 @@ struct SubsystemScript {
   std::function<void(std::string_view message, Bytes& data)> private_data_out;
   std::function<void(std::uint16_t qid, Bytes& capsule)> capsule_out;
   std::function<bool(std::string_view point)> departs;
+  /// TCP PDUs of the bench's controller on their way out, see TransportHooks::pdus_out().
+  std::function<void(std::uint16_t qid, std::vector<Bytes>& pdus)> pdus_out;
 };
 
 struct HostOutcome {
@@ -125,6 +126,16 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   std::vector<const SeenCommand*> fabrics_commands(std::uint8_t fctype) const;
   /// Private data of the connection requests that have arrived.
   const std::vector<Bytes>& requests() const { return requests_; }
+  /// Queues that the host has begun to connect, over any transport.
+  std::size_t connections() const { return connections_; }
+  /// Headers of the TCP PDUs that have arrived, with their queue.
+  struct SeenPdu {
+    Instant at;
+    std::uint16_t qid = 0;
+    Bytes header;
+  };
+  const std::deque<SeenPdu>& pdus() const { return pdus_; }
+  std::string_view transport() const { return transport_; }
   void forget_seen();
 
   /// Steps the world until `done()`; false after `limit` (or when nothing can happen any more).
@@ -137,6 +148,8 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   bool departs(std::string_view point) override;
   void private_data_out(std::string_view message, Bytes& data) override;
   void private_data_in(std::string_view message, ByteView data) override;
+  void pdus_out(std::uint16_t qid, std::vector<Bytes>& pdus) override;
+  void pdu_in(std::uint16_t qid, ByteView header) override;
   void capsule_out(std::uint16_t qid, Bytes& capsule) override;
   void capsule_in(std::uint16_t qid, ByteView capsule) override;
   bool refuses(const CommandContext& command, subsystem::Refusal& refusal) override;
@@ -150,12 +163,14 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   host::ConnectOptions connect_;
   std::deque<SeenCommand> commands_;
   std::vector<Bytes> requests_;
+  std::deque<SeenPdu> pdus_;
+  std::size_t connections_ = 0;
+  std::string_view transport_;
   std::unique_ptr<EmbeddedNetwork> network_;
   std::unique_ptr<EmbeddedController> controller_;
   std::unique_ptr<host::HostHooks> host_hooks_;
   std::unique_ptr<softroce::SoftHooks> soft_hooks_;
-  std::unique_ptr<softroce::SoftRoceDevice> device_;
-  std::unique_ptr<transport::RdmaHostFabric> fabric_;
+  std::unique_ptr<EmbeddedHostFabric> side_;
   std::unique_ptr<host::Host> host_;
   std::unique_ptr<HostUnderTest> product_;
 };

@@ -8,7 +8,8 @@ namespace fb::conformance {
 
 namespace {
 
-constexpr std::string_view kScheme = "rdma://";
+constexpr std::string_view kTransports[] = {"rdma", "tcp"};
+constexpr std::string_view kForm = "rdma://ADDRESS:PORT[/NQN] or tcp://ADDRESS:PORT[/NQN]";
 
 Failure<Problem> wrong(std::string_view text, std::string_view why) {
   return {Problem{"'" + std::string(text) + "': " + std::string(why)}};
@@ -16,10 +17,16 @@ Failure<Problem> wrong(std::string_view text, std::string_view why) {
 
 }  // namespace
 
-Result<RdmaUrl> parse_rdma_url(std::string_view text) {
-  if (!text.starts_with(kScheme)) return wrong(text, "not a URL of the form rdma://ADDRESS:PORT[/NQN]");
-  std::string_view rest = text.substr(kScheme.size());
-  RdmaUrl url;
+Result<FabricUrl> parse_fabric_url(std::string_view text) {
+  FabricUrl url;
+  std::string_view rest;
+  for (const std::string_view transport : kTransports) {
+    const std::string scheme = std::string(transport) + "://";
+    if (!text.starts_with(scheme)) continue;
+    url.transport = transport;
+    rest = text.substr(scheme.size());
+  }
+  if (url.transport.empty()) return wrong(text, "not a URL of the form " + std::string(kForm));
   const std::size_t slash = rest.find('/');
   if (slash != std::string_view::npos) {
     url.nqn = std::string(rest.substr(slash + 1));
@@ -28,7 +35,7 @@ Result<RdmaUrl> parse_rdma_url(std::string_view text) {
   }
   const std::size_t colon = rest.rfind(':');
   if (colon == std::string_view::npos || rest.ends_with(']')) {
-    return wrong(text, "no port: rdma://ADDRESS:PORT[/NQN]");
+    return wrong(text, "no port: " + url.transport + "://ADDRESS:PORT[/NQN]");
   }
   const auto address = IpAddress::parse(rest.substr(0, colon));
   if (!address) return wrong(text, "no IP address: '" + std::string(rest.substr(0, colon)) + "'");
@@ -42,25 +49,30 @@ Result<RdmaUrl> parse_rdma_url(std::string_view text) {
   return url;
 }
 
+std::string url_text(std::string_view transport, const Endpoint& at) {
+  return std::string(transport) + "://" + to_string(at);
+}
+
 Result<Product> parse_product(std::string_view url, std::string_view local) {
   Product product;
   product.url = std::string(url);
   if (url == "embedded") return product;
-  if (!url.starts_with(kScheme)) {
-    return wrong(url, "no such product; known are 'embedded' and rdma://ADDRESS:PORT[/NQN]");
+  if (url.find("://") == std::string_view::npos) {
+    return wrong(url, "no such product; known are 'embedded', " + std::string(kForm));
   }
-  const auto parsed = parse_rdma_url(url);
+  const auto parsed = parse_fabric_url(url);
   if (!parsed) return Failure{parsed.error()};
   const auto own = net::parse_local_host(local);
   if (!own) return Failure{Problem{"--local: " + own.error().text}};
   if (own->address.is_v4() != parsed->to.address.is_v4()) {
     return wrong(local, "--local and the product's address are of different families");
   }
-  if (own->address == parsed->to.address) {
+  if (parsed->transport == "rdma" && own->address == parsed->to.address) {
     return wrong(local, "--local is the product's own address; both sides need UDP port 4791, so each "
                         "has an address of its own (127.0.0.3 for example)");
   }
   product.embedded = false;
+  product.transport = parsed->transport;
   product.to = parsed->to;
   product.nqn = parsed->nqn;
   product.local = *own;

@@ -14,6 +14,8 @@ namespace fb::conformance {
 struct Product {
   std::string url = "embedded";
   bool embedded = true;
+  /// Embedded: only cases over this transport, over it alone; empty: each over all of its own.
+  std::string transport = {};
   // Of a real product:
   Endpoint to = {};
   std::string nqn = {};       ///< empty: the first one that its discovery service lists
@@ -22,15 +24,18 @@ struct Product {
   std::uint64_t nonce = 0;    ///< keeps the device GUIDs of different runs apart
 };
 
-/// "rdma://ADDRESS:PORT[/NQN]".
-struct RdmaUrl {
+/// "rdma://ADDRESS:PORT[/NQN]" and "tcp://ADDRESS:PORT[/NQN]".
+struct FabricUrl {
+  std::string transport;  ///< "rdma" or "tcp"
   Endpoint to;
   std::string nqn;
 };
 /// The Problem names the text and what is wrong with it.
-Result<RdmaUrl> parse_rdma_url(std::string_view text);
+Result<FabricUrl> parse_fabric_url(std::string_view text);
+/// "tcp://127.0.0.1:4420".
+std::string url_text(std::string_view transport, const Endpoint& at);
 
-/// "embedded" or an RDMA URL; `local` is our own side for the latter.
+/// "embedded" or a URL; `local` is our own side for the latter.
 Result<Product> parse_product(std::string_view url, std::string_view local);
 
 }  // namespace fb::conformance

@@ -72,6 +72,7 @@ Failure<Problem> wrong(std::string_view text, std::string_view why) {
 std::string to_string(const ReplayToken& token) {
   std::string text = std::string(kHead) + ":" + escaped(token.case_name) + ":v=" + escaped(token.version) +
                      ":seed=" + std::to_string(token.seed) + ":dut=" + escaped(token.dut);
+  if (!token.transport.empty()) text += ":on=" + escaped(token.transport);
   if (!token.deviations.empty()) {
     text += ":dev=";
     for (std::size_t i = 0; i < token.deviations.size(); ++i) {
@@ -100,6 +101,8 @@ Result<ReplayToken> parse_replay_token(std::string_view text) {
       if (error != std::errc() || end != value.data() + value.size()) return wrong(text, "its seed is no number");
     } else if (key == "dut") {
       token.dut = unescaped(value);
+    } else if (key == "on") {
+      token.transport = unescaped(value);
     } else if (key == "dev") {
       for (const std::string_view name : split(value, ',')) token.deviations.push_back(unescaped(name));
     } else {

@@ -19,6 +19,7 @@ struct ReplayToken {
   std::uint64_t seed = 1;
   std::string dut = "embedded";
   std::vector<std::string> deviations;
+  std::string transport = {};  ///< empty: each that the case has
   bool operator==(const ReplayToken&) const = default;
 };
 

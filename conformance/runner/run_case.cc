@@ -152,7 +152,7 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
   if (options.product.embedded) {
     result.digest = folded(folded(result.digest, world->digest()), packets.value());
   }
-  if (writer) result.capture = options.keep_capture(info, *writer);
+  if (writer) result.capture = options.keep_capture(info, environment.transport, *writer);
   return result;
 }
 
@@ -162,9 +162,11 @@ std::uint64_t world_seed(std::uint64_t seed, std::string_view name) {
   return mix64(seed) ^ hash_name(name);
 }
 
-CaseResult run_case(const CaseInfo& info, const RunOptions& options, DeclarationCache& declarations) {
+CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunOptions& options,
+                    DeclarationCache& declarations) {
   const auto start = std::chrono::steady_clock::now();
-  Environment environment{&options.product, &options.deviations, &declarations, info.options.arrange};
+  Environment environment{&options.product, &options.deviations, &declarations, info.options.arrange,
+                          transport};
   CaseResult result;
   result.info = &info;
   const auto why = inapplicable(info, environment);
@@ -182,6 +184,7 @@ CaseResult run_case(const CaseInfo& info, const RunOptions& options, Declaration
       }
     }
   }
+  result.transport = transport;
   const auto spent = std::chrono::steady_clock::now() - start;
   result.duration_wall_us = std::chrono::duration_cast<std::chrono::microseconds>(spent).count();
   result.finished = true;

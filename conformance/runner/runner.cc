@@ -119,29 +119,48 @@ void for_each_parallel(std::size_t count, unsigned jobs, const std::function<voi
   if (thrown) std::rethrow_exception(thrown);
 }
 
+std::vector<std::string_view> transports_for(const CaseInfo& info, const Product& product) {
+  std::vector<std::string_view> found = info.options.transports;
+  if (product.transport.empty()) return found;
+  std::erase_if(found, [&](std::string_view one) { return one != product.transport; });
+  return found;
+}
+
 RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& options) {
   DeclarationCache declarations;
   RunResult run;
-  std::vector<CaseResult> results(cases.size());
+  struct Variant {
+    const CaseInfo* info;
+    std::string_view transport;
+  };
+  std::vector<Variant> variants;
+  for (const CaseInfo* info : cases) {
+    for (const std::string_view transport : transports_for(*info, options.product)) {
+      variants.push_back({info, transport});
+    }
+  }
+  std::vector<CaseResult> results(variants.size());
   std::mutex progress_mutex;
   std::size_t done = 0;
   const unsigned jobs = options.product.embedded ? options.jobs : 1;
   // A real product is asked before the first case: later the cases hold our one UDP port.
-  if (!options.product.embedded) declarations.of(options.product, nullptr);
-  for_each_parallel(cases.size(), jobs, [&](std::size_t index) {
+  if (!options.product.embedded) declarations.of(options.product, nullptr, options.product.transport);
+  for_each_parallel(variants.size(), jobs, [&](std::size_t index) {
     if (options.interrupter != nullptr && options.interrupter->fired()) return;
     try {
-      results[index] = run_case(*cases[index], options, declarations);
+      const Variant& variant = variants[index];
+      results[index] = run_case(*variant.info, variant.transport, options, declarations);
     } catch (const WaitFailure&) {  // interrupted
       return;
     }
     const std::lock_guard lock(progress_mutex);
     ++done;
-    if (options.progress) options.progress(results[index], done, cases.size());
+    if (options.progress) options.progress(results[index], done, variants.size());
   });
   for (CaseResult& result : results) {
     if (!result.finished) continue;
-    run.digest = mix64(run.digest ^ hash_name(result.info->name)) ^ result.digest;
+    run.digest = mix64(run.digest ^ hash_name(result.info->name) ^ hash_name(result.transport)) ^
+                 result.digest;
     run.cases.push_back(std::move(result));
   }
   run.interrupted = options.interrupter != nullptr && options.interrupter->fired();
@@ -152,7 +171,8 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
   canary.keep_capture = nullptr;
   canary.twice = false;
   try {
-    run.canary_caught = canary_caught(run_case(canary_case(), canary, declarations));
+    const std::string_view transport = transports_for(canary_case(), options.product).front();
+    run.canary_caught = canary_caught(run_case(canary_case(), transport, canary, declarations));
   } catch (const WaitFailure&) {
     run.interrupted = true;
   }

@@ -23,6 +23,7 @@ std::string_view tool_version();
 /// What came of one case.
 struct CaseResult {
   const CaseInfo* info = nullptr;
+  std::string_view transport = {};  ///< that it ran over
   Verdict verdict = Verdict::none;
   Disposition disposition = Disposition::as_expected;
   std::string reason;               ///< the first failure; why it was skipped; what broke
@@ -72,7 +73,8 @@ struct RunOptions {
   BenchFactory factory = &make_bench;
   Interrupter* interrupter = nullptr;
   /// Given the capture of each finished case, from the thread that ran it; returns where it was left.
-  std::function<std::string(const CaseInfo&, const capture::PcapngWriter&)> keep_capture;
+  std::function<std::string(const CaseInfo&, std::string_view transport, const capture::PcapngWriter&)>
+      keep_capture;
   /// One call at a time: a result, how many are done, how many there are.
   std::function<void(const CaseResult&, std::size_t, std::size_t)> progress;
 };
@@ -89,17 +91,21 @@ struct Selection {
 Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& from,
                                             const Selection& selection);
 
-/// One case in a world of its own. Throws WaitFailure(interrupted) only.
-CaseResult run_case(const CaseInfo& info, const RunOptions& options, DeclarationCache& declarations);
+/// One case over one of its transports, in a world of its own. Throws WaitFailure(interrupted) only.
+CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunOptions& options,
+                    DeclarationCache& declarations);
+
+/// The transports over which this product is held against the case: none, where it has another.
+std::vector<std::string_view> transports_for(const CaseInfo& info, const Product& product);
 
 struct RunResult {
-  std::vector<CaseResult> cases;  ///< finished ones, by name
+  std::vector<CaseResult> cases;  ///< finished ones, by name and transport
   std::uint64_t digest = 0;
   bool canary_caught = false;
   bool interrupted = false;
 };
 
-/// All of them, and the canary. Dispositions are not set: see waivers.h.
+/// All of them, each over every transport that it and the product have, and the canary. Dispositions are not set: see waivers.h.
 RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& options);
 
 /// The case that must fail, and whether it did for its own reason.

@@ -8,15 +8,14 @@ namespace fb::conformance {
 namespace {
 
 using deviations::Deviation;
-using deviations::Product;
 
 /// Whether a deviation of this product can be seen by cases of this kind.
 bool concerns(const Deviation& deviation, const CaseInfo& info) {
   switch (deviation.product) {
-    case Product::controller: return info.role == Role::controller;
-    case Product::host: return info.role == Role::host;
-    case Product::rdma: return info.suite() == "rdma";
-    case Product::cm: return info.suite() == "cm";
+    case deviations::Product::controller: return info.role == Role::controller;
+    case deviations::Product::host: return info.role == Role::host;
+    case deviations::Product::rdma: return info.suite() == "rdma";
+    case deviations::Product::cm: return info.suite() == "cm";
   }
   return false;
 }
@@ -24,19 +23,44 @@ bool concerns(const Deviation& deviation, const CaseInfo& info) {
 struct Task {
   const CaseInfo* info;
   const Deviation* deviation;  ///< null: honest
+  std::string_view transport;
   CaseResult result = {};
 };
 
-std::vector<Task> plan(const std::vector<const CaseInfo*>& cases, bool cross) {
+std::vector<Task> plan(const std::vector<const CaseInfo*>& cases, const SelftestOptions& options) {
   std::vector<Task> tasks;
-  for (const CaseInfo* info : cases) tasks.push_back({info, nullptr});
+  conformance::Product product;
+  product.transport = options.transport;
+  for (const CaseInfo* info : cases) {
+    for (const std::string_view transport : transports_for(*info, product)) {
+      tasks.push_back({info, nullptr, transport});
+    }
+  }
   for (const Deviation* deviation : deviations::all_deviations()) {
     for (const CaseInfo* info : cases) {
       const bool named = info->requirement == deviation->requirement;
-      if (named || (cross && concerns(*deviation, *info))) tasks.push_back({info, deviation});
+      if (!named && !(options.cross && concerns(*deviation, *info))) continue;
+      for (const std::string_view transport : transports_for(*info, product)) {
+        if (deviations::shows_over(*deviation, transport)) tasks.push_back({info, deviation, transport});
+      }
     }
   }
   return tasks;
+}
+
+/// What came of a case, honest or on one deviation, over its transports: the first result that is not
+/// `wanted`, or the first of all.
+const Task* outcome_of(const std::vector<const Task*>& tasks, Verdict wanted) {
+  for (const Task* task : tasks) {
+    if (task->result.verdict != wanted) return task;
+  }
+  return tasks.empty() ? nullptr : tasks.front();
+}
+
+std::string reason_over(const Task& task) {
+  const bool several = task.info->options.transports.size() > 1;
+  if (!several || task.result.reason.empty()) return task.result.reason;
+  return "over " + std::string(task.transport) + ": " + task.result.reason;
 }
 
 /// Every pair of case and deviation, run.
@@ -54,7 +78,7 @@ void run_tasks(std::vector<Task>& tasks, const SelftestOptions& options) {
     run.interrupter = options.interrupter;
     if (task.deviation != nullptr) run.deviations = deviations::DeviationSet({task.deviation});
     try {
-      task.result = run_case(*task.info, run, declarations);
+      task.result = run_case(*task.info, task.transport, run, declarations);
     } catch (const WaitFailure&) {  // interrupted
       return;
     }
@@ -72,37 +96,37 @@ bool SelftestResult::good() const {
 }
 
 SelftestResult selftest(const std::vector<const CaseInfo*>& cases, const SelftestOptions& options) {
-  std::vector<Task> tasks = plan(cases, options.cross);
+  std::vector<Task> tasks = plan(cases, options);
   run_tasks(tasks, options);
   SelftestResult result;
   result.interrupted = options.interrupter != nullptr && options.interrupter->fired();
 
   std::map<std::string_view, std::vector<std::string>> caught_by;
+  std::map<std::pair<const CaseInfo*, const Deviation*>, std::vector<const Task*>> found;
   for (const Task& task : tasks) {
+    found[{task.info, task.deviation}].push_back(&task);
     if (task.deviation == nullptr) continue;
     if (task.result.verdict == Verdict::fail) {
-      caught_by[task.deviation->name].emplace_back(task.info->name);
+      auto& names = caught_by[task.deviation->name];
+      if (names.empty() || names.back() != task.info->name) names.emplace_back(task.info->name);
     } else if (task.result.verdict == Verdict::error) {
       result.broken.push_back(std::string(task.info->name) + " on " + std::string(task.deviation->name) +
-                              ": " + task.result.reason);
+                              ": " + reason_over(task));
     }
   }
-  for (const Task& task : tasks) {
-    if (task.deviation == nullptr) {
-      result.cases.push_back({task.info, task.result.verdict, task.result.reason, {}});
-    }
-  }
-  for (SelftestCase& one : result.cases) {
-    for (const Task& task : tasks) {
-      if (task.info != one.info || task.deviation == nullptr ||
-          task.deviation->requirement != one.info->requirement) {
-        continue;
-      }
-      one.deviations.push_back({task.deviation, task.result.verdict, task.result.reason,
-                                caught_by[task.deviation->name]});
-      ++(task.result.verdict == Verdict::fail ? result.caught : result.missed);
+  for (const CaseInfo* info : cases) {
+    const Task* honest = outcome_of(found[{info, nullptr}], Verdict::pass);
+    if (honest == nullptr) continue;  // not over this transport
+    SelftestCase one{info, honest->result.verdict, reason_over(*honest), {}};
+    for (const Deviation* deviation : deviations::deviations_of(info->requirement)) {
+      const Task* task = outcome_of(found[{info, deviation}], Verdict::fail);
+      if (task == nullptr) continue;
+      one.deviations.push_back({deviation, task->result.verdict, reason_over(*task),
+                                caught_by[deviation->name]});
+      ++(task->result.verdict == Verdict::fail ? result.caught : result.missed);
     }
     if (one.deviations.empty()) ++result.without_deviation;
+    result.cases.push_back(std::move(one));
   }
   for (const Deviation* deviation : deviations::all_deviations()) {
     const bool named = std::any_of(cases.begin(), cases.end(), [&](const CaseInfo* info) {

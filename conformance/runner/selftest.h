@@ -17,10 +17,12 @@ struct SelftestOptions {
   bool cross = true;
   BenchFactory factory = &make_bench;
   Interrupter* interrupter = nullptr;
+  std::string transport = {};  ///< only over this one
   std::function<void(std::size_t done, std::size_t all)> progress;
 };
 
-/// A deviation against a case that names its requirement.
+/// A deviation against a case that names its requirement, over each transport that both have: the
+/// verdict is FAIL when the case fails over every one.
 struct DeviationOutcome {
   const deviations::Deviation* deviation = nullptr;
   Verdict verdict = Verdict::none;
@@ -30,6 +32,7 @@ struct DeviationOutcome {
 
 struct SelftestCase {
   const CaseInfo* info = nullptr;
+  /// Over its transports; what is not PASS first.
   Verdict honest = Verdict::none;
   std::string reason;
   std::vector<DeviationOutcome> deviations;

@@ -28,6 +28,19 @@ const std::vector<const Deviation*>& all_deviations() {
   return all;
 }
 
+bool shows_over(const Deviation& deviation, std::string_view transport) {
+  if (!deviation.transport.empty()) return deviation.transport == transport;
+  if (deviation.product == Product::rdma || deviation.product == Product::cm) return transport == "rdma";
+  const auto* point = std::get_if<Departs>(&deviation.effect);
+  if (point == nullptr) return true;
+  for (const std::string_view one : {"rdma", "tcp"}) {
+    if (point->point.starts_with(one) && point->point.substr(one.size()).starts_with('.')) {
+      return transport == one;
+    }
+  }
+  return true;
+}
+
 const Deviation* find_deviation(std::string_view name) {
   for (const Deviation* deviation : all_deviations()) {
     if (deviation->name == name) return deviation;

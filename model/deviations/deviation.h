@@ -73,7 +73,12 @@ struct Deviation {
   Product product = Product::controller;
   std::string_view what;  ///< one line for people
   Effect effect;
+  std::string_view transport = {};  ///< where it shows over one alone, and the effect does not say so
 };
+
+/// Whether a product that departs so can be told from an honest one over this transport: points whose
+/// name begins with a transport's belong to it.
+bool shows_over(const Deviation& deviation, std::string_view transport);
 
 /// Every deviation that is linked in, by name.
 const std::vector<const Deviation*>& all_deviations();

@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = in.text();
   switch (what % 7) {
     case 0:
-      (void)taken(parse_rdma_url(text));
+      (void)taken(parse_fabric_url(text));
       break;
     case 1:
       (void)taken(parse_product(text.substr(text.size() / 3), text.substr(0, text.size() / 3)));

@@ -45,7 +45,8 @@ void let_it_connect(HostBench& bench) {
 
 }  // namespace
 
-CONFORMANCE_CASE(host_request_private_data, "fabrics.host.request.private-data", roles::host) {
+CONFORMANCE_CASE(host_request_private_data, "fabrics.host.request.private-data", roles::host,
+                 over_rdma) {
   let_it_connect(bench);
   check.precondition(!bench.requests().empty(), "a connection request arrives");
   const Bytes& data = bench.requests().front();

@@ -46,7 +46,7 @@ CONFORMANCE_CASE(host_recovers_when_keep_alive_is_not_answered, "fabrics.host.ke
 }
 
 CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bogus", roles::host,
-                 reaches{"bench.wrong_key"}) {
+                 over_rdma, reaches{"bench.wrong_key"}) {
   bench.connect_product();
   bool held = false;
   bench.script.completion = [&](const CommandContext& command, MutableBytes) {
@@ -74,7 +74,7 @@ CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bog
 }
 
 CONFORMANCE_CASE(host_takes_back_what_was_not_invalidated, "fabrics.host.invalidate.ignored",
-                 roles::host, reaches{"bench.left_key"}) {
+                 roles::host, over_rdma, reaches{"bench.left_key"}) {
   bench.connect_product();
   Bytes one = filled(8192, 0x11), two = filled(8192, 0x22);
   check.require_success(bench.product().write(1, 0, one).wait(), "write");

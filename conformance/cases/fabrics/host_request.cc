@@ -4,7 +4,8 @@
 
 namespace fb::conformance {
 
-CONFORMANCE_CASE(host_request_names_its_io_queue, "fabrics.host.request.io-queue", roles::host) {
+CONFORMANCE_CASE(host_request_names_its_io_queue, "fabrics.host.request.io-queue", roles::host,
+                 over_rdma) {
   // A controller that looks away: what the host says is judged here, not there.
   bench.script.refuses = [](const CommandContext&, subsystem::Refusal&) { return false; };
   bench.product().connect({.io_queues = 2, .queue_entries = 64}).wait_for(30_s);

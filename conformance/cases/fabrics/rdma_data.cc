@@ -163,7 +163,7 @@ CONFORMANCE_CASE(write_data_in_capsule_is_what_is_written, "fabrics.rdma.in-caps
   }
 }
 
-CONFORMANCE_CASE(transport_sgl_type_is_refused, "fabrics.sgl.transport-type", roles::controller,
+CONFORMANCE_CASE(transport_sgl_type_is_refused, "fabrics.sgl.transport-type", roles::controller, over_rdma,
                  needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
@@ -197,7 +197,7 @@ CONFORMANCE_CASE(in_capsule_offset_beyond_capsule_is_refused, "fabrics.sgl.offse
   check.bytes("the block afterwards", read_back(check, bench, queue, 1), pattern(block, 4));
 }
 
-CONFORMANCE_CASE(sgl_shorter_than_data_is_refused, "fabrics.sgl.too-short", roles::controller,
+CONFORMANCE_CASE(sgl_shorter_than_data_is_refused, "fabrics.sgl.too-short", roles::controller, over_rdma,
                  needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
@@ -211,7 +211,7 @@ CONFORMANCE_CASE(sgl_shorter_than_data_is_refused, "fabrics.sgl.too-short", role
 }
 
 CONFORMANCE_CASE(sgl_longer_than_data_is_filled_to_the_data, "fabrics.sgl.longer",
-                 roles::controller, needs{&a_namespace}) {
+                 roles::controller, over_rdma, needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   const Bytes data = pattern(bytes, 7);

@@ -55,7 +55,8 @@ CONFORMANCE_CASE(identify_announces_possible_capsules, "nvme.identify.controller
   check.that(id.get(nvme::id_ctrl::maxcmd) != 0, "MAXCMD is not 0");
 }
 
-CONFORMANCE_CASE(identify_announces_keyed_sgls, "nvme.identify.controller.sgls", roles::controller) {
+CONFORMANCE_CASE(identify_announces_keyed_sgls, "nvme.identify.controller.sgls", roles::controller,
+                 over_rdma) {
   const auto reply = identify(bench.associate(), Cns::controller);
   check.require_success(reply);
   const std::uint32_t sgls = View<nvme::IdentifyController>{reply.data}.get(nvme::id_ctrl::sgls);

@@ -28,6 +28,11 @@ struct ReservedCntlid final : ToleratesChain {
 struct QidBeyondLimit final : ToleratesChain {
   QidBeyondLimit()
       : ToleratesChain({"connect.qid.transport", "connect.io.qid.range", "connect.io.qid.granted"}) {}
+  bool refuses(const CommandContext& command, Refusal& refusal) override {
+    // Over TCP nothing is said of the queue before Connect: the range is the first to find it.
+    if (refusal.check == "connect.io.qid.range") arm();
+    return ToleratesChain::refuses(command, refusal);
+  }
 };
 
 /// A queue above CAP.MQES is taken by the transport and by Connect.

@@ -19,14 +19,18 @@ bool uneven(const SglDescriptor& sgl) { return keyed(sgl) && (sgl.address & 0xFF
 template <bool (*Concerns)(ByteView capsule)>
 class DepartsFor : public SubsystemHooks {
  public:
-  explicit DepartsFor(std::string_view point) : point_(point) {}
+  explicit DepartsFor(std::string_view point, std::string_view tcp_point = "tcp")
+      : point_(point), tcp_point_(tcp_point) {}
   void capsule_in(std::uint16_t qid, ByteView capsule) override {
     armed_ = qid != 0 && capsule.size() >= nvme::kSqeSize && Concerns(capsule);
   }
-  bool departs(std::string_view point) override { return armed_ && point == point_; }
+  bool departs(std::string_view point) override {
+    return armed_ && (point == point_ || point == tcp_point_);
+  }
 
  private:
   std::string_view point_;
+  std::string_view tcp_point_;
   bool armed_ = false;
 };
 
@@ -56,7 +60,7 @@ struct TakesTransportSgl final : DepartsFor<&has_transport_sgl> {
   TakesTransportSgl() : DepartsFor("rdma.sgl.type") {}
 };
 struct TakesReservedSgl final : DepartsFor<&has_reserved_sgl> {
-  TakesReservedSgl() : DepartsFor("rdma.sgl.type") {}
+  TakesReservedSgl() : DepartsFor("rdma.sgl.type", "tcp.sgl.type") {}
 };
 struct InvalidatesWrongKey final : DepartsFor<&has_uneven_sgl> {
   InvalidatesWrongKey() : DepartsFor("rdma.invalidate.wrong_key") {}

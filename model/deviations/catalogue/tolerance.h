@@ -26,6 +26,9 @@ class ToleratesChain : public SubsystemHooks {
     return !armed_ || std::find(checks_.begin(), checks_.end(), refusal.check) == checks_.end();
   }
 
+ protected:
+  void arm() { armed_ = true; }
+
  private:
   std::vector<std::string_view> checks_;
   bool armed_ = false;

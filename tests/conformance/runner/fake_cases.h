@@ -27,12 +27,13 @@ inline CaseInfo fake_case(std::string_view name, void (*body)(Bench&, Check&),
 inline RunOptions fake_options() {
   RunOptions options;
   options.factory = &make_fake;
+  options.product.transport = "rdma";
   return options;
 }
 
 inline CaseResult run_fake(const CaseInfo& info, const RunOptions& options = fake_options()) {
   DeclarationCache declarations;
-  return run_case(info, options, declarations);
+  return run_case(info, info.options.transports.front(), options, declarations);
 }
 
 }  // namespace fb::conformance::test

@@ -30,13 +30,13 @@ TEST(ReplayToken, WhatIsNoneSaysSo) {
 }
 
 TEST(ProductUrl, NamesWhatIsWrong) {
-  const RdmaUrl url = parse_rdma_url("rdma://[fd00::2]:4420/nqn.2026-01.org.example:disk").value();
+  const FabricUrl url = parse_fabric_url("rdma://[fd00::2]:4420/nqn.2026-01.org.example:disk").value();
   EXPECT_EQ(url.to.port, 4420);
   EXPECT_FALSE(url.to.address.is_v4());
   EXPECT_EQ(url.nqn, "nqn.2026-01.org.example:disk");
   for (const char* wrong : {"rdma://", "rdma://1.2.3.4", "rdma://1.2.3.4:99999", "rdma://1.2.3.4:0", "rdma://:4420",
                             "rdma://1.2.3.4:4420x", "rdma://1.2.3.4:4420/disk", "rdma://[fd00::2]", "1.2.3.4:4420"}) {
-    const auto parsed = parse_rdma_url(wrong);
+    const auto parsed = parse_fabric_url(wrong);
     ASSERT_FALSE(parsed) << wrong;
     EXPECT_NE(parsed.error().text.find(wrong), std::string::npos);
   }

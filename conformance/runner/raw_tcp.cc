@@ -1,0 +1,233 @@
+#include "conformance/runner/raw_tcp.h"
+
+#include <algorithm>
+
+#include "wire/nvme/sgl.h"
+
+namespace fb::conformance {
+
+namespace {
+
+namespace flag = tcp::pdu_flags;
+using tcp::PduType;
+
+/// A PDU that claims more than this is not waited for: nothing that the bench asks for is as long.
+constexpr std::size_t kPduMax = 16u << 20;
+
+std::string fatal_text(const Fatal& fatal) {
+  std::string text = "C2HTermReq FES " + std::to_string(static_cast<unsigned>(fatal.fes)) + " (" +
+                     tcp::name_of(fatal.fes, false) + ")";
+  if (fatal.fei) text += " FEI " + std::to_string(*fatal.fei);
+  return text;
+}
+
+}  // namespace
+
+// ---- SeenPdu ----
+
+ByteView SeenPdu::data() const {
+  const std::size_t tail = has(flag::ddgstf) ? tcp::kDigestBytes : 0;
+  if (pdo() == 0 || pdo() + tail > bytes.size()) return {};
+  return ByteView(bytes).subspan(pdo(), bytes.size() - tail - pdo());
+}
+
+bool SeenPdu::header_digest_good() const {
+  if (!has(flag::hdgstf)) return true;
+  if (hlen() + tcp::kDigestBytes > bytes.size()) return false;
+  return load_le<std::uint32_t>(&bytes[hlen()]) == tcp::crc32c(ByteView(bytes).first(hlen()));
+}
+
+bool SeenPdu::data_digest_good() const {
+  if (!has(flag::ddgstf)) return true;
+  const ByteView covered = data();
+  return !covered.empty() &&
+         load_le<std::uint32_t>(&bytes[bytes.size() - tcp::kDigestBytes]) == tcp::crc32c(covered);
+}
+
+// ---- RawTcp ----
+
+RawTcp::RawTcp(World& world, net::StreamHost& host, const IpAddress& local)
+    : world_(world), host_(host), local_(local) {}
+
+RawTcp::~RawTcp() = default;
+
+void RawTcp::connect(const Endpoint& to) {
+  auto made = host_.connect({local_, 0}, to, *this);
+  if (!made) throw CannotArrange{made.error().text};
+  stream_ = std::move(made).value();
+  world_.run_until([&] { return connected_ || closed_; }, kPatience);
+  if (!connected_) throw CannotArrange{"no TCP connection to " + to_string(to) + ": " + why_};
+}
+
+Record<tcp::IcReq> RawTcp::ic_req() {
+  Record<tcp::IcReq> request;
+  request.set(tcp::pdu::type, PduType::ic_req);
+  return request;
+}
+
+void RawTcp::greet(const Endpoint& to, const Record<tcp::IcReq>& request) {
+  connect(to);
+  send(request);
+  const auto answer = next(PduType::ic_resp);
+  if (!answer) throw CannotArrange{"no ICResp after a good ICReq"};
+  greeting_ = Record<tcp::IcResp>{answer->bytes};
+  header_digest_ = greeting_.get(tcp::ic_resp::hdgst_enable);
+  data_digest_ = greeting_.get(tcp::ic_resp::ddgst_enable);
+  alignment_ = tcp::alignment_of(std::min(greeting_.get(tcp::ic_resp::cpda), tcp::kAlignmentMax));
+}
+
+void RawTcp::send(ByteView bytes) {
+  if (stream_ == nullptr || closed_) return;
+  unsent_.insert(unsent_.end(), bytes.begin(), bytes.end());
+  on_writable();
+}
+
+void RawTcp::on_writable() {
+  if (unsent_.empty() || closed_) return;
+  const ByteView all = unsent_;
+  const std::size_t sent = stream_->send({&all, 1});
+  unsent_.erase(unsent_.begin(), unsent_.begin() + static_cast<std::ptrdiff_t>(sent));
+}
+
+Bytes RawTcp::build(ByteView header, ByteView data) const {
+  const tcp::PduShape* shape = tcp::shape_of(header[0]);
+  const bool digests = shape == nullptr || shape->digests;
+  return tcp::build_pdu(header, data, digests && header_digest_, digests && data_digest_, alignment_);
+}
+
+Record<tcp::CapsuleCmd> RawTcp::capsule(ByteView sqe) {
+  Record<tcp::CapsuleCmd> header;
+  header.set(tcp::pdu::type, PduType::capsule_cmd).set(tcp::capsule_cmd::sqe, sqe);
+  return header;
+}
+
+void RawTcp::send_command(const nvme::Sqe& sqe, ByteView in_capsule) {
+  send(capsule(sqe.bytes()), in_capsule);
+}
+
+void RawTcp::send_connect(const host::ConnectCommand& command, std::uint16_t cid) {
+  nvme::Sqe sqe = host::as_sqe(command.sqe);
+  constexpr std::size_t kSgl = 24;
+  const auto sgl = nvme::SglDescriptor::in_capsule(0, fabrics::ConnectData::size).bytes();
+  std::copy(sgl.begin(), sgl.end(), sqe.mutable_bytes().begin() + kSgl);
+  sqe.set(nvme::sqe::cid, cid);
+  send_command(sqe, command.data.bytes());
+}
+
+nvme::Cqe RawTcp::needed_response(std::uint16_t cid, std::string_view what) {
+  for (;;) {
+    const auto pdu = next(PduType::capsule_resp);
+    if (!pdu) throw CannotArrange{std::string(what) + " was not answered"};
+    const nvme::Cqe cqe{ByteView(pdu->bytes).subspan(tcp::kCommonHeaderBytes)};
+    if (cqe.get(nvme::cqe::cid) != cid) continue;
+    if (!cqe.get(nvme::cqe::status).ok()) {
+      throw CannotArrange{std::string(what) + " answered " + nvme::to_string(cqe.get(nvme::cqe::status))};
+    }
+    return cqe;
+  }
+}
+
+void RawTcp::on_readable() {
+  std::uint8_t room[16384];
+  for (;;) {
+    const MutableBytes part(room);
+    const std::size_t got = stream_->receive({&part, 1});
+    incoming_.insert(incoming_.end(), room, room + got);
+    if (got < sizeof room) break;
+  }
+  cut();
+  if (stream_->finished()) closed_ = true;
+}
+
+/// Takes whole PDUs from the front of what has come. What cannot be a PDU stays, and is never one.
+void RawTcp::cut() {
+  std::size_t at = 0;
+  while (incoming_.size() - at >= tcp::kCommonHeaderBytes) {
+    const View<tcp::CommonHeader> common{ByteView(incoming_).subspan(at)};
+    const std::size_t plen = common.get(tcp::pdu::plen);
+    const tcp::PduShape* shape = tcp::shape_of(incoming_[at]);
+    const std::size_t least = shape != nullptr ? shape->hlen : tcp::kCommonHeaderBytes;
+    if (plen < least || plen > kPduMax) {
+      closed_ = true;
+      why_ = "a PDU that cannot be: " + tcp::describe_pdu(ByteView(incoming_).subspan(at));
+      break;
+    }
+    if (incoming_.size() - at < plen) break;
+    const auto begin = incoming_.begin() + static_cast<std::ptrdiff_t>(at);
+    seen_.push_back({world_.now(), Bytes(begin, begin + static_cast<std::ptrdiff_t>(plen))});
+    at += plen;
+  }
+  incoming_.erase(incoming_.begin(), incoming_.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+void RawTcp::on_end(const net::StreamEnd& end) {
+  closed_ = true;
+  why_ = end.text;
+}
+
+std::optional<SeenPdu> RawTcp::next(Duration limit) {
+  world_.run_until([&] { return taken_ < seen_.size() || closed_; }, limit);
+  if (taken_ == seen_.size()) return std::nullopt;
+  return seen_[taken_++];
+}
+
+std::optional<SeenPdu> RawTcp::next(PduType type, Duration limit) {
+  const Instant end = world_.now() + limit;
+  for (;;) {
+    auto pdu = next(end - world_.now());
+    if (!pdu || pdu->is(type)) return pdu;
+  }
+}
+
+bool RawTcp::wait_closed(Duration limit) {
+  world_.run_until([&] { return closed_; }, limit);
+  return closed_;
+}
+
+void RawTcp::finish() {
+  if (stream_ != nullptr && !closed_) stream_->finish();
+}
+
+void RawTcp::close() {
+  closed_ = true;
+  stream_.reset();
+}
+
+// ---- verdicts ----
+
+void expect_fatal(Check& check, RawTcp& raw, std::string_view after, const std::vector<Fatal>& allowed,
+                  ByteView offending) {
+  const std::string what = "answer to " + std::string(after);
+  std::vector<std::string> expected;
+  for (const Fatal& one : allowed) expected.push_back(fatal_text(one));
+  const auto term = raw.next(PduType::c2h_term_req);
+  if (!term) {
+    const bool closed = raw.wait_closed(Duration());
+    return check.fails(what, expected, closed ? "connection closed without C2HTermReq" : "silence");
+  }
+  const auto view = term->as<tcp::TermReq>();
+  const Fatal got{view.get(tcp::term_req::fes), view.get(tcp::term_req::fei)};
+  const bool legal = std::any_of(allowed.begin(), allowed.end(), [&](const Fatal& one) {
+    return one.fes == got.fes && (!one.fei || one.fei == got.fei);
+  });
+  if (legal) {
+    check.that(true, what);
+  } else {
+    check.fails(what, expected, fatal_text(got));
+  }
+  check.that(term->bytes.size() <= tcp::kTermReqMax, "a C2HTermReq has at most 152 bytes",
+             std::to_string(term->bytes.size()) + " bytes");
+  if (!offending.empty()) {
+    const ByteView copy = ByteView(term->bytes).subspan(tcp::TermReq::size);
+    const std::size_t least = std::min<std::size_t>(copy.size(), tcp::kCommonHeaderBytes);
+    check.that(!copy.empty(), "a C2HTermReq holds the header of the PDU that was wrong", "no data");
+    check.bytes("header in the C2HTermReq", copy.first(least), offending.first(least));
+  }
+  const std::size_t before = raw.seen().size();
+  // The receiver of a TermReq ends the connection.
+  raw.finish();
+  check.that(raw.wait_closed(Duration::s(35)), "the connection ends after a C2HTermReq", "it stays open");
+  check.equal("PDUs after the C2HTermReq", raw.seen().size() - before, std::size_t{0});
+}
+
+}  // namespace fb::conformance
