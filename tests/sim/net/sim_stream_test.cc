@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/rng.h"
@@ -462,6 +463,98 @@ Outcome exchange(std::uint64_t seed) {
 TEST(SimStreamProperty, EveryByteInOrder) {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     (void)exchange(seed);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+// Cuts, delays and loses like RandomSegmentation; now and then holds the link or breaks a connection.
+struct Vandal final : StreamFilter {
+  Vandal(World& world, std::uint64_t seed)
+      : cut(world, {.split = {1, 2}, .delay = {1, 20}, .lose = {1, 100}}), rng(seed, "test/vandal") {}
+  SegmentVerdict on_segment(const SegmentContext& segment) override {
+    SegmentVerdict verdict = cut.on_segment(segment);
+    if (rng.chance(1, 200)) verdict.hold = 300_us;
+    verdict.reset = rng.chance(1, 150);
+    return verdict;
+  }
+  RandomSegmentation cut;
+  Rng rng;
+};
+
+// Connections that anybody may end in any way at any moment. What arrived is what was sent so far, ends
+// are told of once, and nothing is left over.
+void live_dangerously(std::uint64_t seed) {
+  Rng rng(seed, "test/danger");
+  Net net({.latency = 10_us, .mtu = 1500}, seed);
+  StreamOptions options;
+  options.retransmission = 500_us;
+  options.connect_timeout = 5_ms;
+  options.send_buffer = rng.between(100, 5000);
+  options.receive_window = rng.between(100, 5000);
+  net.host->set_stream_options(options);
+  net.target->set_stream_options(options);
+  Vandal vandal(*net.world, seed);
+  net.network.set_stream_filter(&vandal);
+  net.listen();
+  // Every byte says where in its stream it stands.
+  const auto piece = [](std::size_t from, std::size_t size) {
+    Bytes bytes(size);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::uint8_t>((from + i) * 7);
+    return bytes;
+  };
+  std::vector<std::unique_ptr<test::StreamUser>> clients;
+  std::vector<std::pair<test::StreamUser*, std::size_t>> users;  // with what they have sent
+  const auto act = [&](test::StreamUser& user, std::size_t& sent) {
+    if (user.stream == nullptr) return;
+    const Bytes bytes = piece(sent, rng.between(1, 3000));
+    switch (rng.below(24)) {
+      case 0: user.stream->finish(); break;
+      case 1: user.stream->close(); break;
+      case 2: user.stream->abort(); break;
+      case 3: user.stream.reset(); break;
+      case 4: user.stream->request_flush(); break;
+      case 5: user.destroy_in = static_cast<int>(rng.below(4)); break;
+      case 6: user.reading = !user.reading; break;
+      case 7: user.drain(); break;
+      default: sent += user.stream->send(std::vector<ByteView>{ByteView(bytes)});
+    }
+  };
+  for (int round = 0; round < 60; ++round) {
+    if (rng.chance(1, 8)) {
+      clients.push_back(std::make_unique<test::StreamUser>());
+      ASSERT_TRUE(clients.back()->open(*net.host, {kHostAddress, 0}, kServer));
+      users.emplace_back(clients.back().get(), 0);
+    }
+    if (rng.chance(1, 40)) net.listener.reset();
+    if (net.listener == nullptr && rng.chance(1, 4)) net.listen();
+    while (users.size() < clients.size() + net.inbox.ends.size()) {
+      users.emplace_back(net.inbox.ends[users.size() - clients.size()].get(), 0);
+    }
+    if (!users.empty()) {
+      auto& [user, sent] = users[rng.below(users.size())];
+      act(*user, sent);
+    }
+    net.world->run_for(Duration::us(static_cast<std::int64_t>(rng.below(60))));
+  }
+  net.idle();
+  for (const auto& [user, sent] : users) {
+    EXPECT_LE(user->ends, 1) << "seed " << seed;
+    EXPECT_TRUE(user->got == piece(0, user->got.size())) << "seed " << seed;
+    user->stream.reset();
+  }
+  for (auto& user : net.inbox.ends) user->stream.reset();
+  net.idle();
+  EXPECT_EQ(net.network.connections(), 0u) << "seed " << seed;
+  // All ports are free again.
+  test::StreamInbox other;
+  for (std::uint16_t port = 49152; port < 49152 + clients.size(); ++port) {
+    EXPECT_TRUE(net.host->listen({kHostAddress, port}, other).ok()) << "seed " << seed;
+  }
+}
+
+TEST(SimStreamProperty, NothingIsLeftOfConnectionsThatEndInAnyWay) {
+  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+    live_dangerously(seed);
     if (testing::Test::HasFailure()) return;
   }
 }
