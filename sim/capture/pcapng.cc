@@ -139,6 +139,11 @@ void PcapngWriter::on_event(const TraceEvent& event) {
     add_packet(event);
     return;
   }
+  if (event.label == kTlsKeylogLabel) {
+    // Both sides of a connection tell the same.
+    if (tls_keys_.find(event.text) == std::string::npos) add_tls_keys(event.text);
+    return;
+  }
   comment(fmt::format("{} {} {}: {}", name_of(event.kind), event.actor, event.label,
                       words_of(event, options_.decoders)));
 }

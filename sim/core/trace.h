@@ -35,6 +35,10 @@ inline constexpr std::uint8_t psh = 0x08;
 inline constexpr std::uint8_t ack = 0x10;
 }  // namespace tcp_flag
 
+/// Label of notes whose text is a line of an NSS key log. Captures keep it as what decrypts them, and not
+/// as a comment.
+inline constexpr std::string_view kTlsKeylogLabel = "tls.keylog";
+
 /// The header of a TCP segment, beyond its end points.
 struct TcpFacts {
   std::uint32_t seq = 0;

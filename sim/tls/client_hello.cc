@@ -6,7 +6,6 @@ namespace fb::tls {
 
 namespace {
 
-constexpr unsigned kSupportedGroups = 10;
 constexpr unsigned kPreSharedKey = 41;
 constexpr unsigned kSupportedVersions = 43;
 constexpr unsigned kPskModes = 45;
@@ -53,8 +52,6 @@ ClientHello read_client_hello(SSL* ssl) {
   ByteView rest = extension(ssl, kSupportedVersions);
   const std::vector<std::uint16_t> versions = words(counted(rest, 1));
   hello.tls_1_3 = std::find(versions.begin(), versions.end(), kTls13) != versions.end();
-  rest = extension(ssl, kSupportedGroups);
-  hello.groups = words(counted(rest, 2));
   rest = extension(ssl, kPskModes);
   for (const std::uint8_t mode : counted(rest, 1)) {
     hello.psk_ke = hello.psk_ke || mode == 0;

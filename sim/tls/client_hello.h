@@ -14,7 +14,6 @@ namespace fb::tls {
 struct ClientHello {
   bool tls_1_3 = false;
   std::vector<std::uint16_t> suites;
-  std::vector<std::uint16_t> groups;
   std::optional<std::vector<ByteView>> identities;  ///< nothing: no pre-shared key is offered
   bool psk_ke = false;
   bool psk_dhe_ke = false;

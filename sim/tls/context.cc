@@ -47,18 +47,6 @@ std::string_view name_of(Suite suite) {
   return suite == Suite::aes_128_gcm_sha256 ? "TLS_AES_128_GCM_SHA256" : "TLS_AES_256_GCM_SHA384";
 }
 
-std::uint16_t number_of(Group group) {
-  switch (group) {
-    case Group::secp256r1: return 0x0017;
-    case Group::secp384r1: return 0x0018;
-    case Group::x25519: return 0x001D;
-    case Group::ffdhe2048: return 0x0100;
-    case Group::ffdhe3072: return 0x0101;
-    case Group::ffdhe4096: return 0x0102;
-  }
-  return 0;
-}
-
 std::string_view name_of(Group group) {
   switch (group) {
     case Group::secp256r1: return "secp256r1";

@@ -106,9 +106,8 @@ struct HostState {
 /// Contexts for the two roles, with every callback that a TlsStream answers.
 Context make_context(const HostState& state, bool server);
 
-/// "0x1301" as OpenSSL and the wire have it.
+/// As the wire has it.
 std::uint16_t number_of(Suite suite);
-std::uint16_t number_of(Group group);
 std::string group_list(const std::vector<Group>& groups);
 
 }  // namespace fb::tls

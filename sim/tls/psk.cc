@@ -69,14 +69,9 @@ int TlsStream::on_client_hello(int* alert) {
   bool good = SSL_set_ciphersuites(ssl_.get(), suite.c_str()) == 1;
   if (!state_->options.psk_dhe_ke) {
     if (!hello.psk_ke) return refuse(SSL_AD_HANDSHAKE_FAILURE, "the client does not offer psk_ke");
-    // OpenSSL prefers psk_dhe_ke, unless the two sides have no group in common.
-    for (const Group group : {Group::ffdhe4096, Group::ffdhe2048, Group::ffdhe3072, Group::x25519,
-                              Group::secp256r1, Group::secp384r1}) {
-      if (contains(hello.groups, number_of(group))) continue;
-      good = good && SSL_set1_groups_list(ssl_.get(), group_list({group}).c_str()) == 1;
-      return good ? SSL_CLIENT_HELLO_SUCCESS : SSL_CLIENT_HELLO_ERROR;
-    }
-    return refuse(SSL_AD_HANDSHAKE_FAILURE, "psk_dhe_ke is switched off, and the client offers every group");
+    // OpenSSL prefers psk_dhe_ke, unless the two sides have no group in common: a curve that TLS 1.3
+    // does not have.
+    good = good && SSL_set1_groups_list(ssl_.get(), "brainpoolP256r1") == 1;
   }
   if (!state_->options.psk_ke && !hello.psk_dhe_ke) {
     return refuse(SSL_AD_HANDSHAKE_FAILURE, "the client does not offer psk_dhe_ke");

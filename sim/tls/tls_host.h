@@ -101,15 +101,13 @@ class TlsStreamHost final : public net::StreamHost {
   using Refusal = std::function<void(const Endpoint& peer, const std::string& why)>;
   void on_refused(Refusal told);
   /// Lines of an NSS key log: the secrets of each session, never a PSK. The trace has them as notes with
-  /// the label kKeylogLabel while somebody listens to it, for captures that are to be decrypted.
+  /// the label kTlsKeylogLabel while somebody listens to it, for captures that are to be decrypted.
   using KeylogLine = std::function<void(std::string_view line)>;
   void on_keylog(KeylogLine told);
 
  private:
   std::shared_ptr<HostState> state_;
 };
-
-inline constexpr std::string_view kKeylogLabel = "tls.keylog";
 
 /// What was agreed on; nothing for a stream that is not TLS, or not yet.
 std::optional<Session> session_of(const net::Stream& stream);

@@ -278,7 +278,7 @@ void TlsStream::signal() {
 void TlsStream::trace(std::string_view label, std::string_view text) {
   if (!state_->world.trace().on()) return;
   TraceEvent event;
-  event.kind = label == kKeylogLabel ? TraceKind::note : TraceKind::state;
+  event.kind = label == kTlsKeylogLabel ? TraceKind::note : TraceKind::state;
   event.time = state_->world.now();
   event.actor = state_->options.name;
   event.label = label;
@@ -295,7 +295,7 @@ void TlsStream::on_alert(bool received, int code) {
 
 void TlsStream::on_secret(std::string_view line) {
   if (state_->keylog) state_->keylog(line);
-  trace(kKeylogLabel, line);
+  trace(kTlsKeylogLabel, line);
 }
 
 // ------------------------------------------------------------------------------------- its user

@@ -271,7 +271,7 @@ struct Wire final : TraceSink {
   ~Wire() override { world.trace().remove_sink(*this); }
   void on_event(const TraceEvent& event) override {
     if (event.kind == TraceKind::packet) all.insert(all.end(), event.bytes.begin(), event.bytes.end());
-    if (event.label == kKeylogLabel) keylog.emplace_back(event.text);
+    if (event.label == kTlsKeylogLabel) keylog.emplace_back(event.text);
   }
   World& world;
   Bytes all;
