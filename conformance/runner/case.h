@@ -40,6 +40,7 @@ struct CaseOptions {
   Duration lasting;
   void (*arrange)(EmbeddedSetup&) = nullptr;
   std::string_view arrangement;
+  bool authenticates = false;
 };
 
 /// Marks that a run must have been through to PASS; a pass that never got to its point is an ERROR.
@@ -99,6 +100,17 @@ struct arranged {
   void apply(CaseOptions& options) const {
     options.arrange = change;
     options.arrangement = what;
+  }
+};
+
+/// The case is about authentication: the emulated product is set up to demand it, and a real one is
+/// asked when the bench was given the secrets for it.
+struct authenticates {
+  void (*change)(EmbeddedSetup&);
+  explicit authenticates(void (*c)(EmbeddedSetup&)) : change(c) {}
+  void apply(CaseOptions& options) const {
+    options.arrange = change;
+    options.authenticates = true;
   }
 };
 

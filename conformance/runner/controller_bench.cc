@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "model/auth/host_auth.h"
+#include "wire/fabrics/auth_messages.h"
+
 namespace fb::conformance {
 
 namespace {
@@ -16,6 +19,17 @@ constexpr Duration kGoodbye = Duration::ms(200);
 std::uint64_t fresh_guid(const Product& product) {
   static std::atomic<std::uint64_t> opened{0};
   return mix64(product.nonce + ++opened) | 1;
+}
+
+/// What a host of the bench knows of the emulated product's secrets, or was told of a real one's.
+host::AuthenticationOptions known_secrets(const Product& product, const EmbeddedSetup& setup) {
+  host::AuthenticationOptions options;
+  const auto& secrets = product.embedded ? setup.subsystem.authentication.secrets : product.secrets;
+  if (const auth::SecretPair* pair = auth::secrets_of(secrets, kBenchHostNqn)) {
+    options.secret = pair->host;
+    options.controller_secret = pair->controller;
+  }
+  return options;
 }
 
 /// The answer to something that a case needs and does not judge.
@@ -95,7 +109,9 @@ host::RawQueue& RawAssociation::open_io(std::uint16_t qid, std::uint16_t entries
   host::RawQueue& queue = io_transport(qid, entries);
   host::ConnectCommand command = io_connect(qid, entries);
   command.sqe.set(fabrics::connect_sqe::cattr, cattr);
-  needed(queue.send(command).wait(), "Connect of I/O queue " + std::to_string(qid));
+  const host::RawReply reply =
+      needed(queue.send(command).wait(), "Connect of I/O queue " + std::to_string(qid));
+  bench_.authenticate_if_asked(queue, reply);
   return queue;
 }
 
@@ -104,6 +120,8 @@ host::RawQueue& RawAssociation::open_io(std::uint16_t qid, std::uint16_t entries
 ControllerBench::ControllerBench(World& world, const Environment& environment)
     : Bench(world), environment_(environment), nqn_(environment.product->nqn) {
   EmbeddedSetup setup = environment.setup();
+  authentication_ = known_secrets(*environment.product, setup);
+  nonces_ = auth::make_nonces(world, "bench.auth");
   DeviceOptions device{"bench", kBenchAddress};
   if (environment.product->embedded) {
     network_ = std::make_unique<EmbeddedNetwork>(world, setup);
@@ -172,9 +190,37 @@ RawAssociation& ControllerBench::associate(const AssociationOptions& options) {
   const host::ConnectCommand command = connect_command(options);
   const host::RawReply reply = needed(admin.send(command).wait(), "Connect");
   const std::uint16_t cntlid = reply.as<fabrics::ConnectReply>().get(fabrics::connect_reply::cntlid);
+  if (options.authenticate) authenticate_if_asked(admin, reply);
   RawAssociation& association = associations_.emplace_back(*this, admin, command, cntlid);
   if (options.enable) association.enable();
   return association;
+}
+
+std::string ControllerBench::authenticate(host::RawQueue& queue, bool mutual) {
+  if (!authentication_.secret) return "the product demands authentication, and the bench has no secret";
+  const auto other = mutual ? authentication_.controller_secret : std::nullopt;
+  auth::HostAuth machine({std::string(kBenchHostNqn), nqn_, *authentication_.secret, other,
+                          authentication_.hashes, authentication_.groups, auth::SecureChannel::none},
+                         *nonces_);
+  std::optional<auth::HostStep> step = machine.begin();
+  while (step) {
+    const auto send = host::authentication_send(step->message.size());
+    const host::RawReply sent = queue.send(send, step->message).wait();
+    if (!sent.ok()) return sent.answered() ? nvme::to_string(sent.status()) : sent.end->text;
+    if (!step->answered) break;
+    const auto receive = host::authentication_receive(fabrics::kAuthMessageMax);
+    const host::RawReply got = queue.send(receive, fabrics::kAuthMessageMax).wait();
+    if (!got.ok()) return got.answered() ? nvme::to_string(got.status()) : got.end->text;
+    step = machine.on_message(got.data);
+  }
+  return machine.done() ? "" : machine.why();
+}
+
+void ControllerBench::authenticate_if_asked(host::RawQueue& queue, const host::RawReply& connected) {
+  const auto authreq = connected.as<fabrics::ConnectReply>().get(fabrics::connect_reply::authreq);
+  if ((authreq & fabrics::authreq_bits::authentication_transaction) == 0) return;
+  const std::string why = authenticate(queue);
+  if (!why.empty()) throw CannotArrange{"authentication: " + why};
 }
 
 host::Host& ControllerBench::host() {
@@ -190,6 +236,10 @@ host::Host& ControllerBench::host() {
 host::Controller& ControllerBench::connect_host(host::ConnectOptions options) {
   if (options.to == Endpoint{}) options.to = at_;
   if (options.subnqn.empty()) options.subnqn = nqn_;
+  if (!options.authentication.secret) {
+    // The controller authenticates itself in the cases that are about it alone.
+    options.authentication.secret = authentication_.secret;
+  }
   const host::Controller::Outcome outcome = host().connect(std::move(options)).wait();
   if (!outcome) throw CannotArrange{"a host that behaves could not connect: " + outcome.error().text};
   return *outcome.value();

@@ -63,6 +63,7 @@ class RawAssociation {
 
 struct AssociationOptions {
   bool enable = true;
+  bool authenticate = true;  ///< where the product demands it
   std::uint16_t entries = 32;
   std::uint32_t kato_ms = 0;
   std::uint8_t cattr = 0;
@@ -106,6 +107,16 @@ class ControllerBench final : public Bench {
   /// "rdma" or "tcp".
   std::string_view transport() const { return environment_.transport; }
 
+  // ---- authentication ----
+
+  /// What the bench's own hosts authenticate with; without a secret they cannot.
+  const host::AuthenticationOptions& authentication() const { return authentication_; }
+  auth::NonceSource& nonces() { return *nonces_; }
+  /// A well-behaved transaction on a queue that is connected. Empty, or what went wrong.
+  std::string authenticate(host::RawQueue& queue, bool mutual = false);
+  /// The same where the answer to a Connect demands it; INCONCLUSIVE when it fails.
+  void authenticate_if_asked(host::RawQueue& queue, const host::RawReply& connected);
+
   // ---- a host that behaves ----
 
   host::Host& host();
@@ -131,6 +142,8 @@ class ControllerBench final : public Bench {
   std::unique_ptr<EmbeddedHostFabric> side_;
   std::list<std::unique_ptr<host::RawQueue>> queues_;
   std::list<RawAssociation> associations_;
+  host::AuthenticationOptions authentication_;
+  std::unique_ptr<auth::NonceSource> nonces_;
   std::unique_ptr<host::Host> host_;
 };
 

@@ -22,6 +22,7 @@ struct Declared {
   std::uint64_t blocks = 0;
   std::uint32_t in_capsule_bytes = 0;
   std::uint16_t io_queues = 0;     ///< granted when one asked for 64
+  bool mutual_authentication = false;  ///< the bench knows the controller's secret too
   Bytes controller = Bytes(4096);
   Bytes name_space = Bytes(4096);
 

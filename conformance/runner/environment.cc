@@ -53,6 +53,7 @@ Declared explore(World& world, const Environment& environment) {
     found.controller.resize(4096);
     found.in_capsule_bytes = facts.in_capsule_bytes;
     ask_queues_and_namespace(controller, found);
+    found.mutual_authentication = bench.authentication().controller_secret.has_value();
     bench.finish();
     found.known = true;
   } catch (const CannotArrange& cannot) {
@@ -83,7 +84,8 @@ Result<std::string> discover_nqn(const Product& product) {
   try {
     ControllerBench bench(*world, plain.environment);
     host::DiscoveryClient client(bench.host());
-    const auto outcome = client.discover({.to = bench.at(), .follow_referrals = false}).wait();
+    const auto outcome = client.discover(
+        {.to = bench.at(), .follow_referrals = false, .authentication = bench.authentication()}).wait();
     if (!outcome) return Failure{Problem{product.url + ": " + outcome.error().text}};
     bench.finish();
     for (const host::DiscoveredEntry& entry : outcome->entries) {

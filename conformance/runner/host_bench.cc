@@ -54,6 +54,14 @@ class EmulatedHost final : public HostUnderTest {
                                     return result ? HostOutcome{true, {}, {}} : outcome_of(result.error());
                                   });
   }
+  Op<HostOutcome> reauthenticate() override {
+    const auto controllers = host_.controllers();
+    if (controllers.empty()) return settled(HostOutcome{false, "no controller", {}});
+    return converted<HostOutcome>(world_, controllers.front()->reauthenticate(),
+                                  [](const Result<void, host::HostError>& result) {
+                                    return result ? HostOutcome{true, {}, {}} : outcome_of(result.error());
+                                  });
+  }
   Op<nvme::Status> read(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) override {
     host::Namespace* space = find(nsid);
     return space == nullptr ? settled(kNoNamespace) : space->read(lba, data);

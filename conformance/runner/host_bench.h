@@ -89,6 +89,8 @@ class HostUnderTest {
   virtual Op<HostOutcome> discover() = 0;
   /// A controller reset on the host's own initiative.
   virtual Op<HostOutcome> reset() = 0;
+  /// One more authentication of every queue.
+  virtual Op<HostOutcome> reauthenticate() = 0;
   /// The memory must stay until the operation is settled.
   virtual Op<nvme::Status> read(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) = 0;
   virtual Op<nvme::Status> write(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) = 0;

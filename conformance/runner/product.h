@@ -7,6 +7,7 @@
 
 #include "base/ip.h"
 #include "base/result.h"
+#include "model/auth/policy.h"
 #include "sim/net/local_host.h"
 
 namespace fb::conformance {
@@ -20,6 +21,8 @@ struct Product {
   Endpoint to = {};
   std::string nqn = {};       ///< empty: the first one that its discovery service lists
   net::LocalHost local = {};  ///< our own side
+  /// What our own host authenticates with; empty: nothing.
+  std::vector<auth::SecretPair> secrets = {};
   bool slow = false;          ///< run the cases too that take long in real time
   std::uint64_t nonce = 0;    ///< keeps the device GUIDs of different runs apart
 };

@@ -40,6 +40,9 @@ std::optional<std::string> inapplicable(const CaseInfo& info, const Environment&
     if (!options.arrangement.empty()) {
       return "needs what only an emulated product offers: " + std::string(options.arrangement);
     }
+    if (options.authenticates && product.secrets.empty()) {
+      return "needs the product's secrets (--dhchap-secret-file)";
+    }
     if (options.lasting > kLongInRealTime && !product.slow) {
       return "lasts " + to_string(options.lasting) + " in real time (run it with --slow)";
     }

@@ -1,0 +1,203 @@
+// What the authentication cases share: products that demand it, and a transaction made by hand.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "conformance/runner/controller_bench.h"
+#include "model/auth/formulas.h"
+#include "wire/fabrics/auth_messages.h"
+
+namespace fb::conformance::auth_cases {
+
+using auth::AuthFailure;
+using auth::AuthHash;
+using auth::DhGroup;
+using fabrics::AuthChallenge;
+using fabrics::AuthFailureReport;
+using fabrics::AuthMessage;
+using fabrics::AuthNegotiate;
+using fabrics::AuthReply;
+using fabrics::AuthSuccess1;
+using fabrics::AuthSuccess2;
+
+/// A connection that is to end does so within this time.
+inline constexpr Duration kEndSoon = Duration::s(5);
+
+inline auth::Secret host_secret() { return {Bytes(32, 0x3C), AuthHash::sha_256}; }
+inline auth::Secret controller_secret() { return {Bytes(48, 0xC3), AuthHash::sha_384}; }
+
+/// The emulated subsystem knows any host by one secret, and has one of its own.
+inline void demanding(EmbeddedSetup& setup) {
+  setup.subsystem.authentication.secrets = {{"*", host_secret(), controller_secret()}};
+}
+
+inline std::optional<std::string> mutual(const Declared& declared) {
+  if (declared.mutual_authentication) return std::nullopt;
+  return "the controller's own secret is not known";
+}
+
+inline std::vector<std::uint8_t> ids(std::initializer_list<DhGroup> groups) {
+  std::vector<std::uint8_t> made;
+  for (const DhGroup group : groups) made.push_back(static_cast<std::uint8_t>(group));
+  return made;
+}
+
+/// One transaction on a queue whose Connect was answered, message by message.
+class Exchange {
+ public:
+  Exchange(ControllerBench& bench, Check& check, host::RawQueue& queue, DhGroup group = DhGroup::null)
+      : bench_(bench), check_(check), queue_(queue) {
+    if (!bench.authentication().secret) throw CannotArrange{"the product demands no authentication"};
+    negotiate.t_id = bench.nonces().transaction();
+    negotiate.protocols.push_back({.hashes = {1, 2, 3}, .groups = ids({group})});
+  }
+
+  /// What will be sent; may be altered before.
+  AuthNegotiate negotiate;
+  AuthChallenge challenge;  ///< what came
+  AuthReply reply;          ///< what will be sent
+
+  host::RawReply send(ByteView message) {
+    return queue_.send(host::authentication_send(message.size()), message).wait();
+  }
+  host::RawReply receive(std::size_t bytes = fabrics::kAuthMessageMax) {
+    return queue_.send(host::authentication_receive(bytes), bytes).wait();
+  }
+  /// Sends; anything but success is a FAIL that ends the case.
+  void say(ByteView message) {
+    const host::RawReply answer = send(message);
+    check_.require_success(answer, "status of Authentication Send");
+  }
+  /// The message that is due.
+  Bytes ask() {
+    const host::RawReply answer = receive();
+    check_.require_success(answer, "status of Authentication Receive");
+    return answer.data;
+  }
+
+  /// Negotiates; what comes must be a Challenge.
+  const AuthChallenge& get_challenge() {
+    say(negotiate.emit());
+    const Bytes bytes = ask();
+    const auto parsed = AuthChallenge::parse(bytes);
+    check_.require(parsed.has_value(), "the answer to AUTH_Negotiate is a Challenge",
+                   fabrics::describe_auth_message(bytes));
+    challenge = *parsed;
+    return challenge;
+  }
+  /// The reply of a host that behaves; `mutual` asks for R2.
+  AuthReply& make_reply(bool mutual = false) {
+    hash_ = static_cast<AuthHash>(challenge.hash);
+    group_ = static_cast<DhGroup>(challenge.group);
+    const std::size_t length = auth::hash_bytes(hash_);
+    check_.require(length != 0 && challenge.challenge.size() == length,
+                   "the Challenge has a hash of ours and its length");
+    reply = {};
+    reply.t_id = negotiate.t_id;
+    reply.hl = static_cast<std::uint8_t>(length);
+    reply.challenge.assign(length, 0);
+    if (group_ != DhGroup::null) set_exponent(bench_.nonces().exponent());
+    if (mutual) {
+      reply.cvalid = 1;
+      reply.seqnum = bench_.nonces().sequence_number();
+      reply.challenge = bench_.nonces().bytes(length);
+    }
+    sign();
+    return reply;
+  }
+  /// Another exponent y; sign() must follow.
+  void set_exponent(const Bytes& exponent) {
+    reply.dh_value = auth::dh_public(group_, exponent);
+    set_shared(auth::dh_shared(group_, exponent, challenge.dh_value));
+  }
+  /// g^xy, where it is known without any exponent.
+  void set_shared(const Bytes& shared) { session_key_ = auth::session_key(hash_, shared); }
+  /// R1 over the transaction as it stands.
+  void sign() {
+    const Bytes augmented =
+        auth::augmented_challenge(hash_, group_, session_key_, challenge.challenge);
+    reply.response = auth::host_response(
+        hash_, bench_.authentication().secret->key_of(kBenchHostNqn),
+        {augmented, challenge.seqnum, negotiate.t_id, negotiate.sc_c, kBenchHostNqn, bench_.nqn()});
+  }
+  /// R2 as it has to be.
+  Bytes expected_response() const {
+    const Bytes augmented =
+        auth::augmented_challenge(hash_, group_, session_key_, reply.challenge);
+    return auth::controller_response(
+        hash_, bench_.authentication().controller_secret->key_of(bench_.nqn()),
+        {augmented, reply.seqnum, negotiate.t_id, negotiate.sc_c, kBenchHostNqn, bench_.nqn()});
+  }
+  /// Sends the reply; what comes must be a Success1.
+  AuthSuccess1 get_success1() {
+    say(reply.emit());
+    const Bytes bytes = ask();
+    const auto parsed = AuthSuccess1::parse(bytes);
+    check_.require(parsed.has_value(), "the answer to a good Reply is a Success1",
+                   fabrics::describe_auth_message(bytes));
+    return *parsed;
+  }
+  /// From Negotiate to Success1 (and Success2).
+  AuthSuccess1 run(bool mutual = false) {
+    get_challenge();
+    make_reply(mutual);
+    const AuthSuccess1 success = get_success1();
+    if (mutual) say(AuthSuccess2{negotiate.t_id}.emit());
+    return success;
+  }
+
+  /// The message that is due is AUTH_Failure1 for one of these reasons.
+  void expect_failure1(std::initializer_list<AuthFailure> reasons) {
+    const Bytes bytes = ask();
+    const auto report = AuthFailureReport::parse(bytes);
+    check_.require(report.has_value() && !report->from_host, "the answer is an AUTH_Failure1",
+                   fabrics::describe_auth_message(bytes));
+    std::vector<std::string> expected;
+    bool holds = false;
+    for (const AuthFailure reason : reasons) {
+      expected.emplace_back(name_of(reason));
+      holds = holds || report->rcodeex == static_cast<std::uint8_t>(reason);
+    }
+    if (holds) {
+      check_.that(true, "RCODEEX");
+    } else {
+      check_.fails("RCODEEX", expected,
+                   std::string(name_of(static_cast<AuthFailure>(report->rcodeex))) + " (" +
+                       std::to_string(report->rcodeex) + ")");
+    }
+  }
+  void refused(ByteView message, std::initializer_list<AuthFailure> reasons) {
+    say(message);
+    expect_failure1(reasons);
+  }
+  /// The connection ends by itself.
+  void expect_end(std::string_view what) {
+    bench_.world().run_until([&] { return queue_.has_ended(); }, kEndSoon);
+    check_.that(queue_.has_ended(), what, "it is still there after " + to_string(kEndSoon));
+  }
+  bool ended() const { return queue_.has_ended(); }
+  host::RawQueue& queue() { return queue_; }
+
+ private:
+  ControllerBench& bench_;
+  Check& check_;
+  host::RawQueue& queue_;
+  AuthHash hash_ = AuthHash::sha_256;
+  DhGroup group_ = DhGroup::null;
+  Bytes session_key_;
+};
+
+/// An admin queue whose Connect was answered, and nothing else yet.
+inline host::RawQueue& connected_queue(ControllerBench& bench, std::uint32_t kato_ms = 0) {
+  return bench.associate({.enable = false, .authenticate = false, .kato_ms = kato_ms}).admin();
+}
+
+/// DH values that nobody may send, with g^xy as the other side would compute it.
+inline Bytes small_number(std::size_t bytes, std::uint8_t value) {
+  Bytes made(bytes);
+  made.back() = value;
+  return made;
+}
+
+}  // namespace fb::conformance::auth_cases

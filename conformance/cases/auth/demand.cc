@@ -1,0 +1,166 @@
+// The demand to authenticate, and the commands that carry the messages.
+#include "conformance/cases/auth/common.h"
+#include "wire/fabrics/connect.h"
+
+namespace fb::conformance {
+
+using namespace auth_cases;
+
+namespace {
+
+namespace prop = fabrics::property;
+
+/// A good first message in a command that is altered.
+host::RawReply send_altered(ControllerBench& bench, Check& check,
+                            void (*alter)(Record<fabrics::AuthSqe>&)) {
+  Exchange exchange(bench, check, connected_queue(bench));
+  const Bytes message = exchange.negotiate.emit();
+  auto command = host::authentication_send(message.size());
+  alter(command);
+  return exchange.queue().send(command, message).wait();
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(auth_demand_is_announced, "auth.controller.demand.announced", roles::controller,
+                 authenticates{&demanding}) {
+  host::RawQueue& queue = bench.raw_queue();
+  const host::RawReply connected = queue.send(bench.connect_command()).wait();
+  check.precondition_success(connected, "Connect");
+  const auto authreq = connected.as<fabrics::ConnectReply>().get(fabrics::connect_reply::authreq);
+  const host::RawReply reply = queue.send(host::property_get(prop::vs)).wait();
+  const bool demanded =
+      reply.answered() && nvme::same_code(reply.status(), sc::authentication_required);
+  const bool announced = (authreq & (fabrics::authreq_bits::authentication_transaction |
+                                     fabrics::authreq_bits::secure_channel)) != 0;
+  check.precondition(demanded || announced, "the product demands authentication");
+  check.that(announced == demanded, "AUTHREQ says what the controller does",
+             announced ? "ATR is 1, and commands are executed" : "AUTHREQ is 0, and commands are refused");
+}
+
+CONFORMANCE_CASE(auth_demand_has_defined_bits, "auth.controller.demand.reserved", roles::controller,
+                 authenticates{&demanding}) {
+  const host::RawReply connected = bench.raw_queue().send(bench.connect_command()).wait();
+  check.require_success(connected, "Connect");
+  const auto authreq = connected.as<fabrics::ConnectReply>().get(fabrics::connect_reply::authreq);
+  check.equal("reserved bits of AUTHREQ", authreq & ~7u, 0u);
+}
+
+CONFORMANCE_CASE(auth_comes_before_fabrics_commands, "auth.controller.demand.fabrics-command",
+                 roles::controller, authenticates{&demanding}, reaches{"auth.required"}) {
+  host::RawQueue& queue = connected_queue(bench);
+  check.status(queue.send(host::property_get(prop::cap)).wait(), sc::authentication_required,
+               "Property Get before authentication");
+  check.status(queue.send(host::property_set(prop::cc, 0)).wait(), sc::authentication_required,
+               "Property Set before authentication");
+}
+
+CONFORMANCE_CASE(auth_comes_before_admin_commands, "auth.controller.demand.admin-command",
+                 roles::controller, authenticates{&demanding}, reaches{"auth.required"}) {
+  host::RawQueue& queue = connected_queue(bench);
+  check.status(queue.send(host::identify(nvme::Cns::controller), 4096).wait(),
+               sc::authentication_required, "Identify before authentication");
+  check.status(queue.send(host::keep_alive()).wait(), sc::authentication_required,
+               "Keep Alive before authentication");
+}
+
+CONFORMANCE_CASE(auth_of_an_io_queue_is_its_own, "auth.controller.demand.io-queue",
+                 roles::controller, authenticates{&demanding}, reaches{"auth.required"}) {
+  RawAssociation& association = bench.associate();
+  host::RawQueue& queue = association.io_transport();
+  const host::RawReply connected = queue.send(association.io_connect()).wait();
+  check.precondition_success(connected, "Connect of the I/O queue");
+  const auto authreq = connected.as<fabrics::ConnectReply>().get(fabrics::connect_reply::authreq);
+  check.that((authreq & fabrics::authreq_bits::authentication_transaction) != 0,
+             "AUTHREQ.ATR in the Connect response of the I/O queue", words(authreq));
+  check.status(queue.send(host::flush(bench.nsid())).wait(), sc::authentication_required,
+               "Flush before authentication of the I/O queue");
+  const std::string why = bench.authenticate(queue);
+  check.require(why.empty(), "the I/O queue authenticates", why);
+  check.success(queue.send(host::flush(bench.nsid())).wait(), "Flush after it");
+}
+
+CONFORMANCE_CASE(auth_send_refuses_reserved_protocol, "auth.controller.command.secp",
+                 roles::controller, authenticates{&demanding}, reaches{"auth.secp"}) {
+  check.status(send_altered(bench, check,
+                            [](auto& command) { command.set(fabrics::auth_sqe::secp, 0x55); }),
+               sc::invalid_field);
+}
+
+CONFORMANCE_CASE(auth_send_refuses_other_specific_field, "auth.controller.command.spsp",
+                 roles::controller, authenticates{&demanding}, reaches{"auth.spsp"}) {
+  check.status(send_altered(bench, check,
+                            [](auto& command) { command.set(fabrics::auth_sqe::spsp0, 0x77); }),
+               sc::invalid_field);
+}
+
+CONFORMANCE_CASE(auth_receive_returns_whole_message, "auth.controller.command.receive",
+                 roles::controller, authenticates{&demanding}) {
+  Exchange exchange(bench, check, connected_queue(bench), DhGroup::ffdhe2048);
+  exchange.get_challenge();
+  exchange.make_reply();
+  const AuthSuccess1 success = exchange.get_success1();
+  check.equal("T_ID", success.t_id, exchange.negotiate.t_id);
+}
+
+CONFORMANCE_CASE(auth_knows_no_host_of_the_subsystems_name, "auth.controller.connect.same-nqn",
+                 roles::controller, authenticates{&demanding}, reaches{"connect.hostnqn.subsystem"}) {
+  const auto command = bench.connect_command({.hostnqn = bench.nqn()});
+  check.status(bench.raw_queue().send(command).wait(), sc::connect_invalid_host);
+}
+
+CONFORMANCE_CASE(auth_opens_the_queue, "auth.controller.success.commands", roles::controller,
+                 authenticates{&demanding}, reaches{"subsystem.auth.done"}) {
+  Exchange exchange(bench, check, connected_queue(bench));
+  exchange.run();
+  check.success(exchange.queue().send(host::property_get(prop::vs)).wait(),
+                "Property Get after authentication");
+}
+
+CONFORMANCE_CASE(auth_in_time_or_not_at_all, "auth.controller.timeout.initial", roles::controller,
+                 authenticates{&demanding}, lasts{12_s}, reaches{"subsystem.auth.timeout"}) {
+  Exchange exchange(bench, check, connected_queue(bench, 5000));
+  exchange.get_challenge();
+  bench.world().run_until([&] { return exchange.ended(); }, 12_s);
+  check.that(exchange.ended(), "without a Reply the connection ends after KATO",
+             "it is still there after 12 s");
+}
+
+CONFORMANCE_CASE(auth_is_possible_once_more, "auth.controller.again.accepted", roles::controller,
+                 authenticates{&demanding}) {
+  host::RawQueue& queue = connected_queue(bench);
+  Exchange(bench, check, queue).run();
+  Exchange second(bench, check, queue);
+  const host::RawReply reply = second.send(second.negotiate.emit());
+  check.require_status(reply, one_of(nvme::Status{}, sc::command_sequence_error),
+                       "status of a second AUTH_Negotiate");
+  if (!reply.status().ok()) return;
+  const Bytes message = second.ask();
+  check.that(AuthChallenge::parse(message).has_value(), "a second transaction gets its Challenge",
+             fabrics::describe_auth_message(message));
+}
+
+CONFORMANCE_CASE(auth_once_more_leaves_commands_alone, "auth.controller.again.commands",
+                 roles::controller, authenticates{&demanding}) {
+  host::RawQueue& queue = connected_queue(bench);
+  Exchange(bench, check, queue).run();
+  Exchange second(bench, check, queue);
+  const host::RawReply reply = second.send(second.negotiate.emit());
+  check.precondition_success(reply, "a second AUTH_Negotiate");
+  check.success(queue.send(host::property_get(prop::vs)).wait(),
+                "Property Get in the middle of a second transaction");
+}
+
+CONFORMANCE_CASE(auth_once_more_may_fail, "auth.controller.again.failure", roles::controller,
+                 authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
+  host::RawQueue& queue = connected_queue(bench);
+  Exchange(bench, check, queue).run();
+  Exchange second(bench, check, queue);
+  const host::RawReply reply = second.send(second.negotiate.emit());
+  check.precondition_success(reply, "a second AUTH_Negotiate");
+  check.precondition(AuthChallenge::parse(second.ask()).has_value(), "a second Challenge");
+  second.refused(AuthSuccess2{second.negotiate.t_id}.emit(), {AuthFailure::incorrect_message});
+  second.expect_end("the connection ends after a failed second transaction");
+}
+
+}  // namespace fb::conformance
