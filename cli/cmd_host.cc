@@ -149,10 +149,13 @@ int run_io(HostSession& session, const IoArguments& arguments) {
 CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArguments& arguments,
                   const std::string& example) {
   CLI::App* command = host.add_subcommand(name, what);
-  command->add_option("url", arguments.url, "rdma://ADDRESS:PORT[/NQN]")->required()->type_name("URL");
-  command->add_option("--local", arguments.local, "Our own address, or l2:PATH,PEER,ADDRESS; UDP port 4791 of it is used")
+  command->add_option("url", arguments.url, "rdma://ADDRESS:PORT[/NQN] or tcp://...")->required()->type_name("URL");
+  command->add_option("--local", arguments.local, "Our own address, or l2:PATH,PEER,ADDRESS; RoCEv2 takes UDP port 4791 of it")
       ->type_name("HOST");
   command->add_option("--hostnqn", arguments.hostnqn, "Name of this host")->type_name("NQN");
+  command->add_flag("--hdr-digest", arguments.header_digest, "Header digests (TCP)");
+  command->add_flag("--data-digest", arguments.data_digest, "Data digests (TCP)");
+  add_authentication(*command, arguments.authentication);
   command->footer("Example:\n  fabricbench host " + example);
   return command;
 }
@@ -160,9 +163,11 @@ CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArgume
 }  // namespace
 
 void add_host(CLI::App& app, Outcome& outcome) {
-  CLI::App* host = app.add_subcommand("host", "A host (initiator) over RoCEv2");
+  CLI::App* host = app.add_subcommand("host", "A host (initiator) over RoCEv2 or TCP");
   host->require_subcommand(1);
-  host->footer("Example:\n  fabricbench host io rdma://127.0.0.2:4420 --local 127.0.0.3 --verify");
+  host->footer("Examples:\n"
+               "  fabricbench host io tcp://127.0.0.1:4420 --verify\n"
+               "  fabricbench host io rdma://127.0.0.2:4420 --local 127.0.0.3 --verify");
 
   const auto simple = [&](const char* name, const char* what, int (*run)(HostSession&)) {
     auto arguments = std::make_shared<HostArguments>();

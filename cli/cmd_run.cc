@@ -2,9 +2,11 @@
 #include <chrono>
 #include <cstdio>
 
+#include "cli/authentication.h"
 #include "cli/common.h"
 #include "cli/suite_options.h"
 #include "conformance/report/report.h"
+#include "conformance/runner/embedded.h"
 #include "conformance/runner/profiles.h"
 
 namespace fb::cli {
@@ -17,6 +19,7 @@ struct RunArguments {
   Selection selection;
   std::string dut = "embedded";
   std::string local;
+  AuthenticationArguments authentication;
   std::vector<std::string> deviations;
   std::uint64_t seed = 1;
   std::string report;
@@ -42,6 +45,10 @@ Product product_of(const RunArguments& arguments) {
     return product;
   }
   product.nonce = nonce();
+  product.secrets = arguments.authentication.secrets();
+  if (!product.secrets.empty() && auth::secrets_of(product.secrets, kBenchHostNqn) == nullptr) {
+    throw UserError(arguments.authentication.secret_file + ": no secret for " + std::string(kBenchHostNqn));
+  }
   if (product.nqn.empty()) product.nqn = or_throw(discover_nqn(product));
   DeclarationCache declarations;
   const Declared& declared = declarations.of(product, nullptr, product.transport);
@@ -94,6 +101,10 @@ int run_suite(const RunArguments& arguments) {
   if (!arguments.report.empty()) folder = or_throw(ReportFolder::open(arguments.report));
   if (!arguments.deviations.empty() && arguments.dut != "embedded") {
     throw UserError("--deviation makes the embedded product misbehave; it cannot change " + arguments.dut);
+  }
+
+  if (!arguments.authentication.secret_file.empty() && arguments.dut == "embedded") {
+    throw UserError("--dhchap-secret-file is for a product at an address; the embedded one has secrets of its own");
   }
 
   Interrupter interrupter;
@@ -156,6 +167,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
       ->capture_default_str();
   command->add_option("--local", arguments->local, "Our own address, or l2:PATH,PEER,ADDRESS, for a product at an address")
       ->type_name("HOST");
+  add_secret_file(*command, arguments->authentication);
   command->add_option("--deviation", arguments->deviations, "Make the embedded product misbehave in one way")
       ->type_name("NAME")
       ->delimiter(',')

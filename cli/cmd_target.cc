@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 
+#include "cli/authentication.h"
 #include "cli/common.h"
 #include "cli/real_session.h"
 #include "conformance/runner/product.h"
@@ -22,6 +23,7 @@ struct TargetArguments {
   std::vector<std::string> deviations;
   std::vector<std::string> allowed_hosts;
   std::string nqn = subsystem::kDefaultSubsystemNqn;
+  AuthenticationArguments authentication;
   bool busy_poll = false;
 };
 
@@ -100,6 +102,9 @@ int run_target(const TargetArguments& arguments) {
   options.nqn = arguments.nqn;
   options.allow_any_host = arguments.allowed_hosts.empty();
   options.allowed_hosts = arguments.allowed_hosts;
+  options.authentication.secrets = arguments.authentication.secrets();
+  options.authentication.hashes = arguments.authentication.chosen_hashes();
+  options.authentication.groups = arguments.authentication.chosen_groups();
   subsystem::Subsystem& disk = target.add_subsystem(options);
   for (const std::string& text : arguments.namespaces) {
     auto added = disk.add_namespace(namespace_from(text));
@@ -155,6 +160,7 @@ void add_target(CLI::App& app, Outcome& outcome) {
   command->add_option("--nqn", arguments->nqn, "Name of the subsystem")->type_name("NQN");
   command->add_option("--allow-host", arguments->allowed_hosts, "Only these hosts may connect")
       ->type_name("NQN");
+  add_authentication(*command, arguments->authentication);
   command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, a whole core");
   command->callback([arguments, &outcome] { outcome.code = run_target(*arguments); });
 }

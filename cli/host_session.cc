@@ -33,6 +33,23 @@ std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const H
                                                     session.address(), options);
 }
 
+/// What this host authenticates with, on both queues' side of the association.
+host::AuthenticationOptions authentication_of(const AuthenticationArguments& arguments,
+                                              std::string_view hostnqn) {
+  host::AuthenticationOptions options;
+  options.hashes = arguments.chosen_hashes();
+  options.groups = arguments.chosen_groups();
+  const auto secrets = arguments.secrets();
+  if (secrets.empty()) return options;
+  const auth::SecretPair* pair = auth::secrets_of(secrets, hostnqn);
+  if (pair == nullptr) {
+    throw UserError(fmt::format("{}: no secret for {}", arguments.secret_file, hostnqn));
+  }
+  options.secret = pair->host;
+  options.controller_secret = pair->controller;
+  return options;
+}
+
 }  // namespace
 
 HostSession::HostSession(const HostArguments& arguments)
@@ -44,6 +61,7 @@ HostSession::HostSession(const HostArguments& arguments)
   world().set_patience(kPatience);
   host::HostOptions options;
   if (!arguments.hostnqn.empty()) options.hostnqn = arguments.hostnqn;
+  authentication_ = authentication_of(arguments.authentication, options.hostnqn);
   host_ = std::make_unique<host::Host>(world(), *fabric_, options);
   host_->add_listener(*this);
 }
@@ -61,6 +79,7 @@ host::DiscoveryResult HostSession::discover() {
   host::DiscoveryClient client(*host_);
   host::DiscoveryOptions options;
   options.to = url_.to;
+  options.authentication = authentication_;
   auto outcome = client.discover(options).wait();
   if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, url_.to), outcome.error().text));
   return outcome.value();
@@ -88,6 +107,7 @@ host::Controller& HostSession::connect(std::uint16_t queue_entries) {
   options.to = url_.to;
   options.subnqn = subsystem_nqn();
   options.queue_entries = queue_entries;
+  options.authentication = authentication_;
   auto outcome = host_->connect(options).wait();
   if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, url_.to), outcome.error().text));
   return *outcome.value();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/authentication.h"
 #include "cli/common.h"
 #include "cli/real_session.h"
 #include "conformance/runner/product.h"
@@ -19,6 +20,7 @@ struct HostArguments {
   std::uint32_t nsid = 0;  ///< 0: the first
   bool header_digest = false;  ///< TCP
   bool data_digest = false;    ///< TCP
+  AuthenticationArguments authentication;
 };
 
 class HostSession final : private host::ControllerListener {
@@ -51,6 +53,7 @@ class HostSession final : private host::ControllerListener {
   std::unique_ptr<transport::HostFabric> fabric_;
   std::unique_ptr<host::Host> host_;
   std::string nqn_;
+  host::AuthenticationOptions authentication_;
   bool reporting_ = false;
   bool lost_ = false;
   unsigned losses_ = 0;

@@ -1,11 +1,27 @@
 #include "cli/real_session.h"
 
+#include <sys/resource.h>
+
 #include "cli/common.h"
 
 namespace fb::cli {
 
+namespace {
+
+/// As many connections as the machine lets this process have, not as few as shells start with.
+void raise_descriptor_limit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
 RealSession::RealSession(std::string name, const net::LocalHost& local, softroce::SoftHooks* hooks)
-    : name_(std::move(name)), local_(local), hooks_(hooks), world_(World::make_real(nonce())) {}
+    : name_(std::move(name)), local_(local), hooks_(hooks), world_(World::make_real(nonce())) {
+  raise_descriptor_limit();
+}
 
 RealSession::~RealSession() = default;
 

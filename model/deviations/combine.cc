@@ -55,6 +55,12 @@ class TransportPart : public Base {
   void capsule_in(std::uint16_t qid, ByteView capsule) override {
     for (auto& one : made_) one->capsule_in(qid, capsule);
   }
+  void pdus_out(std::uint16_t qid, std::vector<Bytes>& pdus) override {
+    for (auto& one : made_) one->pdus_out(qid, pdus);
+  }
+  void pdu_in(std::uint16_t qid, ByteView header) override {
+    for (auto& one : made_) one->pdu_in(qid, header);
+  }
   void private_data_in(std::string_view message, ByteView data) override {
     for (auto& one : made_) one->private_data_in(message, data);
   }

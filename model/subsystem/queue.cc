@@ -19,6 +19,8 @@ namespace sc = nvme::sc;
 namespace {
 /// How long a host may take to end the connection of a queue that it disconnected.
 constexpr Duration kRetirement = Duration::s(1);
+/// From the connection to a Connect that succeeds.
+constexpr Duration kConnectTime = Duration::s(60);
 }  // namespace
 
 Queue::Queue(Port& port, std::unique_ptr<transport::ControllerChannel> channel)
@@ -27,6 +29,7 @@ Queue::Queue(Port& port, std::unique_ptr<transport::ControllerChannel> channel)
       hooks_(port.hooks()),
       entries_(std::max<std::uint32_t>(channel_->entries(), 2)) {
   channel_->set_handler(this);
+  port_.world().loop().schedule_after(idle_timer_, kConnectTime);
 }
 
 Queue::~Queue() {
@@ -48,6 +51,7 @@ void Queue::attach(Controller& controller, const Terms& terms) {
   qid_ = terms.qid;
   entries_ = terms.entries;
   flow_control_ = terms.flow_control;
+  port_.world().loop().cancel(idle_timer_);
   individually_deletable_ = terms.individually_deletable;
 }
 
@@ -80,10 +84,10 @@ void Queue::retire() {
   retired_ = true;
   controller_ = nullptr;
   discard_all();
-  port_.world().loop().schedule_after(retire_timer_, kRetirement);
+  port_.world().loop().schedule_after(idle_timer_, kRetirement);
 }
 
-void Queue::on_retired() { close("disconnected queue"); }
+void Queue::on_idle() { close(retired_ ? "disconnected queue" : "no Connect"); }
 
 void Queue::on_end(std::string_view why) {
   if (!alive_) return;
@@ -100,7 +104,7 @@ void Queue::void_commands() {
   outstanding_ = 0;
   fused_first = fused_second = nullptr;
   port_.world().loop().cancel(delay_timer_);
-  port_.world().loop().cancel(retire_timer_);
+  port_.world().loop().cancel(idle_timer_);
   if (authentication_ != nullptr) authentication_->stop();
 }
 

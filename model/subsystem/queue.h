@@ -154,7 +154,7 @@ class Queue final : public transport::ControllerChannelHandler {
   void emit(const Command& command, nvme::Status status, std::uint64_t dwords, std::uint16_t sqhd);
   void void_commands();
   void on_delay();
-  void on_retired();
+  void on_idle();
 
   Port& port_;
   std::unique_ptr<transport::ControllerChannel> channel_;
@@ -174,7 +174,8 @@ class Queue final : public transport::ControllerChannelHandler {
   std::uint16_t first_ = kNoSlot;
   std::uint16_t last_ = kNoSlot;
   Timer<Queue, &Queue::on_delay> delay_timer_{"subsystem.io.latency", *this};
-  Timer<Queue, &Queue::on_retired> retire_timer_{"subsystem.queue.retired", *this};
+  /// Runs before Connect, and after Disconnect.
+  Timer<Queue, &Queue::on_idle> idle_timer_{"subsystem.queue.idle", *this};
 };
 
 }  // namespace fb::subsystem

@@ -42,6 +42,7 @@ void TcpControllerFabric::on_stream(std::unique_ptr<net::Stream> stream) {
     shared_.world.trace().mark("transport.tcp.too_many");
     return;
   }
+  if (greeting_.size() >= tcp_.greetings_max) greeting_.front()->give_up();
   greeting_.push_back(std::make_unique<TcpControllerChannel>(*this, std::move(stream)));
 }
 
@@ -50,8 +51,7 @@ void TcpControllerFabric::adopt(TcpControllerChannel& channel) {
                                   [&](const auto& c) { return c.get() == &channel; });
   BENCH_ASSERT(found != greeting_.end(), "a channel is adopted once");
   std::unique_ptr<TcpControllerChannel> owned = std::move(*found);
-  *found = std::move(greeting_.back());
-  greeting_.pop_back();
+  greeting_.erase(found);
   acceptor_.on_channel(std::move(owned));
 }
 
@@ -60,8 +60,7 @@ void TcpControllerFabric::discard(TcpControllerChannel& channel) {
                                   [&](const auto& c) { return c.get() == &channel; });
   BENCH_ASSERT(found != greeting_.end(), "a channel is discarded once");
   dead_.push_back(std::move(*found));
-  *found = std::move(greeting_.back());
-  greeting_.pop_back();
+  greeting_.erase(found);
   if (!bury_.scheduled()) shared_.world.loop().schedule_after(bury_, Duration());
 }
 

@@ -24,6 +24,9 @@ struct TcpControllerOptions {
   bool success_flag = true;
   /// From the accepted connection to a whole ICReq.
   Duration greeting_timeout = Duration::s(10);
+  /// Connections without an ICReq, at once; one more, and the oldest of them goes: whoever speaks
+  /// NVMe/TCP says it at once, and gets through however many do not.
+  std::size_t greetings_max = 512;
 };
 
 /// Channels must be gone before the fabric, the fabric before the stream host.
@@ -62,7 +65,7 @@ class TcpControllerFabric final : public ControllerFabric, net::StreamAcceptor {
   ControllerAcceptor& acceptor_;
   StagingPool pool_;
   std::uint32_t connections_ = 0;
-  std::vector<std::unique_ptr<TcpControllerChannel>> greeting_;
+  std::vector<std::unique_ptr<TcpControllerChannel>> greeting_;  ///< oldest first
   std::vector<std::unique_ptr<TcpControllerChannel>> dead_;
   Timer<TcpControllerFabric, &TcpControllerFabric::bury> bury_{"transport.tcp.bury", *this};
   std::unique_ptr<net::StreamListener> listener_;

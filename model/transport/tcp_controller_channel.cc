@@ -83,8 +83,9 @@ void TcpControllerChannel::greet(const PduIn& pdu) {
   fabric_.adopt(*this);
 }
 
-void TcpControllerChannel::on_greeting_timeout() {
+void TcpControllerChannel::give_up() {
   world().trace().mark("transport.tcp.no_icreq");
+  world().loop().cancel(greeting_);
   link_.close();
   ended_ = true;
   fabric_.discard(*this);
@@ -175,7 +176,7 @@ void TcpControllerChannel::drop(ArrivedCommand& arrived) {
 std::optional<PduFault> TcpControllerChannel::on_header(PduIn& pdu) {
   if (hooks() != nullptr) hooks()->pdu_in(qid_, pdu.header);
   if (pdu.type == PduType::h2c_term_req) {
-    pdu.data = MutableBytes(term_data_).first(pdu.data_bytes);
+    if (pdu.data_bytes <= term_data_.size()) pdu.data = MutableBytes(term_data_).first(pdu.data_bytes);
     return std::nullopt;
   }
   if (greeted_ == (pdu.type == PduType::ic_req)) {
@@ -193,6 +194,7 @@ std::optional<PduFault> TcpControllerChannel::on_header(PduIn& pdu) {
 }
 
 std::optional<PduFault> TcpControllerChannel::on_pdu(const PduIn& pdu) {
+  if (!greeted_ && pdu.type != PduType::ic_req) return std::nullopt;  // overlooked
   switch (pdu.type) {
     case PduType::ic_req: greet(pdu); return std::nullopt;
     case PduType::capsule_cmd: arrive(pdu); return std::nullopt;
@@ -212,7 +214,8 @@ std::optional<PduFault> TcpControllerChannel::place_capsule(PduIn& pdu) {
   const ByteView sqe = pdu.as<tcp::CapsuleCmd>().get(tcp::capsule_cmd::sqe);
   // Fabrics commands may bring as much on an I/O queue as on the admin queue.
   const bool io = connected_ && qid_ != 0 && sqe[0] != nvme::kFabricsOpcode;
-  const std::size_t most = io ? fabric_.options_.in_capsule_bytes : tcp::kAdminInCapsuleMax;
+  const std::size_t admin_most = overlooks("tcp.capsule.admin_room") ? 4096 : tcp::kAdminInCapsuleMax;
+  const std::size_t most = io ? fabric_.options_.in_capsule_bytes : admin_most;
   if (pdu.data_bytes > most && !overlooks("tcp.capsule.room")) {
     return PduFault{FatalStatus::limit_exceeded, 0, "tcp.capsule.room",
                     "more data in a capsule than the queue takes"};
@@ -222,8 +225,8 @@ std::optional<PduFault> TcpControllerChannel::place_capsule(PduIn& pdu) {
     return PduFault{FatalStatus::sequence_error, 0, "tcp.capsule.entries",
                     "more commands than the queue has entries"};
   }
-  if (pdu.data_bytes > most) return std::nullopt;  // overlooked: thrown away
-  if (pdu.data_bytes > 0) {
+  // Whatever was overlooked: no more memory than a command can move.
+  if (pdu.data_bytes > 0 && pdu.data_bytes <= fabric_.options_.transfer_bytes_max) {
     arriving_->staging = fabric_.pool_.acquire(pdu.data_bytes);
     pdu.data = arriving_->staging;
   }

@@ -27,6 +27,9 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
   Endpoint peer() const override { return link_.peer(); }
   Endpoint local() const override { return link_.local(); }
 
+  /// Ends a connection that has not exchanged ICReq and ICResp.
+  void give_up();
+
  private:
   static constexpr std::size_t kChunk = 16;
 
@@ -83,7 +86,6 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
   void send_data(Command& command, bool success);
   void send_response(ByteView cqe);
   void void_commands();
-  void on_greeting_timeout();
 
   TcpControllerFabric& fabric_;
   TcpLink link_;
@@ -103,7 +105,7 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
   std::vector<std::uint16_t> free_requests_;
   std::array<std::uint8_t, tcp::kTermReqMax> term_data_ = {};
   std::string term_text_;
-  Timer<TcpControllerChannel, &TcpControllerChannel::on_greeting_timeout> greeting_{
+  Timer<TcpControllerChannel, &TcpControllerChannel::give_up> greeting_{
       "transport.tcp.greeting", *this};
 };
 

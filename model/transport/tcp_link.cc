@@ -112,7 +112,7 @@ TcpLink::TcpLink(TcpShared& shared, TcpSide side, TcpLinkOwner& owner)
     : shared_(shared), side_(side), owner_(owner), receiver_(side) {}
 
 TcpLink::~TcpLink() {
-  if (gone_ != nullptr) *gone_ = true;
+  *gone_ = true;
 }
 
 void TcpLink::start(std::unique_ptr<net::Stream> stream) {
@@ -241,16 +241,10 @@ void TcpLink::on_writable() {
 }
 
 void TcpLink::flush() {
-  bool gone = false;
-  bool* const outer = std::exchange(gone_, &gone);
-  while (!gone && open() && backlog() && !blocked_) {
-    if (!flush_some()) break;
+  const std::shared_ptr<const bool> gone = gone_;
+  while (!*gone && open() && backlog() && !blocked_) {
+    if (!flush_some()) return;
   }
-  if (gone) {
-    if (outer != nullptr) *outer = true;
-    return;
-  }
-  gone_ = outer;
 }
 
 /// Lists the parts of the first items, without the `skip` bytes that have left. Returns their bytes.
@@ -284,7 +278,7 @@ bool TcpLink::flush_some() {
   return sent == total;
 }
 
-/// The owner may destroy this object from on_sent(): flush() looks at gone_.
+/// The owner may destroy this object from on_sent(): flush() holds gone_.
 void TcpLink::retire(std::size_t sent) {
   const bool& gone = *gone_;
   first_sent_ += sent;
@@ -328,8 +322,8 @@ void TcpLink::on_connected() {
 }
 
 void TcpLink::on_readable() {
-  bool gone = false;
-  bool* const outer = std::exchange(gone_, &gone);
+  const std::shared_ptr<const bool> watch = gone_;
+  const bool& gone = *watch;
   const std::uint64_t before = receiver_.pdus();
   std::optional<PduFault> fault;
   while (!gone && open() && !fault) {
@@ -341,16 +335,16 @@ void TcpLink::on_readable() {
     if (got > 0) fault = receiver_.took(got, owner_, gone);
     if (gone || got < size) break;
   }
-  if (gone) {
-    if (outer != nullptr) *outer = true;
-    return;
-  }
-  gone_ = outer;
+  if (gone) return;
   counters_.pdus_in += receiver_.pdus() - before;
   if (!open()) return;
   if (fault) return fail(*fault);
   if (stream_->finished()) return end({StreamEnd::Kind::reset, "the peer closed the connection"}, nullptr);
-  if (receiver_.partial()) watch_progress();
+  if (!receiver_.partial()) return;
+  if (departs(shared_.hooks, "tcp.stream.split")) {
+    return end({StreamEnd::Kind::reset, "a PDU that came in pieces"}, nullptr);
+  }
+  watch_progress();
 }
 
 void TcpLink::watch_progress() {
@@ -398,7 +392,8 @@ void TcpLink::close() {
   shared_.linger(std::move(stream_), unsent(true));
 }
 
-void TcpLink::end(const net::StreamEnd& why, const PduFault* fault) {
+/// `why` is a copy: what the caller has may be the stream's own.
+void TcpLink::end(net::StreamEnd why, const PduFault* fault) {
   if (ended_) return;
   ended_ = true;
   shared_.world.loop().cancel(stall_);

@@ -136,7 +136,7 @@ class TcpLink final : private net::StreamHandler {
   std::size_t gather(std::size_t skip);
   void retire(std::size_t sent);
   Bytes unsent(bool whole);
-  void end(const net::StreamEnd& end, const PduFault* fault);
+  void end(net::StreamEnd why, const PduFault* fault);
   void watch_progress();
   void on_stall();
   void trace(std::string_view text, ByteView pdu);
@@ -155,7 +155,8 @@ class TcpLink final : private net::StreamHandler {
   bool ended_ = false;
   bool blocked_ = false;        ///< the stream took less than it was offered
   bool flush_wanted_ = false;
-  bool* gone_ = nullptr;        ///< set while on_readable() runs
+  /// True from the destructor on: who calls the owner holds it and looks before touching anything.
+  std::shared_ptr<bool> gone_ = std::make_shared<bool>(false);
   /// Items [first_, size) wait, oldest first; taken from the front, and packed when they have all gone.
   std::vector<Item> items_;
   std::size_t first_ = 0;

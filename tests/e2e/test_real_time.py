@@ -1,62 +1,69 @@
-"""Two processes on loopback addresses of their own; both need UDP port 4791."""
+"""Two processes on loopback addresses, over each transport; over RDMA each needs UDP port 4791 of its own."""
 
+import collections
 import json
 import signal
 import time
 
-TARGET = "rdma://127.0.0.2:4420"
-LISTEN = ["--listen", TARGET]
-LOCAL = ["--local", "127.0.0.3"]
+import pytest
+
+Place = collections.namedtuple("Place", "url listen local")
 
 
-def test_discover_connect_identify_read_write(fabricbench, start_target, tmp_path):
-    target = start_target(*LISTEN, "--namespace", "64M")
-    assert target.lines[0].startswith(f"listening {TARGET} nqn.")
+@pytest.fixture(params=["rdma", "tcp"])
+def place(request):
+    url = f"{request.param}://127.0.0.2:4420"
+    return Place(url, ["--listen", url], ["--local", "127.0.0.3"])
+
+
+def test_discover_connect_identify_read_write(place, fabricbench, start_target, tmp_path):
+    target = start_target(*place.listen, "--namespace", "64M")
+    assert target.lines[0].startswith(f"listening {place.url} nqn.")
     nqn = target.lines[0].split()[2]
-    assert nqn in fabricbench("host", "discover", TARGET, *LOCAL).out
-    assert fabricbench("host", "connect", TARGET, *LOCAL).code == 0
-    assert "131072" in fabricbench("host", "identify", TARGET, *LOCAL).out  # 64 MiB of 512 bytes
+    assert nqn in fabricbench("host", "discover", place.url, *place.local).out
+    assert fabricbench("host", "connect", place.url, *place.local).code == 0
+    assert "131072" in fabricbench("host", "identify", place.url, *place.local).out  # 64 MiB of 512 bytes
     data = tmp_path / "data"
     data.write_bytes(bytes(range(256)) * 16)
-    done = fabricbench("host", "write", TARGET, *LOCAL, "--lba", "8", "--file", data)
+    done = fabricbench("host", "write", place.url, *place.local, "--lba", "8", "--file", data)
     assert done.code == 0, done.err
     back = tmp_path / "back"
-    done = fabricbench("host", "read", TARGET, *LOCAL, "--lba", "8", "--blocks", "8", "--file", back)
+    done = fabricbench("host", "read", place.url, *place.local, "--lba", "8", "--blocks", "8", "--file", back)
     assert done.code == 0, done.err
     assert back.read_bytes() == data.read_bytes()
     assert target.stop() == 0
 
 
-def test_host_writes_and_reads_back_256_mib(fabricbench, start_target):
-    start_target(*LISTEN, "--namespace", "256M")
-    done = fabricbench("host", "io", TARGET, *LOCAL, "--verify", "--size", "256M", timeout=120)
+def test_host_writes_and_reads_back_256_mib(place, fabricbench, start_target):
+    start_target(*place.listen, "--namespace", "256M")
+    done = fabricbench("host", "io", place.url, *place.local, "--verify", "--size", "256M", timeout=120)
     assert done.code == 0, done.out + done.err
 
 
-def test_the_suite_runs_over_the_socket(fabricbench, start_target, tmp_path):
-    start_target(*LISTEN, "--namespace", "64M")
-    done = fabricbench("run", "--dut", TARGET, *LOCAL, "--report", tmp_path, timeout=240)
+def test_the_suite_runs_over_the_socket(place, fabricbench, start_target, tmp_path):
+    start_target(*place.listen, "--namespace", "64M")
+    done = fabricbench("run", "--dut", place.url, *place.local, "--report", tmp_path, timeout=240)
     assert done.code == 0, done.out + done.err
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["summary"]["pass"] >= 60
     assert results["canary"] == "caught"
 
 
-def test_a_deviating_product_is_caught_over_the_socket(fabricbench, start_target):
+def test_a_deviating_product_is_caught_over_the_socket(place, fabricbench, start_target):
     case = next(c for c in fabricbench("list", "--json").json["cases"]
                 if "connect_takes_sqsize_zero" in c["deviations"])
-    start_target(*LISTEN, "--namespace", "64M", "--deviation",
+    start_target(*place.listen, "--namespace", "64M", "--deviation",
                  "connect_takes_sqsize_zero")
-    done = fabricbench("run", "--dut", TARGET, *LOCAL, "--case", case["name"], "--json")
+    done = fabricbench("run", "--dut", place.url, *place.local, "--case", case["name"], "--json")
     assert done.code == 1
     assert done.json["cases"][0]["verdict"] == "fail"
 
 
-def test_kill_and_restart_loses_nothing_that_was_acknowledged(start_target, start_program, tmp_path):
+def test_kill_and_restart_loses_nothing_that_was_acknowledged(place, start_target, start_program, tmp_path):
     store = tmp_path / "namespace.img"
-    listen = [*LISTEN, "--namespace", f"256M,file={store}"]
+    listen = [*place.listen, "--namespace", f"256M,file={store}"]
     target = start_target(*listen)
-    host = start_program("host", "io", TARGET, *LOCAL, "--verify", "--size", "256M")
+    host = start_program("host", "io", place.url, *place.local, "--verify", "--size", "256M")
     time.sleep(0.4)
     target.kill()
     assert host.poll() is None, "the host was still at work when the target was killed"
@@ -67,21 +74,21 @@ def test_kill_and_restart_loses_nothing_that_was_acknowledged(start_target, star
     assert "reconnect" in (out + err).lower(), "the host says that it lost and regained the target"
 
 
-def test_a_taken_port_is_one_line(fabricbench, start_target):
-    start_target(*LISTEN, "--namespace", "1M")
-    done = fabricbench("target", *LISTEN, "--namespace", "1M")
+def test_a_taken_port_is_one_line(place, fabricbench, start_target):
+    start_target(*place.listen, "--namespace", "1M")
+    done = fabricbench("target", *place.listen, "--namespace", "1M")
     assert done.code == 2
     assert "127.0.0.2" in done.err and len(done.err.strip().splitlines()) == 1
 
 
-def test_nobody_there_is_told_soon(fabricbench):
+def test_nobody_there_is_told_soon(place, fabricbench):
     start = time.monotonic()
-    done = fabricbench("host", "connect", "rdma://127.0.0.9:4420", *LOCAL)
+    done = fabricbench("host", "connect", place.url.replace("127.0.0.2", "127.0.0.9"), *place.local)
     assert done.code in (1, 2) and "127.0.0.9" in done.err
     assert time.monotonic() - start < 60
 
 
-def test_sigterm_ends_in_order(start_target):
-    target = start_target(*LISTEN, "--namespace", "1M")
+def test_sigterm_ends_in_order(place, start_target):
+    target = start_target(*place.listen, "--namespace", "1M")
     target.process.send_signal(signal.SIGTERM)
     assert target.process.wait(timeout=10) == 0

@@ -7,11 +7,13 @@
 #include "conformance/requirements/ledger.h"
 #include "conformance/runner/case.h"
 #include "conformance/runner/runner.h"
+#include "model/auth/departures.h"
 #include "model/deviations/deviation.h"
 #include "model/host/departures.h"
 #include "model/subsystem/checks.h"
 #include "model/subsystem/departures.h"
 #include "model/transport/departure_points.h"
+#include "model/transport/tcp_controller_departure_points.h"
 #include "sim/rdma/softroce/cm_departures.h"
 #include "sim/rdma/softroce/departures.h"
 
@@ -46,8 +48,11 @@ std::set<std::string_view> points_of(Product product) {
     case Product::controller:
       for (const auto& one : subsystem::kSubsystemDeparturePoints) points.insert(one.name);
       for (const auto& one : transport::kTransportDeparturePoints) points.insert(one.name);
+      for (const auto& one : transport::kTcpControllerDeparturePoints) points.insert(one.name);
+      for (const auto& one : auth::kAuthDeparturePoints) points.insert(one.name);
       break;
     case Product::host:
+      for (const auto& one : auth::kAuthDeparturePoints) points.insert(one.name);
       for (const auto& one : host::kHostDeparturePoints) points.insert(one.name);
       for (const auto& one : transport::kTransportDeparturePoints) points.insert(one.name);
       break;

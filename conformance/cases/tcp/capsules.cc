@@ -1,0 +1,121 @@
+// Data in command capsules, and what descriptors may say over TCP.
+#include "conformance/cases/tcp/scene.h"
+
+namespace fb::conformance::tcp_cases {
+
+namespace {
+
+std::optional<std::string> io_data_in_capsules(const Declared& declared) {
+  if (!declared.known) return std::nullopt;
+  if (declared.nsid == 0) return "no active namespace";
+  if (declared.in_capsule_bytes >= declared.block_bytes) return std::nullopt;
+  return "IOCCSZ leaves no room for a block";
+}
+
+constexpr std::uint32_t kBytes = 4096;
+
+void expect_sgl_status(ControllerBench& bench, Check& check, const SglDescriptor& sgl,
+                       const OneOf<nvme::Status>& expected) {
+  IoQueue io = open_io(bench);
+  io.raw->send_command(with_sgl(host::read(bench.nsid(), 0, blocks_for(bench, kBytes)), sgl));
+  expect_status(check, *io.raw, expected, "Read");
+  expect_alive(check, *io.raw);
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(address_descriptor_is_refused, "tcp.sgl.address", roles::controller, needs{&a_namespace}) {
+  expect_sgl_status(bench, check, {nvme::SglType::data_block, nvme::sgl_subtype::address, 0x1000, kBytes, 0},
+                    one_of(sc::sgl_descriptor_type_invalid));
+}
+
+CONFORMANCE_CASE(transport_descriptor_of_another_subtype_is_refused, "tcp.sgl.subtype",
+                 roles::controller, needs{&a_namespace}) {
+  expect_sgl_status(bench, check, {nvme::SglType::transport_data_block, 0xF, 0, kBytes, 0},
+                    one_of(sc::sgl_descriptor_type_invalid));
+}
+
+CONFORMANCE_CASE(keyed_descriptor_is_refused, "tcp.sgl.keyed", roles::controller, needs{&a_namespace}) {
+  expect_sgl_status(bench, check, SglDescriptor::keyed(0x1000, kBytes, 7),
+                    one_of(sc::sgl_descriptor_type_invalid));
+}
+
+CONFORMANCE_CASE(tcp_sgl_shorter_than_data_is_refused, "tcp.sgl.too-short", roles::controller,
+                 needs{&a_namespace}) {
+  expect_sgl_status(bench, check, SglDescriptor::transport(512), one_of(sc::data_sgl_length_invalid));
+}
+
+CONFORMANCE_CASE(admin_capsule_takes_8192_bytes, "tcp.capsule.admin-room", roles::controller) {
+  auto raw = greeted(bench);
+  const host::ConnectCommand connect = bench.connect_command();
+  Bytes data(tcp::kAdminInCapsuleMax);
+  std::copy(connect.data.bytes().begin(), connect.data.bytes().end(), data.begin());
+  const auto size = static_cast<std::uint32_t>(data.size());
+  raw->send_command(with_sgl(connect.sqe, SglDescriptor::in_capsule(0, size)), data);
+  // What is too much for Connect may be refused; the capsule may not.
+  (void)response(check, *raw, "Connect with 8192 bytes in its capsule");
+  check.that(!raw->wait_closed(100_ms), "the connection goes on", "it ended");
+}
+
+CONFORMANCE_CASE(io_capsule_beyond_ioccsz_is_not_executed, "tcp.capsule.io-room", roles::controller,
+                 needs{&a_namespace}) {
+  IoQueue io = open_io(bench);
+  const std::uint32_t block = bench.declared().block_bytes;
+  const std::uint32_t blocks = bench.declared().in_capsule_bytes / block + 1;
+  const std::uint64_t most = bench.declared().transfer_max();
+  check.precondition(most == 0 || std::uint64_t{blocks} * block <= most, "MDTS allows as much");
+  const Bytes data = pattern(std::size_t{blocks} * block, 5);
+  const auto size = static_cast<std::uint32_t>(data.size());
+  io.raw->send_command(with_sgl(host::write(bench.nsid(), 0, blocks), SglDescriptor::in_capsule(0, size)),
+                       data);
+  const auto answer = io.raw->next();
+  if (!answer || answer->is(PduType::c2h_term_req)) {
+    check.that(answer || io.raw->wait_closed(Duration()), "the capsule is refused", "silence");
+    return;
+  }
+  check.require(answer->is(PduType::capsule_resp), "a response or the end", answer->text());
+  const nvme::Cqe cqe{ByteView(answer->bytes).subspan(tcp::kCommonHeaderBytes)};
+  check.refused(cqe.get(nvme::cqe::status), "Write with more data in its capsule than IOCCSZ allows");
+}
+
+CONFORMANCE_CASE(in_capsule_data_is_what_is_written, "tcp.capsule.data", roles::controller,
+                 needs{&io_data_in_capsules}) {
+  IoQueue io = open_io(bench);
+  const std::uint32_t block = bench.declared().block_bytes;
+  const Bytes data = pattern(block, 9);
+  io.raw->send_command(with_sgl(host::write(bench.nsid(), 0, 1), SglDescriptor::in_capsule(0, block)), data);
+  expect_status(check, *io.raw, one_of(nvme::Status{}), "Write with its data in the capsule");
+  io.raw->send_command(read_command(bench, 1, kCid + 1));
+  const auto read = io.raw->next(PduType::c2h_data);
+  check.require(read.has_value(), "the block can be read");
+  check.bytes("the block", read->data(), data);
+}
+
+CONFORMANCE_CASE(in_capsule_data_beyond_the_capsule_is_refused, "tcp.capsule.offset", roles::controller,
+                 needs{&io_data_in_capsules}) {
+  IoQueue io = open_io(bench);
+  const std::uint32_t block = bench.declared().block_bytes;
+  const Bytes data = pattern(block / 2, 1);
+  // The descriptor speaks of a block, the capsule holds half of it.
+  io.raw->send_command(with_sgl(host::write(bench.nsid(), 0, 1), SglDescriptor::in_capsule(0, block)), data);
+  const auto answer = io.raw->next();
+  if (!answer || answer->is(PduType::c2h_term_req)) {
+    check.that(answer || io.raw->wait_closed(Duration()), "the capsule is refused", "silence");
+    return;
+  }
+  check.require(answer->is(PduType::capsule_resp), "a response or the end", answer->text());
+  const nvme::Cqe cqe{ByteView(answer->bytes).subspan(tcp::kCommonHeaderBytes)};
+  check.refused(cqe.get(nvme::cqe::status), "Write whose descriptor leaves the capsule");
+}
+
+CONFORMANCE_CASE(identify_fits_capsules_over_tcp, "tcp.identify.capsules", roles::controller) {
+  const auto reply = bench.associate().admin().send(host::identify(nvme::Cns::controller), 4096).wait();
+  check.require_success(reply, "Identify");
+  const View<nvme::IdentifyController> id{reply.data};
+  check.that(id.get(nvme::id_ctrl::ioccsz) >= 4, "IOCCSZ is at least 4");
+  check.that(id.get(nvme::id_ctrl::iorcsz) >= 1, "IORCSZ is at least 1");
+  check.equal("ICDOFF", id.get(nvme::id_ctrl::icdoff), 0);
+  check.that((id.get(nvme::id_ctrl::sgls) & 3) != 0, "SGLS says that SGLs are supported");
+}
+
+}  // namespace fb::conformance::tcp_cases

@@ -1,0 +1,178 @@
+// Headers of PDUs that a controller must not take, what it sends back, and TermReqs.
+// Where the text says no more than "fatal", any FEI of FES 1 will do.
+#include "conformance/cases/tcp/scene.h"
+
+namespace fb::conformance::tcp_cases {
+
+namespace {
+
+/// A command capsule whose header can be spoilt.
+Bytes a_capsule(const RawTcp& raw) {
+  nvme::Sqe sqe = host::as_sqe(host::property_get(fabrics::property::vs));
+  sqe.set(nvme::sqe::cid, kCid + 1);
+  return raw.build(RawTcp::capsule(sqe.bytes()));
+}
+
+Bytes term_req(std::uint32_t plen, std::size_t bytes) {
+  Record<tcp::TermReq> header;
+  header.set(tcp::pdu::type, PduType::h2c_term_req)
+      .set(tcp::pdu::hlen, tcp::TermReq::size)
+      .set(tcp::pdu::plen, plen)
+      .set(tcp::term_req::fes, FatalStatus::sequence_error);
+  Bytes made(header.bytes().begin(), header.bytes().end());
+  made.resize(bytes);
+  return made;
+}
+
+/// The connection ends at once, without an answer.
+void expect_silent_end(Check& check, RawTcp& raw, std::string_view after) {
+  const auto answer = raw.next(Duration::s(5));
+  check.that(!answer.has_value(), "no PDU in answer to " + std::string(after),
+             answer ? answer->text() : "");
+  check.that(raw.wait_closed(Duration::s(5)), "the connection ends after " + std::string(after),
+             "it stays open");
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(pdu_of_the_other_direction_is_fatal, "tcp.pdu.direction", roles::controller) {
+  auto raw = open_admin(bench);
+  Record<tcp::DataPdu> stray;
+  stray.set(tcp::pdu::type, PduType::c2h_data)
+      .set(tcp::pdu::flags, flag::last_pdu)
+      .set(tcp::data_pdu::cccid, kCid)
+      .set(tcp::data_pdu::length, 4);
+  const Bytes data(4);
+  raw->send(stray, data);
+  expect_fatal(check, *raw, "C2HData from the host",
+               {{FatalStatus::invalid_header_field}, {FatalStatus::sequence_error}});
+}
+
+CONFORMANCE_CASE(pdu_of_a_reserved_type_is_fatal, "tcp.pdu.reserved-type", roles::controller,
+                 sends_malformed) {
+  auto raw = open_admin(bench);
+  Bytes pdu = a_capsule(*raw);
+  pdu[0] = 0x0E;
+  raw->send(ByteView(pdu));
+  expect_fatal(check, *raw, "a PDU of type 0Eh", {{FatalStatus::invalid_header_field}}, pdu);
+}
+
+CONFORMANCE_CASE(capsule_of_wrong_header_length_is_fatal, "tcp.capsule.hlen", roles::controller,
+                 sends_malformed) {
+  auto raw = open_admin(bench);
+  Bytes pdu = a_capsule(*raw);
+  pdu[2] = 68;
+  raw->send(ByteView(pdu));
+  expect_fatal(check, *raw, "a CapsuleCmd with HLEN 68", {{FatalStatus::invalid_header_field}}, pdu);
+}
+
+CONFORMANCE_CASE(capsule_shorter_than_its_header_is_fatal, "tcp.capsule.plen", roles::controller,
+                 sends_malformed) {
+  auto raw = open_admin(bench);
+  Bytes pdu = a_capsule(*raw);
+  store_le<std::uint32_t>(&pdu[4], 60);
+  raw->send(ByteView(pdu));
+  expect_fatal(check, *raw, "a CapsuleCmd with PLEN 60", {{FatalStatus::invalid_header_field}}, pdu);
+}
+
+CONFORMANCE_CASE(capsule_with_misaligned_data_is_fatal, "tcp.capsule.pdo", roles::controller,
+                 sends_malformed) {
+  auto raw = greeted(bench);
+  // No alignment that a controller may ask for has a data offset that is no multiple of 4.
+  const host::ConnectCommand connect = bench.connect_command();
+  const auto command = with_sgl(connect.sqe, SglDescriptor::in_capsule(0, fabrics::ConnectData::size));
+  Bytes pdu = raw->build(RawTcp::capsule(command.bytes()), connect.data.bytes());
+  pdu.insert(pdu.begin() + pdu[3], 1, 0);
+  ++pdu[3];
+  store_le<std::uint32_t>(&pdu[4], static_cast<std::uint32_t>(pdu.size()));
+  raw->send(ByteView(pdu));
+  expect_fatal(check, *raw, "a CapsuleCmd with a PDO that is no multiple of 4",
+               {{FatalStatus::invalid_header_field}}, pdu);
+}
+
+CONFORMANCE_CASE(capsule_with_an_unasked_header_digest_is_fatal, "tcp.pdu.hdgstf", roles::controller,
+                 sends_malformed) {
+  auto raw = open_admin(bench);
+  Bytes pdu = a_capsule(*raw);
+  pdu[1] |= flag::hdgstf;
+  raw->send(ByteView(pdu));
+  expect_fatal(check, *raw, "HDGSTF where no header digest was negotiated",
+               {{FatalStatus::invalid_header_field}}, pdu);
+}
+
+CONFORMANCE_CASE(capsule_with_an_unasked_data_digest_is_fatal, "tcp.pdu.ddgstf", roles::controller,
+                 sends_malformed) {
+  auto raw = greeted(bench);
+  const host::ConnectCommand connect = bench.connect_command();
+  const auto command = with_sgl(connect.sqe, SglDescriptor::in_capsule(0, fabrics::ConnectData::size));
+  Bytes pdu = raw->build(RawTcp::capsule(command.bytes()), connect.data.bytes());
+  pdu[1] |= flag::ddgstf;
+  raw->send(ByteView(pdu));
+  expect_fatal(check, *raw, "DDGSTF where no data digest was negotiated",
+               {{FatalStatus::invalid_header_field}}, pdu);
+}
+
+CONFORMANCE_CASE(termreq_of_the_host_ends_the_connection, "tcp.termreq.received", roles::controller) {
+  auto raw = open_admin(bench);
+  raw->send(ByteView(term_req(tcp::TermReq::size, tcp::TermReq::size)));
+  check.that(raw->wait_closed(Duration::s(35)), "the connection ends after an H2CTermReq", "it stays open");
+}
+
+CONFORMANCE_CASE(termreq_that_is_too_long_ends_the_connection, "tcp.termreq.too-long", roles::controller,
+                 sends_malformed) {
+  auto raw = open_admin(bench);
+  raw->send(ByteView(term_req(300, 300)));
+  expect_silent_end(check, *raw, "an H2CTermReq with PLEN 300");
+}
+
+CONFORMANCE_CASE(termreq_that_is_too_short_ends_the_connection, "tcp.termreq.too-short",
+                 roles::controller, sends_malformed) {
+  auto raw = open_admin(bench);
+  raw->send(ByteView(term_req(20, 24)));
+  expect_silent_end(check, *raw, "an H2CTermReq with PLEN 20");
+}
+
+CONFORMANCE_CASE(termreq_carries_the_header_that_was_wrong, "tcp.termreq.header", roles::controller,
+                 sends_malformed) {
+  auto raw = open_admin(bench);
+  Bytes pdu = a_capsule(*raw);
+  pdu[2] = 68;
+  raw->send(ByteView(pdu));
+  const auto term = raw->next(PduType::c2h_term_req);
+  check.require(term.has_value(), "a C2HTermReq after a wrong HLEN",
+                raw->closed() ? "connection closed without C2HTermReq" : "silence");
+  check.that(term->bytes.size() <= tcp::kTermReqMax, "a C2HTermReq has at most 152 bytes",
+             std::to_string(term->bytes.size()) + " bytes");
+  const ByteView copy = ByteView(term->bytes).subspan(tcp::TermReq::size);
+  check.require(copy.size() >= tcp::kCommonHeaderBytes, "the header that was wrong is in the C2HTermReq",
+                std::to_string(copy.size()) + " bytes of it");
+  check.bytes("the header in the C2HTermReq", copy.first(tcp::kCommonHeaderBytes),
+              ByteView(pdu).first(tcp::kCommonHeaderBytes));
+}
+
+CONFORMANCE_CASE(nothing_follows_a_termreq, "tcp.termreq.last", roles::controller, sends_malformed) {
+  auto raw = open_admin(bench);
+  Bytes pdu = a_capsule(*raw);
+  pdu[2] = 68;
+  raw->send(ByteView(pdu));
+  // A command behind the PDU that was wrong: it must not be served any more.
+  raw->send(ByteView(a_capsule(*raw)));
+  const auto term = raw->next(PduType::c2h_term_req);
+  check.require(term.has_value(), "a C2HTermReq after a wrong HLEN",
+                raw->closed() ? "connection closed without C2HTermReq" : "silence");
+  const auto after = raw->next(Duration::s(2));
+  check.that(!after.has_value(), "nothing is sent after a C2HTermReq", after ? after->text() : "");
+}
+
+CONFORMANCE_CASE(response_capsule_has_its_shape, "tcp.capsuleresp.shape", roles::controller) {
+  auto raw = open_admin(bench);
+  raw->send(ByteView(a_capsule(*raw)));
+  const auto answer = raw->next(PduType::capsule_resp);
+  check.require(answer.has_value(), "a command is answered");
+  check.equal("flags", answer->flags(), 0);
+  check.equal("HLEN", answer->hlen(), tcp::CapsuleResp::size);
+  check.equal("PDO", answer->pdo(), 0u);
+  check.equal("PLEN", answer->bytes.size(), tcp::CapsuleResp::size);
+}
+
+}  // namespace fb::conformance::tcp_cases
