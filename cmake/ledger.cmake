@@ -1,5 +1,6 @@
-# fb_ledger(path): conformance/requirements/*.yaml become C++ data. An id header for each area, so that
-# a new requirement recompiles the cases of its own area alone, and one table with everything else.
+# fb_ledger(path): conformance/requirements/*.yaml become C++ data. An id header for each area (of
+# AREA.yaml and AREA-PART.yaml together), so that a new requirement recompiles the cases of its own area
+# alone, and one table with everything else.
 function(fb_ledger path)
   set(generator ${CMAKE_SOURCE_DIR}/${path}/generate.py)
   set(out ${CMAKE_BINARY_DIR}/generated/${path})
@@ -7,8 +8,10 @@ function(fb_ledger path)
   set(outputs ${out}/ledger_data.cc ${out}/ledger_ids.h)
   foreach(ledger IN LISTS ledgers)
     get_filename_component(area ${ledger} NAME_WE)
+    string(REGEX REPLACE "-.*" "" area ${area})
     list(APPEND outputs ${out}/ids_${area}.h)
   endforeach()
+  list(REMOVE_DUPLICATES outputs)
   # The generator leaves files whose content stays the same untouched; the stamp says that it ran.
   add_custom_command(
     OUTPUT ${out}/ledger.stamp

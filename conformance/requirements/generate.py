@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Turns the requirement ledger (one YAML file an area) into C++ data.
+"""Turns the requirement ledger into C++ data. AREA.yaml holds an area; AREA-PART.yaml more of it.
 
     generate.py --out FOLDER LEDGER.yaml...
 
@@ -67,7 +67,7 @@ def load(path):
     if not isinstance(document, dict) or not isinstance(document.get("requirements"), list):
         raise Fault(f"{path.name}: a ledger has a list 'requirements'")
     defaults = document.get("defaults") or {}
-    area = path.stem
+    area = path.stem.split("-")[0]
     entries = []
     for number, raw in enumerate(document["requirements"], 1):
         if not isinstance(raw, dict):
@@ -148,7 +148,7 @@ def main():
                 if entry["id"] in seen:
                     raise Fault(f"{path.name}: '{entry['id']}' stands in {seen[entry['id']]} already")
                 seen[entry["id"]] = path.name
-            areas[area] = entries
+            areas.setdefault(area, []).extend(entries)
             everything += entries
     except Fault as fault:
         print(f"ledger: {fault}", file=sys.stderr)

@@ -89,6 +89,7 @@ void TcpHostChannel::fail_soon() { end({.kind = ChannelEnd::Kind::unreachable, .
 void TcpHostChannel::on_timeout() {
   if (state_ != State::connecting && state_ != State::greeting) return;
   const bool greeting = state_ == State::greeting;
+  if (greeting && departs_at("tcp.ic_resp.timeout")) return;
   link_->close();
   end({.kind = ChannelEnd::Kind::unreachable,
        .text = greeting ? "no ICResp in time" : "the controller's address does not answer"});
@@ -171,7 +172,18 @@ void TcpHostChannel::on_link_end(const StreamEnd& why, const PduFault*) {
   const bool connected = state_ == State::connected;
   ChannelEnd ended{.kind = kind_of(why.kind, connected), .text = why.text};
   if (!term_text_.empty()) ended.text = term_text_;
+  if (connected && departs_at("tcp.lost.completes")) complete_all();
   end(std::move(ended));
+}
+
+/// For the departure that takes the end of the connection for the end of its commands.
+void TcpHostChannel::complete_all() {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (!slots_[i].outstanding || slots_[i].moved == 0) continue;
+    nvme::Cqe cqe;
+    cqe.set(nvme::cqe::cid, slots_[i].cid);
+    deliver(cqe.bytes());
+  }
 }
 
 void TcpHostChannel::end(ChannelEnd ended) {
@@ -307,7 +319,7 @@ TcpHostChannel::Slot* TcpHostChannel::slot_of(std::uint16_t cid) {
 std::optional<PduFault> TcpHostChannel::on_header(PduIn& pdu) {
   if (TransportHooks* hooks = fabric_.shared_.hooks) hooks->pdu_in(options_.qid, pdu.header);
   if (pdu.type == PduType::c2h_term_req) {
-    pdu.data = MutableBytes(term_data_).first(pdu.data_bytes);
+    if (pdu.data_bytes <= term_data_.size()) pdu.data = MutableBytes(term_data_).first(pdu.data_bytes);
     return std::nullopt;
   }
   const bool greeting = state_ == State::greeting;
@@ -321,6 +333,8 @@ std::optional<PduFault> TcpHostChannel::on_header(PduIn& pdu) {
 }
 
 std::optional<PduFault> TcpHostChannel::on_pdu(const PduIn& pdu) {
+  const bool early = pdu.type != PduType::ic_resp && pdu.type != PduType::c2h_term_req;
+  if (state_ == State::greeting && early) return std::nullopt;  // overlooked
   switch (pdu.type) {
     case PduType::ic_resp: return state_ == State::greeting ? greeted(pdu) : std::nullopt;
     case PduType::capsule_resp: respond(pdu); return std::nullopt;
@@ -328,6 +342,8 @@ std::optional<PduFault> TcpHostChannel::on_pdu(const PduIn& pdu) {
     case PduType::r2t: return request_to_transfer(pdu);
     case PduType::c2h_term_req: {
       const auto term = pdu.as<tcp::TermReq>();
+      const std::uint32_t plen = term.get(tcp::pdu::plen);
+      if (plen < tcp::TermReq::size || plen > tcp::kTermReqMax) return std::nullopt;  // overlooked
       term_text_ = "the controller ended the connection: " +
                    tcp::name_of(term.get(tcp::term_req::fes), false) + ", FEI " +
                    std::to_string(term.get(tcp::term_req::fei));
@@ -382,6 +398,7 @@ std::optional<PduFault> TcpHostChannel::place_data(PduIn& pdu) {
                        "C2HData that does not continue the data before it")) {
     return bad;
   }
+  if (offset > 0 && departs_at("tcp.c2h_data.first_only")) return std::nullopt;
   if (inward && !beyond && length == pdu.data_bytes) pdu.data = slot->data.subspan(offset, length);
   return std::nullopt;
 }
@@ -393,7 +410,11 @@ std::optional<PduFault> TcpHostChannel::data_done(const PduIn& pdu) {
   slot->moved = head.get(tcp::data_pdu::offset) + pdu.data_bytes;
   slot->damaged = slot->damaged || !pdu.data_good;
   slot->last_seen = (pdu.flags & flag::last_pdu) != 0;
-  if ((pdu.flags & flag::success) == 0) return std::nullopt;
+  if (!pdu.data_good && departs_at("tcp.ddgst.fatal")) {
+    return bad_field(0, "tcp.ddgst.fatal", "a wrong data digest");
+  }
+  const bool ignores_success = options_.qid != 0 && departs_at("tcp.c2h_data.success_ignored");
+  if ((pdu.flags & flag::success) == 0 || ignores_success) return std::nullopt;
   if (slot->moved != slot->data.size() && !overlooks("tcp.c2h_data.short_success")) {
     return PduFault{FatalStatus::sequence_error, 0, "tcp.c2h_data.short_success",
                     "SUCCESS although not all the data has come"};

@@ -69,6 +69,18 @@ class Generate(unittest.TestCase):
         self.assertIn("gives a reason", self.fault("level:", "state: todo\n    level:"))
         self.assertIn("not YAML", self.fault("[this, that]", "[this"))
 
+    def test_an_area_may_stand_in_several_files(self):
+        self.run_on(GOOD)
+        part = GOOD.replace("fabrics.connect.one", "fabrics.host.two")
+        done = self.run_on(part, "fabrics-host.yaml")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        ids = (self.path / "out/ids_fabrics.h").read_text()
+        self.assertIn('"fabrics.connect.one"', ids)
+        self.assertIn('"fabrics.host.two"', ids)
+        self.assertFalse((self.path / "out/ids_fabrics-host.h").exists())
+        self.assertIn("begin with 'fabrics.'",
+                      self.run_on(part.replace("fabrics.", "rdma."), "fabrics-host.yaml").stderr)
+
     def test_an_id_stands_once(self):
         again = GOOD + GOOD.replace("\nrequirements:\n", "")
         done = self.run_on(again)

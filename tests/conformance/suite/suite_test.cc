@@ -14,6 +14,7 @@
 #include "model/subsystem/departures.h"
 #include "model/transport/departure_points.h"
 #include "model/transport/tcp_controller_departure_points.h"
+#include "model/transport/tcp_host_departure_points.h"
 #include "sim/rdma/softroce/cm_departures.h"
 #include "sim/rdma/softroce/departures.h"
 
@@ -55,6 +56,7 @@ std::set<std::string_view> points_of(Product product) {
       for (const auto& one : auth::kAuthDeparturePoints) points.insert(one.name);
       for (const auto& one : host::kHostDeparturePoints) points.insert(one.name);
       for (const auto& one : transport::kTransportDeparturePoints) points.insert(one.name);
+      for (const auto& one : transport::kTcpHostDeparturePoints) points.insert(one.name);
       break;
     case Product::rdma:
       for (const auto& one : softroce::soft_departure_points()) points.insert(one.name);

@@ -1,0 +1,200 @@
+// ICReq as the host says it, and what it makes of ICResp.
+#include "conformance/cases/tcp/host_scene.h"
+
+namespace fb::conformance {
+
+namespace {
+
+using namespace tcp_host_cases;
+
+/// The first PDU that the host says to anybody.
+SeenPdu needed_icreq(Scene& scene, Check& check) {
+  scene.bench.product().connect({}).wait_for(60_s);
+  const auto& all = scene.middle.connections();
+  check.precondition(!all.empty(), "the host connects");
+  check.precondition(!all.front()->said().empty(), "the host says something");
+  const SeenPdu first = all.front()->said().front();
+  check.require(first.is(PduType::ic_req), "the first PDU is ICReq", first.text());
+  check.require(first.bytes.size() == tcp::IcReq::size, "PLEN of ICReq is 128", first.text());
+  return first;
+}
+
+/// The host is greeted with a bad ICResp on its first connection.
+void expect_refusal(HostBench& bench, Check& check, std::string_view what,
+                    std::function<void(Bytes&)> change, const std::vector<Fatal>& allowed) {
+  Scene scene(bench);
+  scene.greet_with(std::move(change), true);
+  auto connecting = bench.product().connect({});
+  bench.run_until([&] { return !scene.middle.connections().empty(); }, 10_s);
+  check.precondition(!scene.middle.connections().empty(), "the host connects");
+  Connection& c = *scene.middle.connections().front();
+  bench.run_until([&] { return !c.said().empty(); }, 10_s);
+  check.precondition(!c.said().empty(), "the host says ICReq");
+  expect_host_ends(check, c, bench.world(), what, allowed);
+  check.equal("capsules after it", c.count(PduType::capsule_cmd), 0u);
+  c.reset();
+  connecting.wait_for(kLong);
+}
+
+template <class T>
+std::function<void(Bytes&)> put(std::size_t at, T value) {
+  return [at, value](Bytes& pdu) { store_le<T>(&pdu[at], value); };
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(tcp_host_says_nothing_but_icreq_before_icresp, "tcp.host.icreq.first", roles::host) {
+  Scene scene(bench);
+  Bytes held;
+  scene.middle.to_host = [&](Connection& c, std::vector<Bytes>& pdus) {
+    if (c.number() == 0 && is(pdus.front(), PduType::ic_resp)) held = std::exchange(pdus, {}).front();
+  };
+  auto connecting = bench.product().connect({});
+  bench.run_until([&] { return !held.empty(); }, 10_s);
+  check.precondition(!held.empty(), "the host says an ICReq that is answered");
+  bench.run_until([] { return false; }, 2_s);
+  Connection& c = *scene.middle.connections().front();
+  check.that(c.said().front().is(PduType::ic_req), "the first PDU is ICReq", c.said().front().text());
+  check.equal("PDUs before ICResp", c.said().size(), 1u);
+  c.say(held);
+  connecting.wait_for(kLong);
+}
+
+CONFORMANCE_CASE(tcp_host_says_icreq_once, "tcp.host.icreq.once", roles::host) {
+  Scene scene(bench);
+  scene.connect();
+  bench.product().flush(1).wait_for(kLong);
+  Bytes data(4096);
+  bench.product().read(1, 0, data).wait_for(kLong);
+  for (const auto& c : scene.middle.connections()) {
+    check.equal("ICReqs of one connection", c->count(PduType::ic_req), 1u);
+  }
+}
+
+CONFORMANCE_CASE(tcp_host_says_a_whole_icreq, "tcp.host.icreq.shape", roles::host) {
+  Scene scene(bench);
+  const SeenPdu first = needed_icreq(scene, check);
+  check.equal("HLEN", first.hlen(), 128u);
+  check.equal("PDO", first.pdo(), 0u);
+  check.equal("PFV", first.as<tcp::IcReq>().get(tcp::ic_req::pfv), 0);
+}
+
+CONFORMANCE_CASE(tcp_host_asks_for_an_alignment_that_can_be, "tcp.host.icreq.hpda", roles::host) {
+  Scene scene(bench);
+  const SeenPdu first = needed_icreq(scene, check);
+  check.between<unsigned>("HPDA", first.as<tcp::IcReq>().get(tcp::ic_req::hpda), 0, tcp::kAlignmentMax);
+}
+
+CONFORMANCE_CASE(tcp_host_leaves_reserved_bytes_of_icreq_zero, "tcp.host.icreq.reserved", roles::host) {
+  Scene scene(bench);
+  const SeenPdu first = needed_icreq(scene, check);
+  check.equal("flags", first.flags(), 0);
+  check.equal("reserved bits of the digest byte", first.bytes[11] & 0xFC, 0);
+  check.bytes("bytes 16 to 127", ByteView(first.bytes).subspan(16), Bytes(112));
+}
+
+CONFORMANCE_CASE(tcp_host_does_not_wait_for_icresp_for_ever, "tcp.host.icresp.timeout", roles::host,
+                 lasts(130_s)) {
+  Scene scene(bench);
+  scene.middle.to_host = [](Connection& c, std::vector<Bytes>& pdus) {
+    if (c.number() == 0) pdus.clear();
+  };
+  auto connecting = bench.product().connect({});
+  bench.run_until([&] { return !scene.middle.connections().empty(); }, 10_s);
+  check.precondition(!scene.middle.connections().empty(), "the host connects");
+  Connection& c = *scene.middle.connections().front();
+  bench.run_until([&] { return !c.said().empty(); }, 10_s);
+  check.precondition(!c.said().empty(), "the host says ICReq");
+  c.cut_off();  // the bench's controller has a patience of its own
+  bench.run_until([&] { return c.ended(); }, 120_s);
+  check.that(c.ended(), "the host ends the connection in two minutes", "it still waits");
+  c.reset();
+  connecting.wait_for(kLong);
+}
+
+CONFORMANCE_CASE(tcp_host_refuses_another_format, "tcp.host.icresp.pfv", roles::host, sends_malformed) {
+  expect_refusal(bench, check, "an ICResp with PFV 1", put<std::uint16_t>(8, 1),
+                 {{FatalStatus::invalid_header_field, 8}, {FatalStatus::unsupported_parameter, 8}});
+}
+
+CONFORMANCE_CASE(tcp_host_refuses_cpda_40, "tcp.host.icresp.cpda", roles::host, sends_malformed) {
+  expect_refusal(bench, check, "an ICResp with CPDA 40", put<std::uint8_t>(10, 40),
+                 {{FatalStatus::invalid_header_field, 10}, {FatalStatus::unsupported_parameter, 10}});
+}
+
+CONFORMANCE_CASE(tcp_host_refuses_digests_it_did_not_ask_for, "tcp.host.icresp.digest-unasked",
+                 roles::host, sends_malformed) {
+  expect_refusal(bench, check, "an ICResp that enables digests", put<std::uint8_t>(11, 3),
+                 {{FatalStatus::invalid_header_field, 11}});
+}
+
+CONFORMANCE_CASE(tcp_host_refuses_maxh2cdata_0, "tcp.host.icresp.maxh2cdata", roles::host,
+                 sends_malformed) {
+  expect_refusal(bench, check, "an ICResp with MAXH2CDATA 0", put<std::uint32_t>(12, 0),
+                 {{FatalStatus::invalid_header_field, 12}, {FatalStatus::unsupported_parameter, 12}});
+}
+
+CONFORMANCE_CASE(tcp_host_refuses_or_keeps_to_a_small_maxh2cdata, "tcp.host.icresp.maxh2cdata-small",
+                 roles::host) {
+  Scene scene(bench);
+  scene.middle.to_host = [](Connection&, std::vector<Bytes>& pdus) {
+    if (is(pdus.front(), PduType::ic_resp)) store_le<std::uint32_t>(&pdus.front()[12], 512);
+  };
+  const auto connected = bench.product().connect({}).wait_for(kLong);
+  check.require(connected.has_value(), "connecting ends", "it still goes on");
+  if (!connected->ok) return;  // refused, as it may
+  const Fetched fetched = fetch(scene, check, kLarge, {{9, 0, kLarge}});
+  for (const SeenPdu& pdu : fetched.all()) {
+    check.that(pdu.data().size() <= 512, "at most 512 bytes in one H2CData", pdu.text());
+  }
+}
+
+CONFORMANCE_CASE(tcp_host_refuses_icresp_of_132_bytes, "tcp.host.icresp.length", roles::host,
+                 sends_malformed) {
+  const auto longer = [](Bytes& pdu) {
+    pdu.resize(132);
+    store_le<std::uint32_t>(&pdu[4], 132);
+  };
+  expect_refusal(bench, check, "an ICResp with PLEN 132", longer, {{FatalStatus::invalid_header_field, 4}});
+}
+
+CONFORMANCE_CASE(tcp_host_takes_no_response_before_icresp, "tcp.host.sequence", roles::host,
+                 sends_malformed) {
+  const auto early = [](Bytes& pdu) {
+    Record<tcp::CapsuleResp> header;
+    header.set(tcp::pdu::type, PduType::capsule_resp);
+    const Bytes first = tcp::build_pdu(header.bytes(), {}, false, false);
+    pdu.insert(pdu.begin(), first.begin(), first.end());
+  };
+  expect_refusal(bench, check, "a response before ICResp", early,
+                 {{FatalStatus::sequence_error, 0}, {FatalStatus::invalid_header_field, 0}});
+}
+
+CONFORMANCE_CASE(tcp_host_takes_no_second_icresp, "tcp.host.sequence", roles::host, sends_malformed) {
+  Scene scene(bench);
+  Connection& c = scene.connect();
+  c.cut_off();
+  c.say(c.ic_resp().bytes());
+  expect_host_ends(check, c, bench.world(), "a second ICResp",
+                   {{FatalStatus::sequence_error, 0}, {FatalStatus::invalid_header_field, 0}});
+}
+
+CONFORMANCE_CASE(tcp_host_has_a_connection_for_each_queue, "tcp.host.connection.per-queue", roles::host) {
+  Scene scene(bench);
+  scene.connect({.io_queues = 2});
+  Bytes data(512);
+  bench.product().read(1, 1000, data).wait_for(kLong);
+  const auto& all = scene.middle.connections();
+  check.that(all.size() >= 2, "the admin queue and an I/O queue", std::to_string(all.size()));
+  for (const auto& c : all) {
+    std::size_t connects = 0;
+    for (const SeenPdu& pdu : c->said()) {
+      if (is_command(pdu.bytes, 0x7F) && pdu.bytes[12] == 0x01) ++connects;
+    }
+    check.equal("Connects of one connection", connects, 1u);
+    check.that(c->qid().has_value() && scene.middle.of_queue(*c->qid()) == c.get(),
+               "one connection of a queue", "two");
+  }
+}
+
+}  // namespace fb::conformance
