@@ -271,7 +271,7 @@ void Controller::on_buried_gone() {
 void Controller::on_step_timer() {
   switch (std::exchange(polling_, Polling::none)) {
     case Polling::transport: {
-      if (departs(point::connect_timeout_ignored)) return;
+      if (departs("tcp.host.ic_resp.timeout")) return;  // the transport asks the same
       HostError error;
       error.kind = HostError::Kind::timeout;
       error.text = "no connection within " + to_string(options_.connect_timeout);

@@ -25,8 +25,6 @@ namespace fb::host {
     "a Connect refused for its parameters is repeated unchanged for ever") \
   X(connect_busy_hammered, "host.connect.busy.hammered", \
     "Connect is repeated without delay after Controller Busy") \
-  X(connect_timeout_ignored, "host.connect.timeout.ignored", \
-    "a connection that does not come about is waited for without end") \
   X(connect_reject_retried, "host.connect.reject.retried", \
     "a rejected connection is tried again at once, for ever") \
   X(reconnect_omitted, "host.reconnect.omitted", \

@@ -185,13 +185,6 @@ class IgnoresSmallLimits final : public host::HostHooks {
   bool small_ = false;
 };
 
-class WaitsForEver final : public host::HostHooks {
- public:
-  bool departs(std::string_view point) override {
-    return point == "tcp.host.ic_resp.timeout" || point == "host.connect.timeout.ignored";
-  }
-};
-
 void empties_term_req(std::uint16_t, std::vector<Bytes>& pdus) {
   Bytes& pdu = pdus.front();
   if (!is(pdu, PduType::h2c_term_req)) return;
@@ -221,7 +214,7 @@ TCP(tcp_host_icreq_hpda_beyond_range, "icreq.hpda", "asks for an alignment above
     "host.ic_req.hpda");
 TCP_HOOKS(tcp_host_icreq_with_reserved_bits, "icreq.reserved", "sets a reserved byte of ICReq",
           AlteringPdus, &flip<PduType::ic_req, 100, 0x80>);
-TCP_HOOKS(tcp_host_waits_for_ever, "icresp.timeout", "waits for ICResp without end", WaitsForEver);
+TCP(tcp_host_waits_for_ever, "icresp.timeout", "waits for ICResp without end", "host.ic_resp.timeout");
 TCP(tcp_host_takes_any_format, "icresp.pfv", "does not look at PFV", "host.ic_resp.pfv");
 TCP(tcp_host_takes_any_cpda, "icresp.cpda", "does not look at CPDA", "host.ic_resp.cpda");
 TCP(tcp_host_takes_any_digests, "icresp.digest-unasked", "lets the controller enable digests",
