@@ -29,11 +29,15 @@ int run_discover(HostSession& session) {
   const host::DiscoveryResult result = session.discover();
   fmt::print("generation {}, {} entries\n", result.genctr, result.entries.size());
   for (const host::DiscoveredEntry& entry : result.entries) {
-    fmt::print("  {:<9} {}:{}  {}\n",
+    const bool tls = entry.sectype != fabrics::TcpSecurity::none;
+    const bool required = (entry.treq & fabrics::treq_bits::secure_channel_mask) ==
+                          fabrics::treq_bits::secure_channel_required;
+    fmt::print("  {:<9} {}:{}  {}{}\n",
                entry.subtype == fabrics::SubsystemType::nvm ? "subsystem"
                : entry.subtype == fabrics::SubsystemType::referral    ? "referral"
                                                                        : "discovery",
-               entry.traddr, entry.trsvcid, entry.subnqn);
+               entry.traddr, entry.trsvcid, entry.subnqn,
+               !tls ? "" : required ? "  (TLS required)" : "  (TLS offered)");
   }
   return 0;
 }
@@ -156,6 +160,11 @@ CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArgume
   command->add_flag("--hdr-digest", arguments.header_digest, "Header digests (TCP)");
   command->add_flag("--data-digest", arguments.data_digest, "Data digests (TCP)");
   add_authentication(*command, arguments.authentication);
+  add_tls_host(*command, arguments.tls);
+  command->add_flag("--tls-concat", arguments.tls.concatenated,
+                    "TLS with a key that DH-HMAC-CHAP makes (--dhchap-secret-file)");
+  command->add_option("--capture", arguments.capture, "Leave a capture here at the end, with the keys of TLS")
+      ->type_name("FILE");
   command->footer("Example:\n  fabricbench host " + example);
   return command;
 }

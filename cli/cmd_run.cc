@@ -5,6 +5,7 @@
 #include "cli/authentication.h"
 #include "cli/common.h"
 #include "cli/suite_options.h"
+#include "cli/tls_options.h"
 #include "conformance/report/report.h"
 #include "conformance/runner/embedded.h"
 #include "conformance/runner/profiles.h"
@@ -31,6 +32,7 @@ struct RunArguments {
   bool slow = false;
   bool json = false;
   bool verbose = false;
+  TlsArguments tls;
 };
 
 Product product_of(const RunArguments& arguments) {
@@ -40,6 +42,16 @@ Product product_of(const RunArguments& arguments) {
   }
   Product product = or_throw(parse_product(arguments.dut, local));
   product.slow = arguments.slow;
+  std::optional<auth::PskStore> keys = tls_keys(arguments.tls);
+  if (keys && product.embedded) {
+    throw UserError("--tls is for a product at tcp://...: the embedded one has it where a case wants it");
+  }
+  if (keys) {
+    check_tls_transport(arguments.tls, product.transport, product.url);
+    product.tls = true;
+    product.keys = std::move(*keys);
+    product.identity_version = arguments.tls.identity_version;
+  }
   if (product.embedded) {
     product.transport = arguments.selection.transport;
     return product;
@@ -168,6 +180,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--local", arguments->local, "Our own address, or l2:PATH,PEER,ADDRESS, for a product at an address")
       ->type_name("HOST");
   add_secret_file(*command, arguments->authentication);
+  add_tls_host(*command, arguments->tls);
   command->add_option("--deviation", arguments->deviations, "Make the embedded product misbehave in one way")
       ->type_name("NAME")
       ->delimiter(',')

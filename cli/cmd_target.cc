@@ -6,6 +6,7 @@
 #include "cli/authentication.h"
 #include "cli/common.h"
 #include "cli/real_session.h"
+#include "cli/tls_options.h"
 #include "conformance/runner/product.h"
 #include "model/deviations/deviation.h"
 #include "model/subsystem/target.h"
@@ -25,6 +26,8 @@ struct TargetArguments {
   std::string nqn = subsystem::kDefaultSubsystemNqn;
   AuthenticationArguments authentication;
   bool busy_poll = false;
+  TlsArguments tls;
+  std::string capture;
 };
 
 // One listener: the devices are per address, the listeners per port of a device.
@@ -35,15 +38,20 @@ struct Listening {
 
 std::unique_ptr<transport::ControllerFabric> listen(RealSession& session, const conformance::FabricUrl& url,
                                                     transport::ControllerAcceptor& acceptor,
-                                                    transport::TransportHooks* hooks) {
+                                                    transport::TransportHooks* hooks,
+                                                    conformance::TlsSide* tls,
+                                                    transport::ChannelSecurity security) {
   transport::ControllerFabricOptions options;
   options.port = url.to.port;
   if (url.transport == "rdma") {
     return or_throw(transport::RdmaControllerFabric::start(session.world(), session.device(), options,
                                                            acceptor, hooks));
   }
-  return or_throw(transport::TcpControllerFabric::start(session.world(), session.streams(),
-                                                        url.to.address, options, {}, acceptor, hooks));
+  transport::TcpControllerOptions tcp;
+  tcp.security = security;
+  net::StreamHost& streams = tls != nullptr ? tls->listening() : session.streams();
+  return or_throw(transport::TcpControllerFabric::start(session.world(), streams, url.to.address, options,
+                                                        tcp, acceptor, hooks));
 }
 
 // SIZE[,file=PATH][,bs=512|4096]
@@ -74,6 +82,21 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
   return options;
 }
 
+/// What stands between the listeners and this machine's streams; null without TLS.
+std::unique_ptr<conformance::TlsSide> make_tls(RealSession& session, const TlsArguments& arguments,
+                                               std::optional<auth::PskStore>& keys,
+                                               transport::TransportHooks* hooks) {
+  if (!keys) return nullptr;
+  conformance::TlsSideOptions options{.name = "target.tls"};
+  if (!arguments.on) options.security = transport::ChannelSecurity::offered;
+  if (hooks != nullptr) options.departs = [hooks](std::string_view at) { return hooks->departs(at); };
+  auto side = std::make_unique<conformance::TlsSide>(session.world(), session.streams(), *keys, options);
+  side->on_refused([](const Endpoint& peer, const std::string& why) {
+    std::fprintf(stderr, "refused %s: %s\n", to_string(peer).c_str(), why.c_str());
+  });
+  return side;
+}
+
 int run_target(const TargetArguments& arguments) {
   std::vector<conformance::FabricUrl> urls;
   for (const std::string& url : arguments.listen) urls.push_back(or_throw(conformance::parse_fabric_url(url)));
@@ -85,7 +108,9 @@ int run_target(const TargetArguments& arguments) {
     if (url.to.address != address) {
       throw UserError("--listen: all listeners of one target share one address, " + to_string(address));
     }
+    check_tls_transport(arguments.tls, url.transport, conformance::url_text(url.transport, url.to));
   }
+  std::optional<auth::PskStore> keys = tls_keys(arguments.tls);
 
   net::LocalHost local{.address = address};
   if (!arguments.local.empty()) local = or_throw(net::parse_local_host(arguments.local));
@@ -96,6 +121,11 @@ int run_target(const TargetArguments& arguments) {
   RealSession session("target", local, soft_hooks.get());
   World& world = session.world();
   if (arguments.busy_poll) world.real_loop()->set_busy_poll(true);
+  const CaptureFile capture(world, arguments.capture, "fabricbench target");
+  const auto tls = make_tls(session, arguments.tls, keys, hooks.get());
+  const auto security = tls == nullptr              ? transport::ChannelSecurity::none
+                        : arguments.tls.on ? transport::ChannelSecurity::required
+                                           : transport::ChannelSecurity::offered;
   std::vector<Listening> listeners;  // outlive the target's channels
   subsystem::Target target(world, hooks.get());
   subsystem::SubsystemOptions options;
@@ -105,6 +135,13 @@ int run_target(const TargetArguments& arguments) {
   options.authentication.secrets = arguments.authentication.secrets();
   options.authentication.hashes = arguments.authentication.chosen_hashes();
   options.authentication.groups = arguments.authentication.chosen_groups();
+  if (arguments.tls.concatenated) {
+    if (options.authentication.secrets.empty()) {
+      throw UserError("--tls-concat needs secrets to make keys of: --dhchap-secret-file FILE");
+    }
+    options.authentication.secure_channel = true;
+    options.authentication.on_psk = [&tls](const auth::GeneratedPsk& made) { tls->keep(made); };
+  }
   subsystem::Subsystem& disk = target.add_subsystem(options);
   for (const std::string& text : arguments.namespaces) {
     auto added = disk.add_namespace(namespace_from(text));
@@ -118,7 +155,7 @@ int run_target(const TargetArguments& arguments) {
     port.trsvcid = std::to_string(url.to.port);
     port.family = address.is_v4() ? subsystem::AddressFamily::ipv4 : subsystem::AddressFamily::ipv6;
     target.add_port(port);
-    listeners.push_back({url, listen(session, url, target.acceptor(portid), hooks.get())});
+    listeners.push_back({url, listen(session, url, target.acceptor(portid), hooks.get(), tls.get(), security)});
     target.set_listener(portid, *listeners.back().fabric);
   }
   const SignalWatcher signals([&] { world.interrupt(); });
@@ -143,6 +180,7 @@ void add_target(CLI::App& app, Outcome& outcome) {
       "Examples:\n"
       "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 64M\n"
       "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M\n"
+      "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --tls --psk-file keys\n"
       "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 1G,file=disk.img,bs=4096");
   auto arguments = std::make_shared<TargetArguments>();
   command->add_option("--listen", arguments->listen, "rdma://ADDRESS:PORT or tcp://ADDRESS:PORT; may be repeated")
@@ -161,6 +199,9 @@ void add_target(CLI::App& app, Outcome& outcome) {
   command->add_option("--allow-host", arguments->allowed_hosts, "Only these hosts may connect")
       ->type_name("NQN");
   add_authentication(*command, arguments->authentication);
+  add_tls_target(*command, arguments->tls);
+  command->add_option("--capture", arguments->capture, "Leave a capture here at the end, with the keys of TLS")
+      ->type_name("FILE");
   command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, a whole core");
   command->callback([arguments, &outcome] { outcome.code = run_target(*arguments); });
 }

@@ -18,7 +18,7 @@ using conformance::url_text;
 constexpr Duration kPatience = Duration::s(30);
 
 std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const HostArguments& arguments,
-                                                   std::string_view transport) {
+                                                   std::string_view transport, conformance::TlsSide* tls) {
   if (transport == "rdma") {
     if (arguments.header_digest || arguments.data_digest) {
       throw UserError("digests are of NVMe/TCP: " + arguments.url);
@@ -29,8 +29,22 @@ std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const H
   options.header_digest = arguments.header_digest;
   options.data_digest = arguments.data_digest;
   options.digest_required = true;
-  return std::make_unique<transport::TcpHostFabric>(session.world(), session.streams(),
-                                                    session.address(), options);
+  auto fabric = std::make_unique<transport::TcpHostFabric>(session.world(), session.streams(),
+                                                           session.address(), options);
+  fabric->set_secure_streams(tls);
+  return fabric;
+}
+
+/// Null without TLS.
+std::unique_ptr<conformance::TlsSide> open_tls(RealSession& session, const HostArguments& arguments,
+                                               std::optional<auth::PskStore>& keys,
+                                               const conformance::FabricUrl& url) {
+  check_tls_transport(arguments.tls, url.transport, arguments.url);
+  if (!keys) return nullptr;
+  return std::make_unique<conformance::TlsSide>(
+      session.world(), session.streams(), *keys,
+      conformance::TlsSideOptions{.name = "host.tls",
+                                  .identity_version = arguments.tls.identity_version});
 }
 
 /// What this host authenticates with, on both queues' side of the association.
@@ -56,12 +70,23 @@ HostSession::HostSession(const HostArguments& arguments)
     : url_(or_throw(conformance::parse_fabric_url(arguments.url))),
       nsid_(arguments.nsid),
       session_("host", local_host(arguments.local, url_.to)),
+      capture_(session_.world(), arguments.capture, "fabricbench host " + arguments.url),
       signals_([this] { session_.world().interrupt(); }),
-      fabric_(open_fabric(session_, arguments, url_.transport)) {
+      keys_(tls_keys(arguments.tls)),
+      tls_(open_tls(session_, arguments, keys_, url_)),
+      fabric_(open_fabric(session_, arguments, url_.transport, tls_.get())) {
   world().set_patience(kPatience);
   host::HostOptions options;
   if (!arguments.hostnqn.empty()) options.hostnqn = arguments.hostnqn;
   authentication_ = authentication_of(arguments.authentication, options.hostnqn);
+  tls_always_ = arguments.tls.on;
+  if (arguments.tls.concatenated) {
+    if (!authentication_.secret) {
+      throw UserError("--tls-concat needs a secret to make a key of: --dhchap-secret-file FILE");
+    }
+    authentication_.secure_channel = authentication_.secure_channel_required = true;
+    authentication_.on_psk = [this](const auth::GeneratedPsk& made) { tls_->keep(made); };
+  }
   host_ = std::make_unique<host::Host>(world(), *fabric_, options);
   host_->add_listener(*this);
 }
@@ -80,6 +105,8 @@ host::DiscoveryResult HostSession::discover() {
   host::DiscoveryOptions options;
   options.to = url_.to;
   options.authentication = authentication_;
+  options.authentication.secure_channel = options.authentication.secure_channel_required = false;
+  if (tls_always_) options.tls = host::TlsUse::always;
   auto outcome = client.discover(options).wait();
   if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, url_.to), outcome.error().text));
   return outcome.value();
@@ -91,6 +118,9 @@ std::string HostSession::subsystem_nqn() {
   if (nqn_.empty()) {
     for (const host::DiscoveredEntry& entry : discover().entries) {
       if (entry.usable && entry.subtype == fabrics::SubsystemType::nvm) {
+        // What the entry asks of us is known now: that we cannot do it is better said here.
+        const auto possible = host::options_for(*host_, entry, {.authentication = authentication_});
+        if (!possible) throw UserError(possible.error().text + " (--tls --psk-file)");
         nqn_ = entry.subnqn;
         break;
       }
@@ -108,6 +138,7 @@ host::Controller& HostSession::connect(std::uint16_t queue_entries) {
   options.subnqn = subsystem_nqn();
   options.queue_entries = queue_entries;
   options.authentication = authentication_;
+  if (tls_always_) options.tls = host::TlsUse::always;
   auto outcome = host_->connect(options).wait();
   if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, url_.to), outcome.error().text));
   return *outcome.value();

@@ -7,6 +7,7 @@
 #include "cli/authentication.h"
 #include "cli/common.h"
 #include "cli/real_session.h"
+#include "cli/tls_options.h"
 #include "conformance/runner/product.h"
 #include "model/host/discovery_client.h"
 #include "model/host/host.h"
@@ -21,6 +22,8 @@ struct HostArguments {
   bool header_digest = false;  ///< TCP
   bool data_digest = false;    ///< TCP
   AuthenticationArguments authentication;
+  TlsArguments tls;
+  std::string capture;
 };
 
 class HostSession final : private host::ControllerListener {
@@ -49,7 +52,11 @@ class HostSession final : private host::ControllerListener {
   conformance::FabricUrl url_;
   std::uint32_t nsid_;
   RealSession session_;
+  CaptureFile capture_;
   SignalWatcher signals_;
+  std::optional<auth::PskStore> keys_;
+  std::unique_ptr<conformance::TlsSide> tls_;
+  bool tls_always_ = false;
   std::unique_ptr<transport::HostFabric> fabric_;
   std::unique_ptr<host::Host> host_;
   std::string nqn_;

@@ -41,6 +41,7 @@ struct CaseOptions {
   void (*arrange)(EmbeddedSetup&) = nullptr;
   std::string_view arrangement;
   bool authenticates = false;
+  bool tls = false;
 };
 
 /// Marks that a run must have been through to PASS; a pass that never got to its point is an ERROR.
@@ -111,6 +112,17 @@ struct authenticates {
   void apply(CaseOptions& options) const {
     options.arrange = change;
     options.authenticates = true;
+  }
+};
+
+/// The case is about TLS: the emulated product is set up for it, and a real one is asked when the bench was
+/// given keys for it.
+struct over_tls {
+  void (*change)(EmbeddedSetup&);
+  explicit over_tls(void (*c)(EmbeddedSetup&)) : change(c) {}
+  void apply(CaseOptions& options) const {
+    options.arrange = change;
+    options.tls = true;
   }
 };
 

@@ -136,9 +136,14 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     at_ = environment.product->to;
     device.address = environment.product->local.address;
     device.ca_guid = fresh_guid(*environment.product);
+    setup.host_keys = environment.product->keys;
+    setup.identity_version = environment.product->identity_version;
+    setup.connect.authentication.secure_channel = false;
     side_ = std::make_unique<EmbeddedHostFabric>(world, environment.product->local, device, setup);
   }
   local_ = device.address;
+  secured_ = environment.product->embedded ? setup.security == transport::ChannelSecurity::required
+                                           : environment.product->tls;
 }
 
 ControllerBench::~ControllerBench() = default;
@@ -162,7 +167,27 @@ void ControllerBench::finish() {
       kGoodbye);
 }
 
+net::StreamHost& ControllerBench::streams() {
+  return secured_ ? side_->tls()->streams_as(kBenchHostNqn, nqn_) : side_->streams();
+}
+
+auth::TlsPsk ControllerBench::tls_psk(int version) {
+  if (side_->tls() == nullptr) throw CannotArrange{"the bench has no TLS keys"};
+  auto psk = side_->tls()->store().for_pair(kBenchHostNqn, nqn_, version);
+  if (!psk) throw CannotArrange{psk.error().text};
+  return std::move(psk).value();
+}
+
 host::RawQueue& ControllerBench::unconnected_queue(host::RawQueueOptions options) {
+  if (secured_) {
+    options.secured = true;
+    if (options.hostnqn.empty()) options.hostnqn = kBenchHostNqn;
+    if (options.subnqn.empty()) options.subnqn = nqn_;
+  }
+  return plain_queue(std::move(options));
+}
+
+host::RawQueue& ControllerBench::plain_queue(host::RawQueueOptions options) {
   if (options.to == Endpoint{}) options.to = at_;
   return *queues_.emplace_back(std::make_unique<host::RawQueue>(world(), fabric(), options));
 }
@@ -186,7 +211,8 @@ host::ConnectCommand ControllerBench::connect_command(const AssociationOptions& 
 }
 
 RawAssociation& ControllerBench::associate(const AssociationOptions& options) {
-  host::RawQueue& admin = raw_queue({.entries = options.entries});
+  host::RawQueue& admin =
+      raw_queue({.entries = options.entries, .hostnqn = options.hostnqn, .subnqn = options.subnqn});
   const host::ConnectCommand command = connect_command(options);
   const host::RawReply reply = needed(admin.send(command).wait(), "Connect");
   const std::uint16_t cntlid = reply.as<fabrics::ConnectReply>().get(fabrics::connect_reply::cntlid);
@@ -236,6 +262,7 @@ host::Host& ControllerBench::host() {
 host::Controller& ControllerBench::connect_host(host::ConnectOptions options) {
   if (options.to == Endpoint{}) options.to = at_;
   if (options.subnqn.empty()) options.subnqn = nqn_;
+  if (secured_) options.tls = host::TlsUse::always;
   if (!options.authentication.secret) {
     // The controller authenticates itself in the cases that are about it alone.
     options.authentication.secret = authentication_.secret;

@@ -90,8 +90,11 @@ class ControllerBench final : public Bench {
 
   // ---- raw level ----
 
-  /// A queue that is not connected yet. `options.to` is filled in when it is not set.
+  /// A queue that is not connected yet. `options.to` is filled in when it is not set. Where the product is
+  /// one with TLS, the queue is too, with the key of the two names in the options or the usual ones.
   host::RawQueue& unconnected_queue(host::RawQueueOptions options = {});
+  /// A queue without TLS in any case.
+  host::RawQueue& plain_queue(host::RawQueueOptions options = {});
   /// The same with its transport connection made.
   host::RawQueue& raw_queue(host::RawQueueOptions options = {});
   /// A good Connect for the admin queue of the product, to be altered.
@@ -101,8 +104,14 @@ class ControllerBench final : public Bench {
   transport::HostFabric& fabric() { return side_->fabric(); }
   /// The bench's RDMA device, for connections whose private data is made by hand.
   softroce::SoftRoceDevice& device() { return side_->device(); }
-  /// The bench's streams, for PDUs that are made by hand.
-  net::StreamHost& streams() { return side_->streams(); }
+  /// The bench's streams, for PDUs that are made by hand: over TLS where the product has it.
+  net::StreamHost& streams();
+  /// Without TLS.
+  net::StreamHost& plain_streams() { return side_->streams(); }
+  /// Null where the bench has no keys.
+  TlsSide* tls() { return side_->tls(); }
+  /// The key of the bench's host for the product; CannotArrange when there is none.
+  auth::TlsPsk tls_psk(int version = 1);
   IpAddress local() const { return local_; }
   /// "rdma" or "tcp".
   std::string_view transport() const { return environment_.transport; }
@@ -143,6 +152,7 @@ class ControllerBench final : public Bench {
   std::list<std::unique_ptr<host::RawQueue>> queues_;
   std::list<RawAssociation> associations_;
   host::AuthenticationOptions authentication_;
+  bool secured_ = false;
   std::unique_ptr<auth::NonceSource> nonces_;
   std::unique_ptr<host::Host> host_;
 };

@@ -55,7 +55,17 @@ void EmbeddedHostFabric::make(World& world, const IpAddress& address, const Embe
   if (device_ != nullptr) {
     fabric_ = std::make_unique<transport::RdmaHostFabric>(world, *device_, hooks);
   } else {
-    fabric_ = std::make_unique<transport::TcpHostFabric>(world, *streams_, address, setup.tcp_host, hooks);
+    auto fabric =
+        std::make_unique<transport::TcpHostFabric>(world, *streams_, address, setup.tcp_host, hooks);
+    if (!setup.host_keys.empty() || setup.connect.authentication.secure_channel) {
+      keys_ = setup.host_keys;
+      TlsSideOptions options{.name = "host.tls", .identity_version = setup.identity_version};
+      options.tls = setup.tls;
+      if (hooks != nullptr) options.departs = [hooks](std::string_view at) { return hooks->departs(at); };
+      tls_ = std::make_unique<TlsSide>(world, *streams_, keys_, options);
+      fabric->set_secure_streams(tls_.get());
+    }
+    fabric_ = std::move(fabric);
   }
 }
 
@@ -69,10 +79,30 @@ net::StreamHost& EmbeddedHostFabric::streams() {
   return *streams_;
 }
 
+namespace {
+
+std::unique_ptr<TlsSide> controller_tls(World& world, net::StreamHost& host, EmbeddedSetup& setup,
+                                        auth::PskStore& keys, subsystem::SubsystemHooks* hooks) {
+  if (setup.transport != "tcp" || setup.security == transport::ChannelSecurity::none) return nullptr;
+  keys = setup.controller_keys;
+  TlsSideOptions options{.name = "controller.tls", .security = setup.security};
+  options.tls = setup.tls;
+  if (hooks != nullptr) options.departs = [hooks](std::string_view at) { return hooks->departs(at); };
+  return std::make_unique<TlsSide>(world, host, keys, options);
+}
+
+}  // namespace
+
 EmbeddedController::EmbeddedController(World& world, net::SimHost& host, const IpAddress& address,
                                        EmbeddedSetup& setup, subsystem::SubsystemHooks* hooks,
                                        softroce::SoftHooks* device_hooks)
-    : target_(world, hooks, setup.discovery) {
+    : tls_(controller_tls(world, host, setup, keys_, hooks)), target_(world, hooks, setup.discovery) {
+  if (tls_ != nullptr) {
+    setup.tcp.security = setup.security;
+    setup.subsystem.authentication.on_psk = [side = tls_.get()](const auth::GeneratedPsk& made) {
+      side->keep(made);
+    };
+  }
   subsystem_ = &target_.add_subsystem(setup.subsystem);
   for (subsystem::NamespaceOptions& options : setup.namespaces) {
     const auto added = subsystem_->add_namespace(std::move(options));
@@ -99,7 +129,8 @@ EmbeddedController::EmbeddedController(World& world, net::SimHost& host, const I
     device_ = open_device(world, host, {"product", address, device_hooks}, setup);
     listen(transport::RdmaControllerFabric::start(world, *device_, options, target_.acceptor(), hooks));
   } else {
-    listen(transport::TcpControllerFabric::start(world, host, address, options, setup.tcp,
+    net::StreamHost& streams = tls_ != nullptr ? tls_->listening() : host;
+    listen(transport::TcpControllerFabric::start(world, streams, address, options, setup.tcp,
                                                  target_.acceptor(), hooks));
   }
   target_.set_listener(1, *listener_);

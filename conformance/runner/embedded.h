@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/runner/tls_side.h"
 #include "model/deviations/deviation.h"
 #include "model/host/types.h"
 #include "model/subsystem/target.h"
@@ -36,6 +37,12 @@ struct EmbeddedSetup {
   transport::TcpControllerOptions tcp;
   /// The side that plays the host over TCP, be it the product or the bench.
   transport::TcpHostOptions tcp_host;
+  /// TLS over TCP: what the controller's listener takes, and the keys of the two sides. A side that plays
+  /// the host speaks TLS where it has keys; whether it does is in `connect` and RawQueueOptions.
+  transport::ChannelSecurity security = transport::ChannelSecurity::none;
+  auth::PskStore controller_keys, host_keys;
+  tls::Options tls;
+  int identity_version = 1;
   /// The device of the product under test.
   softroce::EngineOptions engine;
   softroce::CmOptions connections;
@@ -78,8 +85,10 @@ class EmbeddedHostFabric {
   transport::HostFabric& fabric() { return *fabric_; }
   /// Over RDMA.
   softroce::SoftRoceDevice& device();
-  /// Over TCP: where streams come from.
+  /// Over TCP: where streams come from, without TLS.
   net::StreamHost& streams();
+  /// Null where the side has no keys.
+  TlsSide* tls() { return tls_.get(); }
 
  private:
   void make(World& world, const IpAddress& address, const EmbeddedSetup& setup,
@@ -87,6 +96,8 @@ class EmbeddedHostFabric {
   std::unique_ptr<net::DatagramHost> machine_;
   std::unique_ptr<net::StreamHost> machine_streams_;
   net::StreamHost* streams_ = nullptr;
+  auth::PskStore keys_;
+  std::unique_ptr<TlsSide> tls_;
   std::unique_ptr<softroce::SoftRoceDevice> device_;
   std::unique_ptr<transport::HostFabric> fabric_;
 };
@@ -102,8 +113,12 @@ class EmbeddedController {
   subsystem::Subsystem& subsystem() { return *subsystem_; }
   transport::ControllerFabric& fabric() { return *listener_; }
   Endpoint at() const { return listener_->local(); }
+  /// Null without TLS.
+  TlsSide* tls() { return tls_.get(); }
 
  private:
+  auth::PskStore keys_;
+  std::unique_ptr<TlsSide> tls_;
   std::unique_ptr<softroce::SoftRoceDevice> device_;
   std::unique_ptr<transport::ControllerFabric> listener_;  // outlives the target's channels
   subsystem::Target target_;

@@ -85,7 +85,10 @@ Result<std::string> discover_nqn(const Product& product) {
     ControllerBench bench(*world, plain.environment);
     host::DiscoveryClient client(bench.host());
     const auto outcome = client.discover(
-        {.to = bench.at(), .follow_referrals = false, .authentication = bench.authentication()}).wait();
+        {.to = bench.at(),
+         .follow_referrals = false,
+         .authentication = bench.authentication(),
+         .tls = product.tls ? host::TlsUse::always : host::TlsUse::never}).wait();
     if (!outcome) return Failure{Problem{product.url + ": " + outcome.error().text}};
     bench.finish();
     for (const host::DiscoveredEntry& entry : outcome->entries) {

@@ -41,10 +41,31 @@ class EmulatedHost final : public HostUnderTest {
   }
   Op<HostOutcome> discover() override {
     discovery_ = std::make_unique<host::DiscoveryClient>(host_);
-    return converted<HostOutcome>(world_, discovery_->discover({.to = connect_.to}),
+    return converted<HostOutcome>(world_, discovery_->discover({.to = connect_.to, .tls = connect_.tls}),
                                   [](const host::DiscoveryClient::Outcome& outcome) {
                                     return outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error());
                                   });
+  }
+  Op<HostOutcome> connect_discovered() override {
+    discovery_ = std::make_unique<host::DiscoveryClient>(host_);
+    auto made = make_op<HostOutcome>(world_, "connecting to what is listed");
+    auto promise = std::make_shared<Promise<HostOutcome>>(std::move(made.promise));
+    discovery_->discover({.to = connect_.to, .tls = connect_.tls})
+        .on_settled([this, promise](const host::DiscoveryClient::Outcome& found) {
+          if (!found) return promise->settle(outcome_of(found.error()));
+          for (const host::DiscoveredEntry& entry : found->entries) {
+            if (entry.subtype != fabrics::SubsystemType::nvm || !entry.usable) continue;
+            auto options = host::options_for(host_, entry, connect_);
+            if (!options) return promise->settle(outcome_of(options.error()));
+            host_.connect(options.value())
+                .on_settled([promise](const host::Controller::Outcome& outcome) {
+                  promise->settle(outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error()));
+                });
+            return;
+          }
+          promise->settle(HostOutcome{false, "nothing is listed", {}});
+        });
+    return made.op;
   }
   Op<HostOutcome> reset() override {
     const auto controllers = host_.controllers();
@@ -113,6 +134,9 @@ HostBench::HostBench(World& world, const Environment& environment)
   soft_hooks_ = environment.deviations->soft_hooks();
   const DeviceOptions device{"host", kProductAddress, soft_hooks_.get()};
   side_ = std::make_unique<EmbeddedHostFabric>(world, network_->product, device, setup, host_hooks_.get());
+  if (TlsSide* const tls = side_->tls()) {
+    connect_.authentication.on_psk = [tls](const auth::GeneratedPsk& made) { tls->keep(made); };
+  }
   host::HostOptions options;
   options.hooks = host_hooks_.get();
   host_ = std::make_unique<host::Host>(world, side_->fabric(), options);
@@ -161,6 +185,7 @@ void HostBench::forget_seen() {
   requests_.clear();
   pdus_.clear();
   connections_ = 0;
+  identities_.clear();
 }
 
 // ---- the hooks of the bench's controller ----
@@ -214,6 +239,10 @@ bool HostBench::property_write(std::uint32_t offset, std::uint64_t& value) {
 
 void HostBench::data_out(const CommandContext& command, MutableBytes data) {
   if (script.data_out) script.data_out(command, data);
+}
+
+void HostBench::queue_secured(std::uint16_t, std::string_view identity) {
+  identities_.emplace_back(identity);
 }
 
 void HostBench::data_in(const CommandContext& command, MutableBytes data) {

@@ -87,6 +87,8 @@ class HostUnderTest {
   /// Ends every association in order.
   virtual Op<HostOutcome> disconnect() = 0;
   virtual Op<HostOutcome> discover() = 0;
+  /// Asks the discovery service and connects to the first NVM subsystem that it lists.
+  virtual Op<HostOutcome> connect_discovered() = 0;
   /// A controller reset on the host's own initiative.
   virtual Op<HostOutcome> reset() = 0;
   /// One more authentication of every queue.
@@ -137,6 +139,11 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
     Bytes header;
   };
   const std::deque<SeenPdu>& pdus() const { return pdus_; }
+  /// The PSK identity of each queue that was connected, in the order of the Connect commands; empty for
+  /// one without TLS.
+  const std::vector<std::string>& identities() const { return identities_; }
+  /// Where the bench may listen by itself.
+  net::StreamHost& listening_host() { return network_->bench; }
   std::string_view transport() const { return transport_; }
   void forget_seen();
 
@@ -159,6 +166,7 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   void property_read(std::uint32_t offset, std::uint64_t& value) override;
   bool property_write(std::uint32_t offset, std::uint64_t& value) override;
   void data_out(const CommandContext& command, MutableBytes data) override;
+  void queue_secured(std::uint16_t qid, std::string_view identity) override;
   void data_in(const CommandContext& command, MutableBytes data) override;
   Answer completion(const CommandContext& command, MutableBytes cqe) override;
 
@@ -167,6 +175,7 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   std::vector<Bytes> requests_;
   std::deque<SeenPdu> pdus_;
   std::size_t connections_ = 0;
+  std::vector<std::string> identities_;
   std::string_view transport_;
   std::unique_ptr<EmbeddedNetwork> network_;
   std::unique_ptr<EmbeddedController> controller_;

@@ -8,6 +8,7 @@
 #include "base/ip.h"
 #include "base/result.h"
 #include "model/auth/policy.h"
+#include "model/auth/psk.h"
 #include "sim/net/local_host.h"
 
 namespace fb::conformance {
@@ -23,6 +24,10 @@ struct Product {
   net::LocalHost local = {};  ///< our own side
   /// What our own host authenticates with; empty: nothing.
   std::vector<auth::SecretPair> secrets = {};
+  /// Over TCP: every connection of ours is TLS with these keys.
+  bool tls = false;
+  auth::PskStore keys = {};
+  int identity_version = 1;
   bool slow = false;          ///< run the cases too that take long in real time
   std::uint64_t nonce = 0;    ///< keeps the device GUIDs of different runs apart
 };

@@ -43,6 +43,7 @@ std::optional<std::string> inapplicable(const CaseInfo& info, const Environment&
     if (options.authenticates && product.secrets.empty()) {
       return "needs the product's secrets (--dhchap-secret-file)";
     }
+    if (options.tls && !product.tls) return "needs a product with TLS, and its keys (--tls, --psk-file)";
     if (options.lasting > kLongInRealTime && !product.slow) {
       return "lasts " + to_string(options.lasting) + " in real time (run it with --slow)";
     }

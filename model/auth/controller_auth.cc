@@ -157,6 +157,8 @@ void ControllerAuth::on_negotiate(ByteView message) {
 
 /// The first descriptor that can be used; when none can, why the first of our protocol cannot.
 bool ControllerAuth::choose(const AuthNegotiate& negotiate) {
+  std::vector<AuthHash> hashes = config_.hashes;
+  if (sc_c_ != 0) std::erase(hashes, AuthHash::sha_512);  // no cipher suite of TLS goes with it
   const AuthProtocol* first = nullptr;
   for (const AuthProtocol& offer : negotiate.protocols) {
     const bool ours = offer.authid == static_cast<std::uint8_t>(fabrics::AuthProtocolId::dh_hmac_chap);
@@ -164,7 +166,7 @@ bool ControllerAuth::choose(const AuthNegotiate& negotiate) {
     if (!ours) continue;
     if (first == nullptr) first = &offer;
     const bool null_for_tls = sc_c_ != 0 && offers(offer.groups, DhGroup::null);
-    const auto hash = first_common(config_.hashes, offer.hashes);
+    const auto hash = first_common(hashes, offer.hashes);
     const auto group = first_common(config_.groups, offer.groups);
     if (hash && group && (!null_for_tls || departs(point::negotiate_null_group))) {
       hash_ = departs(point::challenge_hash)
@@ -182,7 +184,7 @@ bool ControllerAuth::choose(const AuthNegotiate& negotiate) {
     if (rejects(point::negotiate_protocol, AuthFailure::protocol_not_usable)) return false;
     first = &nothing;
   }
-  const auto hash = first_common(config_.hashes, first->hashes);
+  const auto hash = first_common(hashes, first->hashes);
   if (!hash && rejects(point::negotiate_hash, AuthFailure::hash_not_usable)) return false;
   const auto group = first_common(config_.groups, first->groups);
   if (!group && rejects(point::negotiate_group, AuthFailure::group_not_usable)) return false;

@@ -51,7 +51,9 @@ std::vector<std::uint8_t> ids_of(const std::vector<Id>& offered) {
 
 HostAuth::HostAuth(HostAuthConfig config, NonceSource& nonces, Departs departs)
     : config_(std::move(config)), nonces_(nonces), departs_(std::move(departs)) {
-  if (secure()) std::erase(config_.groups, DhGroup::null);
+  if (!secure()) return;
+  std::erase(config_.groups, DhGroup::null);
+  std::erase(config_.hashes, AuthHash::sha_512);  // no cipher suite goes with it
 }
 
 HostStep HostAuth::begin() {

@@ -18,7 +18,7 @@ struct HostAuthConfig {
   /// Set: the controller has to authenticate too.
   std::optional<Secret> controller_secret;
   std::vector<AuthHash> hashes;
-  std::vector<DhGroup> groups;  ///< NULL is left out where a secure channel is asked for
+  std::vector<DhGroup> groups;  ///< NULL, and of the hashes SHA-512, is left out for a secure channel
   SecureChannel secure_channel = SecureChannel::none;
 };
 

@@ -277,6 +277,13 @@ Result<TlsPsk> PskStore::for_pair(std::string_view hostnqn, std::string_view sub
                          std::string(subnqn)});
 }
 
+std::optional<TlsPsk> PskStore::any() const {
+  if (lines_.empty()) return ready_.empty() ? std::nullopt : std::optional(ready_.front());
+  const Line& first = lines_.front();
+  auto psk = derive(first, {0, PskOrigin::retained, first.psk.goes_with(), first.hostnqn, first.subnqn});
+  return psk ? std::optional(std::move(psk).value()) : std::nullopt;
+}
+
 std::optional<TlsPsk> PskStore::find(std::string_view identity) const {
   for (const TlsPsk& psk : ready_) {
     if (psk.identity == identity) return psk;

@@ -111,6 +111,9 @@ class PskStore {
   /// The key with which a host speaks to a subsystem: the line that names both, or else the first one
   /// that admits them.
   Result<TlsPsk> for_pair(std::string_view hostnqn, std::string_view subnqn, int version) const;
+  bool empty() const { return lines_.empty() && ready_.empty(); }
+  /// The key of the line that comes first, for two names of no matter: for a deviation.
+  std::optional<TlsPsk> any() const;
   /// The key behind an identity that a host offers.
   std::optional<TlsPsk> find(std::string_view identity) const;
 

@@ -103,6 +103,20 @@ void Controller::start_attempt() {
   ++epoch_;
   ++attempts_;
   move(ControllerEvent::attempt);
+  // A PSK of an earlier association may be too old: another one is made.
+  concatenated_ = false;
+  open_admin();
+}
+
+/// Whether this queue goes over TLS, and with whose key.
+void Controller::secure(QueueOptions& queue) const {
+  queue.secured = options_.tls == TlsUse::always || concatenated_;
+  if (queue.qid != 0 && departs(point::tls_io_plain)) queue.secured = false;
+  queue.hostnqn = host_.hostnqn;
+  queue.subnqn = options_.subnqn;
+}
+
+void Controller::open_admin() {
   QueueOptions queue;
   queue.entries = options_.admin_entries;
   queue.remote_invalidate = options_.remote_invalidate;
@@ -110,6 +124,7 @@ void Controller::start_attempt() {
   // Keep Alive and Abort must not wait behind the events and the questions of a user.
   queue.reserve = options_.admin_entries >= 8 ? 2 : 0;
   queue.hooks = host_.hooks;
+  secure(queue);
   admin_ = std::make_unique<Queue>(world_, fabric_, static_cast<QueueHandler&>(*this), queue);
   polling_ = Polling::transport;
   world_.loop().schedule_after(step_timer_, options_.connect_timeout);

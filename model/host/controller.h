@@ -173,6 +173,8 @@ class Controller final : private QueueHandler {
   void move(ControllerEvent event);
   void note(std::string_view text);
   void start_attempt();
+  void open_admin();
+  void secure(QueueOptions& queue) const;
   void fail(HostError error);
   void give_up(HostError error);
   void schedule_attempt();
@@ -215,6 +217,7 @@ class Controller final : private QueueHandler {
   void finish_auth(std::shared_ptr<AuthRun> run);
   void auth_command_failed(std::shared_ptr<AuthRun> run, const AdminReply& reply,
                            std::string_view what);
+  void connect_again_over_tls();
   void reauthenticate_next(std::size_t index);
   void end_reauthentication(std::optional<HostError> error);
   void cut_reauthentication(std::string_view why);
@@ -288,6 +291,7 @@ class Controller final : private QueueHandler {
   unsigned attempts_ = 0;
   unsigned busy_ = 0;
   bool was_live_ = false;
+  bool concatenated_ = false;  ///< queues go over TLS with the PSK that authentication made
   bool ana_reading_ = false;
   bool scanning_ = false;
   bool scan_again_ = false;

@@ -38,7 +38,7 @@ std::optional<HostError> Controller::cannot_authenticate(std::uint16_t authreq) 
     error.kind = HostError::Kind::unsupported;
     return error;
   }
-  if ((authreq & secure_channel) != 0 && !options.secure_channel) {
+  if ((authreq & secure_channel) != 0 && (!options.secure_channel || fabric_.name() != "tcp")) {
     return auth_error("the controller requires a secure channel after authentication, and this host "
                       "offers none");
   }
@@ -55,20 +55,43 @@ void Controller::authenticate(Queue& queue, std::uint16_t authreq, std::function
     }
   }
   const bool asked = (authreq & (authentication_transaction | secure_channel)) != 0;
-  const bool wanted = asked || options.required || options.controller_secret.has_value();
+  const bool plain_admin = admin && options_.tls == TlsUse::never && !concatenated_;
+  const bool required = options.secure_channel_required && plain_admin;
+  // A queue over TLS with a PSK that authentication made has authenticated with it.
+  const bool wanted = asked || required ||
+                      (!concatenated_ && (options.required || options.controller_secret.has_value()));
+  if (required && (!options.secret || !options.secure_channel || fabric_.name() != "tcp")) {
+    fail(auth_error("a secure channel is required, and this host cannot make a key for it"));
+    return;
+  }
   if (!wanted || !options.secret || departs(admin ? ap::host_omits_admin : ap::host_omits_io)) {
     then();
     return;
   }
-  const auto channel = (authreq & secure_channel) != 0 && admin ? auth::SecureChannel::new_tls_psk
-                                                                : auth::SecureChannel::none;
-  run_authentication(queue, channel, [this, next = std::move(then)](std::optional<HostError> error) {
-    if (error && !departs(ap::host_failure_ignored)) {
-      fail(std::move(*error));
-      return;
-    }
-    next();
-  });
+  const bool secures = plain_admin && ((authreq & secure_channel) != 0 || required) &&
+                       !departs(point::concat_not_asked);
+  const auto channel = secures ? auth::SecureChannel::new_tls_psk : auth::SecureChannel::none;
+  run_authentication(queue, channel,
+                     [this, secures, next = std::move(then)](std::optional<HostError> error) {
+                       if (error && !departs(ap::host_failure_ignored)) {
+                         fail(std::move(*error));
+                         return;
+                       }
+                       if (secures && fabric_.secures() && !departs(point::concat_stays)) {
+                         return connect_again_over_tls();
+                       }
+                       next();
+                     });
+}
+
+/// The PSK is where the fabric finds it: the admin queue is connected once more, with it.
+void Controller::connect_again_over_tls() {
+  note("a PSK was made: connecting again over TLS");
+  world_.trace().mark("host.tls.concatenated");
+  ++epoch_;
+  concatenated_ = true;
+  bury(std::move(admin_));
+  open_admin();
 }
 
 void Controller::run_authentication(Queue& queue, auth::SecureChannel channel, AuthEnd end) {

@@ -216,6 +216,7 @@ void Controller::connect_next_io_queue() {
   queue.remote_invalidate = options_.remote_invalidate;
   queue.command_timeout = options_.io_timeout;
   queue.hooks = host_.hooks;
+  secure(queue);
   io_.push_back(
       std::make_unique<Queue>(world_, fabric_, static_cast<QueueHandler&>(*this), queue));
   polling_ = Polling::transport;

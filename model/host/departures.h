@@ -115,7 +115,14 @@ namespace fb::host {
   X(discovery_event_ignored, "host.discovery.event.ignored", \
     "the log is not read again after a change event") \
   X(discovery_left_connected, "host.discovery.left_connected", \
-    "a connection without persistence is left open")
+    "a connection without persistence is left open") \
+  X(discovery_tls_ignored, "tcp.host.discovery.tls_ignored", \
+    "an entry that requires a secure channel is connected to without") \
+  X(tls_io_plain, "tcp.host.tls.io_plain", "I/O queues go without TLS although the admin queue has it") \
+  X(concat_not_asked, "tcp.host.concat.not_asked", \
+    "SC_C is 0 although the controller asks for a secure channel") \
+  X(concat_stays, "tcp.host.concat.stays", \
+    "the association goes on without TLS after a PSK was made for it")
 // clang-format on
 
 /// The points by identifier.

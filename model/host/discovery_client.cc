@@ -22,6 +22,30 @@ std::string field_text(const View<fabrics::DiscoveryEntry>& entry, const F& fiel
 
 }  // namespace
 
+Result<ConnectOptions, HostError> options_for(Host& host, const DiscoveredEntry& entry,
+                                              ConnectOptions options) {
+  options.to = entry.to;
+  options.subnqn = entry.subnqn;
+  const bool required = (entry.treq & fabrics::treq_bits::secure_channel_mask) ==
+                        fabrics::treq_bits::secure_channel_required;
+  HostHooks* const hooks = host.options().hooks;
+  if (hooks != nullptr && hooks->departs(point::discovery_tls_ignored)) {
+    options.tls = TlsUse::never;
+    return options;
+  }
+  if (host.fabric().secures() && !options.authentication.secure_channel) {
+    options.tls = TlsUse::always;
+  } else if (required) {
+    HostError error;
+    error.kind = HostError::Kind::unsupported;
+    error.permanent = true;
+    error.text = entry.subnqn + " at " + to_string(entry.to) +
+                 " requires a secure channel, and this host has no TLS keys";
+    return Failure{std::move(error)};
+  }
+  return options;
+}
+
 /// One log that is being read.
 struct DiscoveryClient::Reading {
   Controller* controller = nullptr;
@@ -43,7 +67,7 @@ Op<DiscoveryClient::Outcome> DiscoveryClient::discover(const DiscoveryOptions& o
   promise_ = std::move(made.promise);
   result_ = {};
   asked_.clear();
-  todo_.assign(1, Service{options.to, options.subnqn, 0});
+  todo_.assign(1, Service{options.to, options.subnqn, 0, options.tls});
   ask_next();
   return made.op;
 }
@@ -71,6 +95,7 @@ void DiscoveryClient::ask_next() {
   connect.transfer_max_bytes = options_.part_bytes;
   connect.scan_namespaces = false;
   connect.authentication = options_.authentication;
+  connect.tls = current_.tls;
   if (current_.subnqn == fabrics::kDiscoveryNqn) {
     connect.authentication.controller_secret.reset();
     connect.authentication.required = false;
@@ -245,6 +270,9 @@ DiscoveryResult DiscoveryClient::parse(ByteView log) const {
     made.asqsz = entry.get(field::asqsz);
     made.treq = entry.get(field::treq);
     made.eflags = entry.get(field::eflags);
+    if (made.trtype == fabrics::TransportType::tcp) {
+      made.sectype = View<fabrics::TcpDiscoveryEntry>{bytes}.get(field::sectype);
+    }
     made.subnqn = fabrics::terminated_text(entry.get(field::subnqn)).value_or("");
     made.traddr = field_text(entry, field::traddr);
     made.trsvcid = field_text(entry, field::trsvcid);
@@ -284,7 +312,12 @@ void DiscoveryClient::add_referrals(const DiscoveryResult& result, unsigned dept
   if (depth >= options_.referral_depth && !departs(point::discovery_referral_deep)) return;
   for (const DiscoveredEntry& entry : result.entries) {
     if (entry.subtype != fabrics::SubsystemType::referral || !entry.usable) continue;
-    Service next{entry.to, entry.subnqn, depth + 1};
+    auto secured = options_for(host_, entry, {.authentication = options_.authentication});
+    if (!secured) {
+      result_.unreachable.push_back(secured.error());
+      continue;
+    }
+    Service next{entry.to, entry.subnqn, depth + 1, secured->tls};
     const bool queued = std::any_of(todo_.begin(), todo_.end(), [&](const Service& other) {
       return other.to == next.to && other.subnqn == next.subnqn;
     });

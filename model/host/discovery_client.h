@@ -20,6 +20,7 @@ struct DiscoveredEntry {
   std::uint16_t asqsz = 0;
   std::uint8_t treq = 0;
   std::uint16_t eflags = 0;
+  fabrics::TcpSecurity sectype{};  ///< TCP
   std::string subnqn;
   std::string traddr;
   std::string trsvcid;
@@ -28,6 +29,11 @@ struct DiscoveredEntry {
   bool usable = false;
   Endpoint to;
 };
+
+/// How to connect to what an entry lists, over this fabric. A secure channel that it requires is one that
+/// we can make, or an error; over TCP, a host that has keys uses them whatever the entry says.
+Result<ConnectOptions, HostError> options_for(Host& host, const DiscoveredEntry& entry,
+                                              ConnectOptions options = {});
 
 struct DiscoveryResult {
   std::uint64_t genctr = 0;  ///< of the first service
@@ -51,6 +57,7 @@ struct DiscoveryOptions {
   /// Where a service asks for it. The well-known name stands for no one: a controller of that name is
   /// not asked to authenticate.
   AuthenticationOptions authentication = {};
+  TlsUse tls = TlsUse::never;
 };
 
 class DiscoveryClient final : private ControllerListener {
@@ -74,6 +81,7 @@ class DiscoveryClient final : private ControllerListener {
     Endpoint to;
     std::string subnqn;
     unsigned depth = 0;
+    TlsUse tls = TlsUse::never;
   };
   struct Reading;
 

@@ -77,6 +77,9 @@ void Queue::open(const Endpoint& to) {
   channel.cntlid = options_.cntlid;
   channel.in_capsule_bytes = options_.in_capsule_bytes;
   channel.remote_invalidate = options_.remote_invalidate;
+  channel.secured = options_.secured;
+  channel.hostnqn = options_.hostnqn;
+  channel.subnqn = options_.subnqn;
   channel_->connect(to, channel);
 }
 

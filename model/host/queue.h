@@ -80,6 +80,9 @@ struct QueueOptions {
   std::uint16_t cntlid = 0;
   std::uint32_t in_capsule_bytes = 0;
   bool remote_invalidate = true;
+  bool secured = false;  ///< see transport::ChannelOptions
+  std::string hostnqn = {};
+  std::string subnqn = {};
   Duration command_timeout = Duration::s(30);
   /// Places that only urgent commands may take.
   std::uint16_t reserve = 0;

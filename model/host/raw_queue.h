@@ -70,6 +70,9 @@ struct RawQueueOptions {
   std::uint16_t cntlid = 0;
   std::uint32_t in_capsule_bytes = 0;
   bool remote_invalidate = true;
+  bool secured = false;  ///< see transport::ChannelOptions
+  std::string hostnqn = {};
+  std::string subnqn = {};
 };
 
 class RawQueue final : private transport::HostChannelHandler {

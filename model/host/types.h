@@ -57,9 +57,18 @@ struct AuthenticationOptions {
   std::vector<auth::DhGroup> groups = auth::all_groups();
   /// Authenticates also where nobody asks. So does who wants the controller to authenticate.
   bool required = false;
-  /// A demand for a secure channel (AUTHREQ.ASCR) is met by making a PSK; on_psk gets it.
+  /// A demand for a secure channel (AUTHREQ.ASCR) is met by making a PSK on an admin queue without TLS;
+  /// on_psk gets it, and where it was stored every queue of the association is connected with it.
   bool secure_channel = false;
   std::function<void(const auth::GeneratedPsk&)> on_psk = {};
+  /// Asks for that secure channel also where the controller asks for authentication alone, or nothing.
+  bool secure_channel_required = false;
+};
+
+/// What a host's connections to a subsystem are secured with.
+enum class TlsUse : std::uint8_t {
+  never,
+  always,  ///< each queue, with the key of the two names
 };
 
 struct ConnectOptions {
@@ -78,6 +87,7 @@ struct ConnectOptions {
   std::uint16_t async_events = 4;               ///< where AERL allows as many
   bool scan_namespaces = true;
   AuthenticationOptions authentication = {};
+  TlsUse tls = TlsUse::never;
 
   Duration connect_timeout = Duration::s(10);
   Duration admin_timeout = Duration::s(60);

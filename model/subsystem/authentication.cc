@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "model/auth/psk.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/port.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/fabrics/auth.h"
 #include "wire/fabrics/connect.h"
+#include "wire/fabrics/discovery_log.h"
 
 namespace fb::subsystem {
 
@@ -25,6 +27,11 @@ FabricsType type_of(const Command& command) {
   return command.as<fabrics::AnyFabricsSqe>().get(fabrics::sqe::fctype);
 }
 
+/// Only TCP has a secure channel that a PSK is made for.
+bool offers_tls(const Queue& queue) {
+  return queue.port().options().facts.trtype == static_cast<std::uint8_t>(fabrics::TransportType::tcp);
+}
+
 auth::ControllerAuthConfig config_of(const Queue& queue, Controller& controller) {
   const SubsystemOptions& options = controller.subsystem().options();
   const AuthenticationOptions& wanted = options.authentication;
@@ -37,10 +44,17 @@ auth::ControllerAuthConfig config_of(const Queue& queue, Controller& controller)
   }
   config.hashes = wanted.hashes;
   config.groups = wanted.groups;
-  const bool admin = queue.qid() == fabrics::kAdminQueue;
-  config.new_tls_psk = wanted.secure_channel && admin && !queue.secured();
-  config.replace_tls_psk = wanted.secure_channel && admin && queue.secured();
+  const bool possible = wanted.secure_channel && offers_tls(queue) && queue.qid() == fabrics::kAdminQueue;
+  config.new_tls_psk = possible && !queue.secured();
+  config.replace_tls_psk = possible && queue.secured();
   return config;
+}
+
+/// Where a PSK came from an earlier transaction, that one counts.
+bool has_to(const Queue& queue, Controller& controller) {
+  const auto shown = auth::PskIdentity::parse(queue.identity());
+  if (shown && shown->origin == auth::PskOrigin::generated) return false;
+  return controller.subsystem().options().authentication.required;
 }
 
 }  // namespace
@@ -54,7 +68,7 @@ bool is_authentication(const Command& command) {
 Authentication::Authentication(Queue& queue, Controller& controller)
     : queue_(queue),
       controller_(controller),
-      required_(controller.subsystem().options().authentication.required),
+      required_(has_to(queue, controller)),
       machine_(config_of(queue, controller), controller.subsystem().nonces(),
                [&hooks = controller.subsystem().hooks()](std::string_view point) {
                  return hooks.departs(point);
@@ -78,7 +92,8 @@ std::uint16_t Authentication::authreq() const {
   if (departs(auth::point::required_reserved)) return 0xFFF8 | fabrics::authreq_bits::authentication_transaction;
   if (!required_ || departs(auth::point::required_unannounced)) return 0;
   const bool channel = controller_.subsystem().options().authentication.secure_channel &&
-                       queue_.qid() == fabrics::kAdminQueue && !queue_.secured();
+                       offers_tls(queue_) && queue_.qid() == fabrics::kAdminQueue &&
+                       !queue_.secured();
   return channel ? fabrics::authreq_bits::secure_channel
                  : fabrics::authreq_bits::authentication_transaction;
 }

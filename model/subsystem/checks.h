@@ -52,6 +52,9 @@ struct Check {
   X(connect_io_qid_exists, "connect.io.qid.exists", command_sequence_error, 1, 0, 0)               \
   X(connect_io_cntlid, "connect.io.cntlid", connect_invalid_parameters, 1, 16, 1)                  \
   X(connect_io_port, "connect.io.port", connect_invalid_parameters, 1, 16, 1)                      \
+  X(connect_tls_hostnqn, "connect.tls.hostnqn", connect_invalid_host, 1, 0, 0)                     \
+  X(connect_tls_subnqn, "connect.tls.subnqn", connect_invalid_parameters, 1, 256, 1)               \
+  X(connect_io_tls, "connect.io.tls", connect_invalid_parameters, 1, 16, 1)                        \
   X(connect_io_hostnqn, "connect.io.hostnqn", connect_invalid_parameters, 1, 512, 1)               \
   X(connect_io_hostid, "connect.io.hostid", connect_invalid_parameters, 1, 0, 1)                   \
   X(connect_io_ready, "connect.io.ready", connect_invalid_parameters, 0, 42, 0)

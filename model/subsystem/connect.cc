@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "model/auth/psk.h"
 #include "model/subsystem/authentication.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
@@ -92,6 +93,15 @@ bool check_host(Attempt& attempt) {
   return attempt.demand(!attempt.subsystem->moved(), check::connect_moved) &&
          (failed != nullptr || attempt.demand(attempt.subsystem->host_allowed(attempt.hostnqn),
                                               check::connect_host_allowed));
+}
+
+/// Whoever came with the key of two names speaks as these.
+bool check_identity(const Attempt& attempt) {
+  if (!attempt.queue.secured()) return true;
+  const auto shown = auth::PskIdentity::parse(attempt.queue.channel().identity());
+  const std::string name = name_in(attempt.data.get(cd::subnqn));
+  return attempt.demand(shown && shown->hostnqn == attempt.hostnqn, check::connect_tls_hostnqn) &&
+         attempt.demand(shown && shown->subnqn == name, check::connect_tls_subnqn);
 }
 
 bool check_size(const Attempt& attempt) {
@@ -242,6 +252,7 @@ void connect_io(const Attempt& attempt) {
   if (!attempt.demand(attempt.hostnqn == host.hostnqn, check::connect_io_hostnqn) ||
       !attempt.demand(all_zero(hostid) || same_id, check::connect_io_hostid) ||
       !attempt.demand(controller->port() == &attempt.port, check::connect_io_port) ||
+      !attempt.demand(attempt.queue.secured() || !controller->secured(), check::connect_io_tls) ||
       !attempt.demand(controller->ready(), check::connect_io_ready) ||
       !attempt.demand(discovery || out_of_range || qid <= controller->queues_granted(),
                       check::connect_io_qid_granted) ||
@@ -286,9 +297,11 @@ void finish_connect(const Command& command) {
                   View<fabrics::ConnectData>{command.data()},
                   nullptr,
                   {}};
+  queue.port().hooks().queue_secured(attempt.qid(), queue.identity());
   const std::optional<std::uint16_t> requested = queue.channel().requested_qid();
   if (!attempt.demand(!requested || *requested == attempt.qid(), check::connect_qid_transport) ||
-      !check_subnqn(attempt) || !check_host(attempt) || !check_size(attempt)) {
+      !check_subnqn(attempt) || !check_host(attempt) || !check_identity(attempt) ||
+      !check_size(attempt)) {
     return;
   }
   if (attempt.qid() == fabrics::kAdminQueue) return connect_admin(attempt);

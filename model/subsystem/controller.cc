@@ -28,6 +28,8 @@ Controller::Features Controller::default_features() const {
 
 // ---- the association ----
 
+bool Controller::secured() const { return admin_queue_ != nullptr && admin_queue_->secured(); }
+
 void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_t kato_ms,
                                    bool individual_deletion) {
   BENCH_ASSERT(!associated_, "a controller has one host at a time");

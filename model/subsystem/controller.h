@@ -38,6 +38,8 @@ class Controller {
   ControllerState state() const { return state_; }
   bool ready() const { return state_ == ControllerState::ready; }
   bool in_association() const { return associated_; }
+  /// The admin queue's connection is a secure one.
+  bool secured() const;
   const HostIdentity& host() const { return host_; }
   Port* port() const { return port_; }
   const std::string& connected_as() const { return host_.subnqn; }

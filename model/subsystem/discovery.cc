@@ -75,7 +75,11 @@ void DiscoveryService::append_entry(Bytes& log, const Port& port, Subsystem& sub
   if (subsystem_.departs(departure::discovery_cntlid)) cntlid = 0;
   std::uint16_t asqsz = std::max(facts.admin_entries_max, kSmallestAdminQueue);
   if (subsystem_.departs(departure::discovery_asqsz)) asqsz = 16;
-  unsigned treq = fabrics::treq_bits::secure_channel_not_required;
+  const bool tcp = at.facts.trtype == static_cast<std::uint8_t>(fabrics::TransportType::tcp);
+  const bool required = at.facts.security == transport::ChannelSecurity::required &&
+                        !subsystem_.departs(departure::discovery_tls_treq);
+  unsigned treq = required ? fabrics::treq_bits::secure_channel_required
+                           : fabrics::treq_bits::secure_channel_not_required;
   if (facts.flow_control_may_be_off) treq |= fabrics::treq_bits::disable_sq_flow_control;
   if (facts.allow_zero_hostid) treq |= fabrics::treq_bits::zero_host_id;
   if (facts.authentication.enabled() && facts.authentication.required) {
@@ -103,6 +107,10 @@ void DiscoveryService::append_entry(Bytes& log, const Port& port, Subsystem& sub
         .set(de::prtype, fabrics::RdmaProvider::roce_v2)
         .set(de::cms, fabrics::RdmaCms::rdma_cm);
   }
+  const bool tls = at.facts.security != transport::ChannelSecurity::none;
+  if (tcp && tls && !subsystem_.departs(departure::discovery_tls_sectype)) {
+    entry.mutable_bytes()[de::sectype.offset] = static_cast<std::uint8_t>(fabrics::TcpSecurity::tls_1_3);
+  }
   log.insert(log.end(), entry.bytes().begin(), entry.bytes().end());
 }
 
@@ -111,6 +119,7 @@ void DiscoveryService::append_referral(Bytes& log, const Referral& referral) {
   entry.set(de::trtype, referral.trtype)
       .set(de::adrfam, referral.family)
       .set(de::subtype, fabrics::SubsystemType::referral)
+      .set(de::treq, referral.secure_channel_required ? fabrics::treq_bits::secure_channel_required : 0)
       .set(de::portid, referral.portid)
       .set(de::cntlid, fabrics::kAnyController)
       .set(de::asqsz, kSmallestAdminQueue);

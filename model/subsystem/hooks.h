@@ -57,6 +57,11 @@ class SubsystemHooks : public transport::TransportHooks {
     (void)value;
     return true;
   }
+  /// A Connect arrived on a queue with this PSK identity; empty without TLS.
+  virtual void queue_secured(std::uint16_t qid, std::string_view identity) {
+    (void)qid;
+    (void)identity;
+  }
   /// Data on its way to the host (Identify, log pages, read data ...).
   virtual void data_out(const CommandContext& command, MutableBytes data) {
     (void)command;

@@ -126,6 +126,7 @@ struct Referral {
   AddressFamily family = AddressFamily::ipv4;
   std::uint8_t trtype = 1;
   std::uint16_t portid = 0;
+  bool secure_channel_required = false;  ///< TREQ
 };
 
 }  // namespace fb::subsystem

@@ -54,6 +54,7 @@ class Queue final : public transport::ControllerChannelHandler {
   Queue& operator=(const Queue&) = delete;
 
   Port& port() { return port_; }
+  const Port& port() const { return port_; }
   transport::ControllerChannel& channel() { return *channel_; }
   /// Null before Connect and after the association has ended.
   Controller* controller() const { return controller_; }
@@ -61,6 +62,7 @@ class Queue final : public transport::ControllerChannelHandler {
   bool alive() const { return alive_; }
   /// The channel is a secure one.
   bool secured() const { return channel_->secured(); }
+  std::string_view identity() const { return channel_->identity(); }
   /// Null where nobody has to authenticate.
   Authentication* authentication() { return authentication_.get(); }
   void set_authentication(std::unique_ptr<Authentication> authentication);

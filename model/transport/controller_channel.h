@@ -78,8 +78,17 @@ class ControllerChannel {
   virtual std::uint32_t entries() const = 0;
   virtual Endpoint peer() const = 0;
   virtual Endpoint local() const = 0;
+  /// The PSK identity under which the host has shown its key; empty without TLS.
+  virtual std::string_view identity() const { return {}; }
   /// What travels here is encrypted and authenticated by the transport (TLS).
-  virtual bool secured() const { return false; }
+  virtual bool secured() const { return !identity().empty(); }
+};
+
+/// Whether a listener takes connections that are not secured by the transport.
+enum class ChannelSecurity : std::uint8_t {
+  none,      ///< all of them are not
+  offered,   ///< both kinds
+  required   ///< none that is not
 };
 
 /// Limits of the transport that a subsystem announces in Identify.
@@ -89,6 +98,7 @@ struct ControllerFabricFacts {
   std::uint32_t in_capsule_bytes = 4096;  ///< I/O queues; IOCCSZ = (64 + this) / 16
   std::uint8_t msdbd = 1;
   std::uint32_t sgls = 0;  ///< Identify Controller SGLS
+  ChannelSecurity security = ChannelSecurity::none;
 };
 
 /// A listener of one subsystem port. Gives each accepted connection to the acceptor.

@@ -23,6 +23,10 @@ struct ChannelOptions {
   std::uint32_t in_capsule_bytes = 0;  ///< data room behind the SQE; 0 on the admin queue
   /// Asks the controller to invalidate the key of each command's registration (subtype Fh).
   bool remote_invalidate = true;
+  /// TLS before the first PDU, with the key of these two: only where the fabric secures().
+  bool secured = false;
+  std::string hostnqn = {};
+  std::string subnqn = {};
 };
 
 /// Why a connection did not come about, or ended.
@@ -102,6 +106,8 @@ class HostFabric {
   virtual std::unique_ptr<HostChannel> make_channel(HostChannelHandler& handler) = 0;
   /// "rdma" or "tcp".
   virtual std::string_view name() const = 0;
+  /// Whether channels may be secured (TLS, with keys at hand).
+  virtual bool secures() const { return false; }
 };
 
 }  // namespace fb::transport

@@ -33,6 +33,7 @@ ControllerFabricFacts TcpControllerFabric::facts() const {
   facts.trtype = 3;
   facts.in_capsule_bytes = options_.in_capsule_bytes;
   facts.msdbd = 1;
+  facts.security = tcp_.security;
   facts.sgls = kSgl | kLongerSgl | kTransport | (options_.in_capsule_bytes > 0 ? kOffset : 0);
   return facts;
 }

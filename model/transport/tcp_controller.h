@@ -27,6 +27,8 @@ struct TcpControllerOptions {
   /// Connections without an ICReq, at once; one more, and the oldest of them goes: whoever speaks
   /// NVMe/TCP says it at once, and gets through however many do not.
   std::size_t greetings_max = 512;
+  /// What the stream host makes of its connections: for the facts alone.
+  ChannelSecurity security = ChannelSecurity::none;
 };
 
 /// Channels must be gone before the fabric, the fabric before the stream host.

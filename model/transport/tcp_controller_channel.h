@@ -26,6 +26,7 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
   std::uint32_t entries() const override;
   Endpoint peer() const override { return link_.peer(); }
   Endpoint local() const override { return link_.local(); }
+  std::string_view identity() const override { return link_.identity(); }
 
   /// Ends a connection that has not exchanged ICReq and ICResp.
   void give_up();

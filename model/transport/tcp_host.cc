@@ -74,7 +74,13 @@ void TcpHostChannel::connect(const Endpoint& to, const ChannelOptions& options) 
   TcpLinkOwner& owner = *this;
   link_ = std::make_unique<TcpLink>(fabric_.shared_, TcpSide::host, owner);
   link_->set_qid(options.qid);
-  auto stream = fabric_.host_.connect({fabric_.local_, 0}, to, link_->handler());
+  Result<net::StreamHost*> host = &fabric_.host_;
+  if (options.secured) {
+    host = fabric_.secure_ != nullptr ? fabric_.secure_->streams_for(options.hostnqn, options.subnqn)
+                                      : Failure{Problem{"this host has no TLS keys"}};
+  }
+  auto stream = host ? host.value()->connect({fabric_.local_, 0}, to, link_->handler())
+                     : Result<std::unique_ptr<net::Stream>>(Failure{host.error()});
   if (!stream) {
     soon_text_ = stream.error().text;
     world.loop().schedule_after(fail_soon_, Duration());

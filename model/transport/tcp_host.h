@@ -21,6 +21,16 @@ struct TcpHostOptions {
   Duration connect_timeout = Duration::s(10);
 };
 
+/// Where streams come from that are TLS with the key of a host and a subsystem.
+class SecureStreams {
+ public:
+  /// For the connect() that follows at once; fails when there is no such key.
+  virtual Result<net::StreamHost*> streams_for(std::string_view hostnqn, std::string_view subnqn) = 0;
+
+ protected:
+  ~SecureStreams() = default;
+};
+
 /// Channels must be gone before the fabric, the fabric before the stream host.
 class TcpHostFabric final : public HostFabric {
  public:
@@ -30,6 +40,9 @@ class TcpHostFabric final : public HostFabric {
 
   std::unique_ptr<HostChannel> make_channel(HostChannelHandler& handler) override;
   std::string_view name() const override { return "tcp"; }
+  bool secures() const override { return secure_ != nullptr; }
+  /// What secured channels use; must outlive them.
+  void set_secure_streams(SecureStreams* streams) { secure_ = streams; }
   TcpHostOptions& options() { return options_; }
 
  private:
@@ -37,6 +50,7 @@ class TcpHostFabric final : public HostFabric {
 
   TcpShared shared_;
   net::StreamHost& host_;
+  SecureStreams* secure_ = nullptr;
   IpAddress local_;
   TcpHostOptions options_;
 };

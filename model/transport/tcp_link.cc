@@ -119,6 +119,7 @@ void TcpLink::start(std::unique_ptr<net::Stream> stream) {
   stream_ = std::move(stream);
   peer_ = stream_->peer();
   local_ = stream_->local();
+  identity_ = stream_->identity();
   stream_->set_handler(this);
 }
 

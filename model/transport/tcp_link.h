@@ -106,6 +106,8 @@ class TcpLink final : private net::StreamHandler {
 
   Endpoint peer() const { return peer_; }
   Endpoint local() const { return local_; }
+  /// Of an accepted stream: see net::Stream.
+  std::string_view identity() const { return identity_; }
   const TcpCounters& counters() const { return counters_; }
 
  private:
@@ -148,6 +150,7 @@ class TcpLink final : private net::StreamHandler {
   std::unique_ptr<net::Stream> stream_;
   Endpoint peer_;
   Endpoint local_;
+  std::string identity_;
   std::uint16_t qid_ = 0;
   bool header_digest_ = false;
   bool data_digest_ = false;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "base/ip.h"
@@ -77,6 +78,8 @@ class Stream {
 
   virtual Endpoint local() const = 0;
   virtual Endpoint peer() const = 0;
+  /// The name under which both ends have shown a key to each other; empty where nobody had to (no TLS).
+  virtual std::string_view identity() const { return {}; }
 };
 
 class StreamAcceptor {

@@ -3,6 +3,8 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <algorithm>
+
 #include "sim/tls/tls_stream.h"
 
 namespace fb::tls {
@@ -33,6 +35,13 @@ int use_session(SSL* ssl, const EVP_MD*, const unsigned char** identity, std::si
   return 1;
 }
 
+/// TLS 1.2, for a deviation: any key will do.
+unsigned old_key(SSL*, const char*, unsigned char* key, unsigned most) {
+  const unsigned size = std::min(most, 32u);
+  std::fill_n(key, size, static_cast<unsigned char>(7));
+  return size;
+}
+
 void on_info(const SSL* ssl, int where, int value) {
   if ((where & SSL_CB_ALERT) != 0) stream_of(ssl)->on_alert((where & SSL_CB_READ) != 0, value & 0xFF);
 }
@@ -59,6 +68,11 @@ std::string_view name_of(Group group) {
   return "";
 }
 
+std::vector<Group> HostState::groups(bool listening) const {
+  if (departs(listening ? "server.no_ffdhe3072" : "client.no_ffdhe3072")) return {Group::secp384r1};
+  return options.groups;
+}
+
 std::string group_list(const std::vector<Group>& groups) {
   std::string list;
   for (const Group group : groups) {
@@ -82,17 +96,21 @@ Context make_context(const HostState& state, bool server) {
     suites += name_of(suite);
   }
   // Whatever the system's configuration file says.
-  const bool good = SSL_CTX_set_min_proto_version(c, TLS1_3_VERSION) == 1 &&
-                    SSL_CTX_set_max_proto_version(c, TLS1_3_VERSION) == 1 &&
+  const bool oldest = !server && state.departs("client.version_1_2");
+  const bool old = oldest || state.departs(server ? "server.version" : "client.version");
+  const bool good = SSL_CTX_set_min_proto_version(c, old ? TLS1_2_VERSION : TLS1_3_VERSION) == 1 &&
+                    SSL_CTX_set_max_proto_version(c, oldest ? TLS1_2_VERSION : TLS1_3_VERSION) == 1 &&
                     SSL_CTX_set_ciphersuites(c, suites.c_str()) == 1 &&
-                    SSL_CTX_set1_groups_list(c, group_list(state.options.groups).c_str()) == 1 &&
+                    SSL_CTX_set1_groups_list(c, group_list(state.groups(server)).c_str()) == 1 &&
                     SSL_CTX_set_num_tickets(c, 0) == 1 && SSL_CTX_set_max_early_data(c, 0) == 1;
   BENCH_ASSERT(good, "OpenSSL knows our suites and groups");
   SSL_CTX_set_security_level(c, kSecurityLevel);
   SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
   SSL_CTX_clear_options(c, SSL_OP_ENABLE_MIDDLEBOX_COMPAT | SSL_OP_IGNORE_UNEXPECTED_EOF);
   std::uint64_t options = SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION;
-  if (state.options.psk_ke) options |= SSL_OP_ALLOW_NO_DHE_KEX;
+  const bool psk_ke = state.options.psk_ke &&
+                      !state.departs(server ? "server.no_psk_ke" : "client.no_psk_ke");
+  if (psk_ke) options |= SSL_OP_ALLOW_NO_DHE_KEX;
   SSL_CTX_set_options(c, options);
   SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   // A server that brings a certificate instead of the key is not believed: nobody vouches for it.
@@ -101,6 +119,10 @@ Context make_context(const HostState& state, bool server) {
   SSL_CTX_set_default_read_buffer_len(c, kReadBuffer);
   SSL_CTX_set_info_callback(c, on_info);
   SSL_CTX_set_keylog_callback(c, on_keylog_line);
+  if (old && server) {
+    BENCH_ASSERT(SSL_CTX_set_cipher_list(c, "PSK-AES128-GCM-SHA256") == 1, "OpenSSL knows the suite");
+    SSL_CTX_set_psk_server_callback(c, old_key);
+  }
   if (server) {
     SSL_CTX_set_client_hello_cb(c, on_hello, nullptr);
     SSL_CTX_set_psk_find_session_callback(c, find_session);

@@ -86,6 +86,8 @@ using Context = std::unique_ptr<SSL_CTX, ContextFree>;
 
 struct HostState {
   HostState(World& w, net::StreamHost& i, Keys& k, const Options& o);
+  bool departs(std::string_view point) const { return options.departs && options.departs(point); }
+  std::vector<Group> groups(bool listening) const;
   bool enabled(Suite suite) const {
     return suite == Suite::aes_128_gcm_sha256 ? options.aes_128_gcm_sha256 : options.aes_256_gcm_sha384;
   }

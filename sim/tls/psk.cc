@@ -43,14 +43,21 @@ int TlsStream::on_client_hello(int* alert) {
     return SSL_CLIENT_HELLO_ERROR;
   };
   const ClientHello hello = read_client_hello(ssl_.get());
+  if (!hello.tls_1_3 && departs("server.version")) return SSL_CLIENT_HELLO_SUCCESS;
+  no_psk_offered_ = hello.tls_1_3 && !hello.identities;
   if (!hello.tls_1_3) return refuse(SSL_AD_PROTOCOL_VERSION, "the client does not offer TLS 1.3");
   if (!hello.identities) {
     return refuse(SSL_AD_HANDSHAKE_FAILURE, "the client offers no pre-shared key");
   }
   for (const ByteView identity : *hello.identities) {
     auto key = state_->keys.find(as_text(identity));
+    if (!key && departs("server.identity")) {
+      key = state_->keys.any();
+      if (key) key->identity = as_text(identity);
+    }
     if (!key) continue;
-    if (!state_->enabled(key->suite)) {
+    const bool mandatory = key->suite == Suite::aes_128_gcm_sha256;
+    if (!state_->enabled(key->suite) || (mandatory && departs("server.no_sha256"))) {
       note_ = fmt::format("the key goes with {}, which is switched off", name_of(key->suite));
     } else if (!contains(hello.suites, number_of(key->suite))) {
       note_ = fmt::format("the key goes with {}, which the client does not offer", name_of(key->suite));
@@ -65,6 +72,10 @@ int TlsStream::on_client_hello(int* alert) {
     const std::string first = hello.identities->empty() ? "" : shown(hello.identities->front());
     return refuse(SSL_AD_UNKNOWN_PSK_IDENTITY, fmt::format("no key for the identity \"{}\"", first));
   }
+  const std::uint16_t strongest = number_of(Suite::aes_256_gcm_sha384);
+  if (departs("server.other_hash") && contains(hello.suites, strongest)) {
+    return refuse(SSL_AD_HANDSHAKE_FAILURE, "the key does not go with the strongest suite");
+  }
   const std::string suite(name_of(key_->suite));
   bool good = SSL_set_ciphersuites(ssl_.get(), suite.c_str()) == 1;
   if (!state_->options.psk_dhe_ke) {
@@ -73,7 +84,8 @@ int TlsStream::on_client_hello(int* alert) {
     // does not have.
     good = good && SSL_set1_groups_list(ssl_.get(), "brainpoolP256r1") == 1;
   }
-  if (!state_->options.psk_ke && !hello.psk_dhe_ke) {
+  const bool psk_ke = state_->options.psk_ke && !departs("server.no_psk_ke");
+  if (!psk_ke && !hello.psk_dhe_ke) {
     return refuse(SSL_AD_HANDSHAKE_FAILURE, "the client does not offer psk_dhe_ke");
   }
   return good ? SSL_CLIENT_HELLO_SUCCESS : SSL_CLIENT_HELLO_ERROR;
@@ -93,6 +105,7 @@ SSL_SESSION* TlsStream::make_session() {
                     SSL_SESSION_set1_master_key(session, key_->bytes.data(), key_->bytes.size()) == 1 &&
                     SSL_SESSION_set_cipher(session, suite) == 1 &&
                     SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1;
+  if (good && !server_ && departs("client.early_data")) SSL_SESSION_set_max_early_data(session, 1024);
   if (good) return session;
   SSL_SESSION_free(session);
   return nullptr;

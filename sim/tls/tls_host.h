@@ -49,9 +49,32 @@ class Keys {
   virtual Result<Key> for_peer(const Endpoint& to) = 0;
   /// The key behind what a client offers; any bytes.
   virtual std::optional<Key> find(std::string_view identity) = 0;
+  /// Some key: for a deviation.
+  virtual std::optional<Key> any() { return std::nullopt; }
 
  protected:
   ~Keys() = default;
+};
+
+struct DeparturePoint {
+  std::string_view name;
+  std::string_view breaks;
+};
+inline constexpr DeparturePoint kDeparturePoints[] = {
+    {"server.version", "a client without TLS 1.3 is served with TLS 1.2"},
+    {"server.identity", "a client whose identity nobody knows is served with some key"},
+    {"server.stays.binder", "a wrong binder does not end the connection"},
+    {"server.stays.no_psk", "a client without a PSK is neither refused nor served"},
+    {"server.no_sha256", "TLS_AES_128_GCM_SHA256 is switched off"},
+    {"server.no_psk_ke", "a client with psk_ke alone is refused"},
+    {"server.no_ffdhe3072", "ffdhe3072 is switched off"},
+    {"server.other_hash", "of the suites that a client offers the strongest is taken, or none"},
+    {"client.version", "TLS 1.2 is offered, and taken"},
+    {"client.version_1_2", "TLS 1.2 is all that is offered"},
+    {"client.no_sha256", "TLS_AES_128_GCM_SHA256 is not offered"},
+    {"client.no_ffdhe3072", "ffdhe3072 is not offered"},
+    {"client.no_psk_ke", "psk_ke is not offered"},
+    {"client.early_data", "data is sent before the handshake is complete"},
 };
 
 struct Options {
@@ -64,6 +87,8 @@ struct Options {
   /// the server takes it.
   bool psk_dhe_ke = true;
   std::vector<Group> groups = {Group::ffdhe3072, Group::secp384r1};  ///< in order of preference
+  /// Misbehaviours: asked with the names of kDeparturePoints.
+  std::function<bool(std::string_view)> departs = {};
   Duration handshake_timeout = Duration::s(10);
   std::size_t handshakes_max = 1024;  ///< of a listener, at once; further peers are reset
 };

@@ -138,14 +138,18 @@ void TlsStream::start() {
   } else {
     SSL_set_connect_state(ssl_.get());
     const std::string suite(name_of(key_->suite));
-    BENCH_ASSERT(SSL_set_ciphersuites(ssl_.get(), suite.c_str()) == 1, "OpenSSL knows the suite");
+    const bool other = departs("client.no_sha256");
+    BENCH_ASSERT(SSL_set_ciphersuites(ssl_.get(), other ? "TLS_CHACHA20_POLY1305_SHA256" : suite.c_str()) == 1,
+                 "OpenSSL knows the suite");
   }
 }
 
 // May destroy this stream.
 void TlsStream::advance() {
   ERR_clear_error();
+  if (!server_ && !early_data_sent_ && departs("client.early_data")) send_early_data();
   const int result = SSL_do_handshake(ssl_.get());
+  if (result != 1 && stays_silent()) return;
   flush_backlog();
   if (result == 1) {
     if (acceptable()) {
@@ -158,6 +162,25 @@ void TlsStream::advance() {
   const int error = SSL_get_error(ssl_.get(), result);
   if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return;
   fail_handshake(reason());
+}
+
+/// Deviations of a server that does not end what it has to.
+bool TlsStream::stays_silent() {
+  if (!server_ || !state_->options.departs) return false;
+  const bool binder = ERR_GET_REASON(ERR_peek_error()) == SSL_R_BINDER_DOES_NOT_VERIFY;
+  const bool stays = (binder && departs("server.stays.binder")) ||
+                     (no_psk_offered_ && departs("server.stays.no_psk"));
+  if (!stays) return false;
+  backlog_ = {};
+  state_->world.loop().cancel(patience_);
+  return true;
+}
+
+void TlsStream::send_early_data() {
+  early_data_sent_ = true;
+  const std::uint8_t byte = 0;
+  std::size_t sent = 0;
+  SSL_write_early_data(ssl_.get(), &byte, 1, &sent);
 }
 
 bool TlsStream::acceptable() {

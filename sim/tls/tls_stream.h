@@ -55,6 +55,9 @@ class TlsStream final : public net::Stream, net::StreamHandler {
   void close() override;
   Endpoint local() const override { return inner_ != nullptr ? inner_->local() : local_; }
   Endpoint peer() const override { return inner_ != nullptr ? inner_->peer() : peer_; }
+  std::string_view identity() const override {
+    return phase_ != State::handshaking && key_ ? std::string_view(key_->identity) : std::string_view();
+  }
   std::optional<Session> session() const;
 
   // What OpenSSL asks (context.cc).
@@ -81,6 +84,8 @@ class TlsStream final : public net::Stream, net::StreamHandler {
   void start();
   void advance();
   bool acceptable();
+  bool stays_silent();
+  void send_early_data();
   void established();
   std::size_t write_parts(std::span<const ByteView> parts);
   bool write_record(ByteView plain);
@@ -89,6 +94,9 @@ class TlsStream final : public net::Stream, net::StreamHandler {
   void fail(net::StreamEnd::Kind kind, std::string text);
   void fail_handshake(const std::string& reason);
   std::string reason() const;
+  bool departs(std::string_view point) const {
+    return state_->options.departs && state_->options.departs(point);
+  }
   void give_inner_away(Linger::Until until);
   void timed_out();
   void raise(std::uint8_t what);
@@ -114,6 +122,8 @@ class TlsStream final : public net::Stream, net::StreamHandler {
   bool peer_finished_ = false;
   bool finish_asked_ = false;
   bool inner_finished_ = false;
+  bool early_data_sent_ = false;
+  bool no_psk_offered_ = false;
   bool wants_writable_ = false;
   std::uint8_t raised_ = 0;
   std::string note_;            // why we refuse, in words better than OpenSSL's

@@ -75,7 +75,7 @@ CONFORMANCE_CASE(auth_refuses_null_group_for_secure_channel,
                             demanding(setup);
                             setup.subsystem.authentication.secure_channel = true;
                           }},
-                 reaches{"subsystem.auth.failed"}) {
+                 reaches{"subsystem.auth.failed"}, over_tcp) {
   Exchange exchange(bench, check, connected_queue(bench));
   exchange.negotiate.sc_c = static_cast<std::uint8_t>(auth::SecureChannel::new_tls_psk);
   exchange.negotiate.protocols[0].groups = ids({DhGroup::null, DhGroup::ffdhe2048});

@@ -7,6 +7,7 @@
 #include "conformance/requirements/ledger.h"
 #include "conformance/runner/case.h"
 #include "conformance/runner/runner.h"
+#include "conformance/runner/tls_side.h"
 #include "model/auth/departures.h"
 #include "model/deviations/deviation.h"
 #include "model/host/departures.h"
@@ -43,26 +44,30 @@ TEST(Suite, EveryDeviationBreaksARequirementOfTheLedger) {
 }
 
 /// Every name at which a product asks its hooks whether to depart.
-std::set<std::string_view> points_of(Product product) {
-  std::set<std::string_view> points;
+std::set<std::string, std::less<>> points_of(Product product) {
+  std::set<std::string, std::less<>> points;
+  if (product == Product::controller || product == Product::host) {
+    for (const auto& one : tls::kDeparturePoints) points.insert("tcp.tls." + std::string(one.name));
+    for (const auto& one : kTlsSidePoints) points.insert("tcp.tls." + std::string(one.name));
+  }
   switch (product) {
     case Product::controller:
-      for (const auto& one : subsystem::kSubsystemDeparturePoints) points.insert(one.name);
-      for (const auto& one : transport::kTransportDeparturePoints) points.insert(one.name);
-      for (const auto& one : transport::kTcpControllerDeparturePoints) points.insert(one.name);
-      for (const auto& one : auth::kAuthDeparturePoints) points.insert(one.name);
+      for (const auto& one : subsystem::kSubsystemDeparturePoints) points.emplace(one.name);
+      for (const auto& one : transport::kTransportDeparturePoints) points.emplace(one.name);
+      for (const auto& one : transport::kTcpControllerDeparturePoints) points.emplace(one.name);
+      for (const auto& one : auth::kAuthDeparturePoints) points.emplace(one.name);
       break;
     case Product::host:
-      for (const auto& one : auth::kAuthDeparturePoints) points.insert(one.name);
-      for (const auto& one : host::kHostDeparturePoints) points.insert(one.name);
-      for (const auto& one : transport::kTransportDeparturePoints) points.insert(one.name);
-      for (const auto& one : transport::kTcpHostDeparturePoints) points.insert(one.name);
+      for (const auto& one : auth::kAuthDeparturePoints) points.emplace(one.name);
+      for (const auto& one : host::kHostDeparturePoints) points.emplace(one.name);
+      for (const auto& one : transport::kTransportDeparturePoints) points.emplace(one.name);
+      for (const auto& one : transport::kTcpHostDeparturePoints) points.emplace(one.name);
       break;
     case Product::rdma:
-      for (const auto& one : softroce::soft_departure_points()) points.insert(one.name);
+      for (const auto& one : softroce::soft_departure_points()) points.emplace(one.name);
       break;
     case Product::cm:
-      for (const auto& one : softroce::cm_departure_points()) points.insert(one.name);
+      for (const auto& one : softroce::cm_departure_points()) points.emplace(one.name);
       break;
   }
   return points;
