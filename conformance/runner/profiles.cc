@@ -19,6 +19,7 @@ struct Key {
 };
 constexpr Key kKeys[] = {{"requirement", &KnownDeviation::requirement, true},
                          {"case", &KnownDeviation::case_glob, false},
+                         {"transport", &KnownDeviation::transport, false},
                          {"seen", &KnownDeviation::signature, true},
                          {"reason", &KnownDeviation::reason, true},
                          {"source", &KnownDeviation::source, true}};

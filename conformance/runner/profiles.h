@@ -9,7 +9,8 @@
 //       reason: CAP is put together without CQR.
 //       source: drivers/nvme/target/core.c nvmet_init_cap
 //
-// `case` narrows an entry to cases that match it, where a requirement has several.
+// `case` narrows an entry to cases that match it, where a requirement has several; `transport` to runs over
+// that one (rdma, tcp).
 #pragma once
 
 #include <string>

@@ -142,6 +142,7 @@ void dispose(CaseResult& result, const Expectations& expectations, std::string_v
   for (const KnownDeviation& known : expectations.deviations) {
     if (known.requirement != result.info->requirement) continue;
     if (!known.case_glob.empty() && !matches(known.case_glob, name)) continue;
+    if (!known.transport.empty() && known.transport != result.transport) continue;
     named = true;
     if (fails_with(result, known.signature)) {
       return waive(expectations.product + ": " + known.reason + " (" + known.source + ")");

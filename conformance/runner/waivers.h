@@ -36,6 +36,7 @@ struct Waiver {
 struct KnownDeviation {
   std::string requirement;
   std::string case_glob;  ///< empty: every case of the requirement
+  std::string transport;  ///< empty: any
   std::string signature;
   std::string reason;
   std::string source;

@@ -34,6 +34,7 @@ MODULES = [
     "rdma_rxe", "ib_uverbs", "rdma_ucm", "nvmet", "nvmet_rdma", "nvmet_tcp", "nvme_rdma", "nvme_tcp",
     "brd", "null_blk", "veth", "dummy", "sch_netem", "9p", "9pnet_virtio",
     # rdma_rxe and NVMe/TCP ask for these by request_module(), which no dependency shows.
+    "dh_generic", "hmac", "sha256_generic", "sha512_generic", "nvme_auth",
     "crc32_generic", "crc32c_generic", "crc32c_intel", "crct10dif_generic", "crc64_rocksoft_generic",
 ]
 

@@ -40,6 +40,32 @@ ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
 """
 
 
+def allow_host(nqn: str, secret: str, controller_secret: str) -> str:
+    """Only this host may connect, and both sides authenticate. After nvmet()."""
+    host = f"{CONFIG}/hosts/{nqn}"
+    return f"""modprobe -a dh_generic hmac sha256_generic sha512_generic
+mkdir {host}
+echo {secret} >{host}/dhchap_key
+echo {controller_secret} >{host}/dhchap_ctrl_key
+echo 0 >{CONFIG}/subsystems/{SUBSYSTEM}/attr_allow_any_host
+ln -s {host} {CONFIG}/subsystems/{SUBSYSTEM}/allowed_hosts/
+"""
+
+
+def demand(nqn: str, hash_name: str, group: str) -> str:
+    """The hash and the Diffie-Hellman group that nvmet uses with this host."""
+    return f"""set -e
+echo '{hash_name}' >{CONFIG}/hosts/{nqn}/dhchap_hash
+echo {group} >{CONFIG}/hosts/{nqn}/dhchap_dhgroup
+"""
+
+
+def forget_host(nqn: str) -> str:
+    return f"""rm {CONFIG}/subsystems/{SUBSYSTEM}/allowed_hosts/{nqn}
+rmdir {CONFIG}/hosts/{nqn}
+"""
+
+
 def nvmet_down(transport: str) -> str:
     """Takes it away again: queues that hang show here."""
     return f"""set -e

@@ -82,7 +82,7 @@ struct ConnectOptions {
   bool disable_sq_flow_control = false;
   bool individual_queue_deletion = false;
   bool remote_invalidate = true;
-  std::uint32_t in_capsule_max_bytes = 4096;
+  std::uint32_t in_capsule_max_bytes = 16384;  ///< where the controller takes as much
   std::uint32_t transfer_max_bytes = 1u << 20;  ///< where MDTS allows more
   std::uint16_t async_events = 4;               ///< where AERL allows as many
   bool scan_namespaces = true;

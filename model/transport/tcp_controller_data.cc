@@ -81,6 +81,7 @@ void TcpControllerChannel::pull(ArrivedCommand& arrived) {
   if (!command.in_use || ended_) return;
   if (command.inside || command.data.empty()) return handler_->on_pulled(command);
   command.pulling = true;
+  if (command.data.size() <= fabric_.options_.in_capsule_bytes && departs(hooks(), "tcp.r2t.small")) return;
   ask(command);
 }
 

@@ -30,6 +30,7 @@ inline constexpr TransportDeparture kTcpControllerDeparturePoints[] = {
     {TransportDeparture::Product::controller, "tcp.sgl.type", "a descriptor of another type is refused"},
     {TransportDeparture::Product::controller, "tcp.sgl.offset", "an offset outside of the capsule is refused"},
     {TransportDeparture::Product::controller, "tcp.sgl.length", "a descriptor shorter than the data is refused"},
+    {TransportDeparture::Product::controller, "tcp.r2t.small", "small data that is in no capsule is asked for"},
     {TransportDeparture::Product::controller, "tcp.r2t.limit", "R2Ts outstanding keep to MAXR2T"},
     {TransportDeparture::Product::controller, "tcp.h2c_data.ttag", "H2CData without an R2T is refused"},
     {TransportDeparture::Product::controller, "tcp.h2c_data.cccid", "H2CData of another command is refused"},

@@ -1,6 +1,7 @@
 // What the authentication cases share: products that demand it, and a transaction made by hand.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -43,14 +44,30 @@ inline std::vector<std::uint8_t> ids(std::initializer_list<DhGroup> groups) {
   return made;
 }
 
+inline std::vector<std::uint8_t> every_group() {
+  std::vector<std::uint8_t> made;
+  for (const DhGroup group : auth::all_groups()) made.push_back(static_cast<std::uint8_t>(group));
+  return made;
+}
+
+/// What a message is, in words that are the same in every run.
+inline std::string message_words(ByteView bytes) {
+  std::string words(name_of(fabrics::auth_message_of(bytes)));
+  if (const auto report = AuthFailureReport::parse(bytes)) {
+    words += ": " + std::string(name_of(static_cast<AuthFailure>(report->rcodeex)));
+  }
+  return words;
+}
+
 /// One transaction on a queue whose Connect was answered, message by message.
 class Exchange {
  public:
-  Exchange(ControllerBench& bench, Check& check, host::RawQueue& queue, DhGroup group = DhGroup::null)
+  /// Offers every group, or one alone: a product may be set up to use any.
+  Exchange(ControllerBench& bench, Check& check, host::RawQueue& queue, std::optional<DhGroup> group = {})
       : bench_(bench), check_(check), queue_(queue) {
     if (!bench.authentication().secret) throw CannotArrange{"the product demands no authentication"};
     negotiate.t_id = bench.nonces().transaction();
-    negotiate.protocols.push_back({.hashes = {1, 2, 3}, .groups = ids({group})});
+    negotiate.protocols.push_back({.hashes = {1, 2, 3}, .groups = group ? ids({*group}) : every_group()});
   }
 
   /// What will be sent; may be altered before.
@@ -82,8 +99,12 @@ class Exchange {
     const Bytes bytes = ask();
     const auto parsed = AuthChallenge::parse(bytes);
     check_.require(parsed.has_value(), "the answer to AUTH_Negotiate is a Challenge",
-                   fabrics::describe_auth_message(bytes));
+                   message_words(bytes));
     challenge = *parsed;
+    const auto& offered = negotiate.protocols.back().groups;
+    check_.require(std::find(offered.begin(), offered.end(), challenge.group) != offered.end(),
+                   "the group of the Challenge was offered",
+                   std::string(name_of(static_cast<DhGroup>(challenge.group))) + " was not");
     return challenge;
   }
   /// The reply of a host that behaves; `mutual` asks for R2.
@@ -135,7 +156,7 @@ class Exchange {
     const Bytes bytes = ask();
     const auto parsed = AuthSuccess1::parse(bytes);
     check_.require(parsed.has_value(), "the answer to a good Reply is a Success1",
-                   fabrics::describe_auth_message(bytes));
+                   message_words(bytes));
     return *parsed;
   }
   /// From Negotiate to Success1 (and Success2).
@@ -152,7 +173,7 @@ class Exchange {
     const Bytes bytes = ask();
     const auto report = AuthFailureReport::parse(bytes);
     check_.require(report.has_value() && !report->from_host, "the answer is an AUTH_Failure1",
-                   fabrics::describe_auth_message(bytes));
+                   message_words(bytes));
     std::vector<std::string> expected;
     bool holds = false;
     for (const AuthFailure reason : reasons) {

@@ -8,7 +8,7 @@ using namespace auth_cases;
 namespace {
 
 /// Runs up to the Reply, alters it, and expects a Failure1 for one of the reasons.
-void refuses_reply(ControllerBench& bench, Check& check, DhGroup group,
+void refuses_reply(ControllerBench& bench, Check& check, std::optional<DhGroup> group,
                    const std::function<void(Exchange&)>& alter,
                    std::initializer_list<AuthFailure> reasons) {
   Exchange exchange(bench, check, connected_queue(bench), group);
@@ -37,7 +37,7 @@ constexpr std::size_t kGroupBytes = 256;
 CONFORMANCE_CASE(auth_refuses_wrong_response, "auth.controller.reply.response", roles::controller,
                  authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
   refuses_reply(
-      bench, check, DhGroup::null, [](Exchange& e) { e.reply.response[0] ^= 0x80; },
+      bench, check, {}, [](Exchange& e) { e.reply.response[0] ^= 0x80; },
       {AuthFailure::failed});
 }
 
@@ -57,7 +57,7 @@ CONFORMANCE_CASE(auth_refuses_wrong_response_with_group, "auth.controller.reply.
 CONFORMANCE_CASE(auth_refuses_reply_of_another_length, "auth.controller.reply.hl", roles::controller,
                  authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
   refuses_reply(
-      bench, check, DhGroup::null,
+      bench, check, {},
       [](Exchange& e) {
         e.reply.hl = static_cast<std::uint8_t>(e.reply.hl - 4);
         e.reply.response.resize(e.reply.hl);
@@ -69,7 +69,7 @@ CONFORMANCE_CASE(auth_refuses_reply_of_another_length, "auth.controller.reply.hl
 CONFORMANCE_CASE(auth_refuses_reply_of_another_transaction, "auth.controller.reply.t-id",
                  roles::controller, authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
   refuses_reply(
-      bench, check, DhGroup::null, [](Exchange& e) { ++e.reply.t_id; },
+      bench, check, {}, [](Exchange& e) { ++e.reply.t_id; },
       {AuthFailure::incorrect_payload, AuthFailure::incorrect_message});
 }
 
@@ -85,7 +85,7 @@ CONFORMANCE_CASE(auth_refuses_truncated_reply, "auth.controller.reply.truncated"
 CONFORMANCE_CASE(auth_refuses_reserved_cvalid, "auth.controller.reply.cvalid", roles::controller,
                  authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
   refuses_reply(
-      bench, check, DhGroup::null, [](Exchange& e) { e.reply.cvalid = 0x7F; },
+      bench, check, {}, [](Exchange& e) { e.reply.cvalid = 0x7F; },
       {AuthFailure::incorrect_payload});
 }
 

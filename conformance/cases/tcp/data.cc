@@ -5,8 +5,6 @@ namespace fb::conformance::tcp_cases {
 
 namespace {
 
-constexpr std::uint32_t kMuch = 16384;
-
 struct Write {
   IoQueue io;
   Bytes data;
@@ -14,9 +12,8 @@ struct Write {
 };
 
 /// A write that has got its first R2T.
-Write begun_write(ControllerBench& bench, std::uint32_t bytes = kMuch,
-                  const Record<tcp::IcReq>& request = RawTcp::ic_req()) {
-  IoQueue io = open_io(bench, request);
+Write begun_write(ControllerBench& bench, std::uint32_t bytes) {
+  IoQueue io = open_io(bench);
   const std::uint32_t blocks = blocks_for(bench, bytes);
   Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, 3);
   io.raw->send_command(write_command(bench, blocks));
@@ -82,7 +79,7 @@ std::vector<Transfer> unanswered_r2ts(ControllerBench& bench, std::uint32_t maxr
 
 CONFORMANCE_CASE(r2ts_cover_the_write_in_order, "tcp.r2t.covers", roles::controller, needs{&a_namespace}) {
   IoQueue io = open_io(bench);
-  const std::uint32_t blocks = blocks_for(bench, kMuch);
+  const std::uint32_t blocks = blocks_for(bench, beyond_capsule(bench));
   const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, 1);
   io.raw->send_command(write_command(bench, blocks));
   std::uint32_t expected = 0;
@@ -104,11 +101,20 @@ CONFORMANCE_CASE(r2ts_cover_the_write_in_order, "tcp.r2t.covers", roles::control
   expect_status(check, *io.raw, one_of(nvme::Status{}), "Write");
 }
 
+CONFORMANCE_CASE(small_write_may_wait_for_an_r2t, "tcp.r2t.small", roles::controller, needs{&a_namespace}) {
+  IoQueue io = open_io(bench);
+  const Bytes data = pattern(bench.declared().block_bytes, 2);
+  io.raw->send_command(write_command(bench, 1));
+  check.require(io.raw->next(PduType::r2t).has_value(), "a write of one block is answered by an R2T",
+                io.raw->closed() ? "the connection ended" : "silence");
+}
+
 CONFORMANCE_CASE(r2t_names_its_command, "tcp.r2t.cccid", roles::controller, needs{&a_namespace}) {
   IoQueue io = open_io(bench);
-  io.raw->send_command(write_command(bench, blocks_for(bench, kMuch)));
+  io.raw->send_command(write_command(bench, blocks_for(bench, beyond_capsule(bench))));
   const auto pdu = io.raw->next(PduType::r2t);
-  check.require(pdu.has_value(), "a write is answered by an R2T");
+  check.require(pdu.has_value(), "a write is answered by an R2T",
+                io.raw->closed() ? "the connection ended" : "silence");
   check.equal("CCCID", pdu->as<tcp::DataPdu>().get(tcp::data_pdu::cccid), kCid);
   check.equal("PLEN", pdu->bytes.size(), tcp::DataPdu::size);
 }
@@ -126,7 +132,7 @@ CONFORMANCE_CASE(r2ts_keep_to_maxr2t, "tcp.r2t.limit", roles::controller, needs{
 CONFORMANCE_CASE(h2cdata_in_pieces_is_what_is_written, "tcp.h2cdata.written", roles::controller,
                  needs{&a_namespace}) {
   IoQueue io = open_io(bench);
-  const std::uint32_t blocks = blocks_for(bench, kMuch);
+  const std::uint32_t blocks = blocks_for(bench, beyond_capsule(bench));
   const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, 7);
   io.raw->send_command(write_command(bench, blocks));
   for (std::size_t done = 0; done < data.size();) {
@@ -159,7 +165,7 @@ CONFORMANCE_CASE(h2cdata_beyond_maxh2cdata_is_fatal, "tcp.h2cdata.limit", roles:
 
 CONFORMANCE_CASE(h2cdata_beyond_its_r2t_is_fatal, "tcp.h2cdata.range", roles::controller,
                  needs{&a_namespace}) {
-  Write write = begun_write(bench, 4096);
+  Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   const Bytes data(write.r2t.length + 512);
   raw.send(h2c_data(write.r2t, write.r2t.offset, write.r2t.length + 512, true), data);
@@ -167,7 +173,7 @@ CONFORMANCE_CASE(h2cdata_beyond_its_r2t_is_fatal, "tcp.h2cdata.range", roles::co
 }
 
 CONFORMANCE_CASE(h2cdata_with_a_gap_is_fatal, "tcp.h2cdata.gap", roles::controller, needs{&a_namespace}) {
-  Write write = begun_write(bench);
+  Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   raw.send(h2c_data(write.r2t, write.r2t.offset + 512, 512, false),
            ByteView(write.data).subspan(write.r2t.offset + 512, 512));
@@ -176,7 +182,7 @@ CONFORMANCE_CASE(h2cdata_with_a_gap_is_fatal, "tcp.h2cdata.gap", roles::controll
 
 CONFORMANCE_CASE(h2cdata_of_an_unknown_tag_is_fatal, "tcp.h2cdata.ttag", roles::controller,
                  needs{&a_namespace}) {
-  Write write = begun_write(bench);
+  Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   Transfer other = write.r2t;
   other.ttag = static_cast<std::uint16_t>(other.ttag ^ 0x7FF0);
@@ -187,7 +193,7 @@ CONFORMANCE_CASE(h2cdata_of_an_unknown_tag_is_fatal, "tcp.h2cdata.ttag", roles::
 
 CONFORMANCE_CASE(h2cdata_of_another_command_is_fatal, "tcp.h2cdata.cccid", roles::controller,
                  needs{&a_namespace}) {
-  Write write = begun_write(bench);
+  Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   raw.send(h2c_data(write.r2t, write.r2t.offset, 512, false, kCid + 3), ByteView(write.data).first(512));
   expect_fatal(check, raw, "H2CData whose CCCID is not that of its R2T",
@@ -205,7 +211,7 @@ CONFORMANCE_CASE(h2cdata_that_nobody_asked_for_is_fatal, "tcp.h2cdata.unsolicite
 
 CONFORMANCE_CASE(h2cdata_after_the_last_is_fatal, "tcp.h2cdata.after-last", roles::controller,
                  needs{&a_namespace}) {
-  Write write = begun_write(bench, 4096);
+  Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   check.precondition(write.r2t.length == write.data.size(), "one R2T asks for the whole write");
   raw.send(h2c_data(write.r2t, 0, write.r2t.length, true), write.data);
@@ -235,7 +241,7 @@ CONFORMANCE_CASE(c2hdata_is_contiguous_and_complete, "tcp.c2hdata.contiguous", r
 CONFORMANCE_CASE(c2hdata_last_pdu_is_on_the_last, "tcp.c2hdata.last", roles::controller,
                  needs{&a_namespace}) {
   IoQueue io = open_io(bench);
-  const ReadData read = read_all(check, bench, *io.raw, blocks_for(bench, kMuch));
+  const ReadData read = read_all(check, bench, *io.raw, blocks_for(bench, beyond_capsule(bench)));
   for (std::size_t i = 0; i < read.pdus.size(); ++i) {
     const bool last = i + 1 == read.pdus.size();
     check.equal(last ? "LAST_PDU on the last C2HData" : "LAST_PDU before the last C2HData",
@@ -247,6 +253,7 @@ CONFORMANCE_CASE(c2hdata_keeps_to_hpda, "tcp.c2hdata.alignment", roles::controll
   for (const std::uint8_t hpda : {std::uint8_t{1}, tcp::kAlignmentMax}) {
     auto request = with_digests(true, false);
     request.set(tcp::ic_req::hpda, hpda);
+    expect_greeting(bench, check, request);
     IoQueue io = open_io(bench, request);
     for (const SeenPdu& pdu : read_all(check, bench, *io.raw, 1).pdus) {
       check.equal("PDO modulo the alignment of HPDA " + std::to_string(hpda),
@@ -260,6 +267,7 @@ CONFORMANCE_CASE(c2hdata_keeps_to_hpda, "tcp.c2hdata.alignment", roles::controll
 CONFORMANCE_CASE(padding_is_zero, "tcp.c2hdata.padding", roles::controller, needs{&a_namespace}) {
   auto request = RawTcp::ic_req();
   request.set(tcp::ic_req::hpda, tcp::kAlignmentMax);
+  expect_greeting(bench, check, request);
   IoQueue io = open_io(bench, request);
   for (const SeenPdu& pdu : read_all(check, bench, *io.raw, 1).pdus) {
     const ByteView pad = ByteView(pdu.bytes).subspan(pdu.hlen(), pdu.pdo() - pdu.hlen());

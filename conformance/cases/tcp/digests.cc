@@ -27,7 +27,7 @@ IoQueue io_with(ControllerBench& bench, Check& check, bool header, bool data) {
 
 /// The PDUs of a queue that has read and written.
 std::vector<SeenPdu> after_read_and_write(ControllerBench& bench, Check& check, RawTcp& raw) {
-  const std::uint32_t blocks = blocks_for(bench, 4096);
+  const std::uint32_t blocks = blocks_for(bench, beyond_capsule(bench));
   raw.send_command(write_command(bench, blocks));
   serve_r2ts(raw, pattern(std::size_t{blocks} * bench.declared().block_bytes, 3));
   (void)response(check, raw, "Write");
@@ -105,7 +105,7 @@ CONFORMANCE_CASE(wrong_data_digest_of_h2cdata_fails_the_command, "tcp.digest.dat
                  roles::controller, needs{&a_namespace}, sends_malformed) {
   IoQueue io = io_with(bench, check, false, true);
   RawTcp& raw = *io.raw;
-  const std::uint32_t blocks = blocks_for(bench, 4096);
+  const std::uint32_t blocks = blocks_for(bench, beyond_capsule(bench));
   const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, 3);
   raw.send_command(write_command(bench, blocks));
   const Transfer r2t = needed_r2t(raw);

@@ -44,6 +44,16 @@ inline std::unique_ptr<RawTcp> greeted(ControllerBench& bench,
   return raw;
 }
 
+/// This ICReq, which is a good one, is answered.
+inline void expect_greeting(ControllerBench& bench, Check& check, const Record<tcp::IcReq>& request) {
+  const auto raw = connected(bench);
+  raw->send(request);
+  check.require(raw->next(PduType::ic_resp).has_value(),
+                "an ICResp to HPDA " + std::to_string(request.get(tcp::ic_req::hpda)),
+                raw->closed() ? "the connection ended" : "silence");
+  raw->close();
+}
+
 inline Record<tcp::IcReq> with_digests(bool header, bool data) {
   auto request = RawTcp::ic_req();
   request.set(tcp::ic_req::hdgst_enable, header).set(tcp::ic_req::ddgst_enable, data);
@@ -83,6 +93,13 @@ nvme::Sqe with_sgl(const Record<L>& command, const SglDescriptor& sgl, std::uint
       .set(nvme::sqe::psdt, nvme::Psdt::sgl)
       .set(nvme::sqe::sgl1, ByteView{sgl.bytes()});
   return sqe;
+}
+
+/// Bytes of a write that fits into no capsule: some products know no other way for those that do.
+inline std::uint32_t beyond_capsule(ControllerBench& bench) {
+  const std::uint32_t much = std::max(bench.declared().in_capsule_bytes, 16384u) * 2;
+  const std::uint64_t most = bench.declared().transfer_max();
+  return most == 0 ? much : static_cast<std::uint32_t>(std::min<std::uint64_t>(much, most));
 }
 
 /// Blocks that make up at least `bytes`.

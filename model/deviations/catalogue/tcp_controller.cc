@@ -226,6 +226,8 @@ TCP_PDUS(r2t_leaves_out_the_start, "tcp.r2t.covers", "R2Ts begin at 512",
          &alter<PduType::r2t, &shifts_offset>);
 TCP_PDUS(r2t_of_another_command, "tcp.r2t.cccid", "R2Ts name another command",
          &flip<PduType::r2t, 8, 0x40>);
+TCP(r2t_for_large_writes_alone, "tcp.r2t.small", "waits for small data that is in no capsule",
+    "tcp.r2t.small");
 TCP(r2t_without_bound, "tcp.r2t.limit-one", "does not look at MAXR2T", "tcp.r2t.limit");
 TCP(r2ts_beyond_maxr2t, "tcp.r2t.limit", "does not look at MAXR2T", "tcp.r2t.limit");
 DEVIATION(h2cdata_is_spoilt, "tcp.h2cdata.written", Product::controller,
