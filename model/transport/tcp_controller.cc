@@ -39,11 +39,15 @@ ControllerFabricFacts TcpControllerFabric::facts() const {
 }
 
 void TcpControllerFabric::on_stream(std::unique_ptr<net::Stream> stream) {
-  if (connections_ >= options_.connections_max) {
+  const bool full = connections_ >= options_.connections_max;
+  if (!greeting_.empty() && (full || greeting_.size() >= tcp_.greetings_max)) {
+    greeting_.front()->give_up();
+  } else if (full && !idle_.empty()) {
+    idle_.front()->evict();
+  } else if (full) {
     shared_.world.trace().mark("transport.tcp.too_many");
     return;
   }
-  if (greeting_.size() >= tcp_.greetings_max) greeting_.front()->give_up();
   greeting_.push_back(std::make_unique<TcpControllerChannel>(*this, std::move(stream)));
 }
 
@@ -53,6 +57,7 @@ void TcpControllerFabric::adopt(TcpControllerChannel& channel) {
   BENCH_ASSERT(found != greeting_.end(), "a channel is adopted once");
   std::unique_ptr<TcpControllerChannel> owned = std::move(*found);
   greeting_.erase(found);
+  idle_.push_back(&channel);
   acceptor_.on_channel(std::move(owned));
 }
 

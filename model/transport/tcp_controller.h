@@ -31,6 +31,9 @@ struct TcpControllerOptions {
   ChannelSecurity security = ChannelSecurity::none;
 };
 
+/// Where there are as many connections as may be, those give way, oldest first, that have not said
+/// ICReq, then those that have not said Connect: associations stay, and new ones come about.
+///
 /// Channels must be gone before the fabric, the fabric before the stream host.
 class TcpControllerFabric final : public ControllerFabric, net::StreamAcceptor {
  public:
@@ -47,6 +50,8 @@ class TcpControllerFabric final : public ControllerFabric, net::StreamAcceptor {
   /// Connections that exist, those included that have not said ICReq.
   std::uint32_t connections() const { return connections_; }
   std::size_t staging_used() const { return pool_.bytes_used(); }
+  /// Connections that are over but for their last bytes.
+  std::size_t lingering() const { return shared_.lingering(); }
 
  private:
   friend class TcpControllerChannel;
@@ -57,6 +62,8 @@ class TcpControllerFabric final : public ControllerFabric, net::StreamAcceptor {
   void on_stream(std::unique_ptr<net::Stream> stream) override;
   /// The channel has exchanged ICReq and ICResp: it goes to the acceptor.
   void adopt(TcpControllerChannel& channel);
+  /// The channel's host has begun an association, or the channel is over.
+  void not_idle(TcpControllerChannel& channel) { std::erase(idle_, &channel); }
   /// The connection ended before anybody had the channel; it goes when the turn is over.
   void discard(TcpControllerChannel& channel);
   void bury();
@@ -68,6 +75,7 @@ class TcpControllerFabric final : public ControllerFabric, net::StreamAcceptor {
   StagingPool pool_;
   std::uint32_t connections_ = 0;
   std::vector<std::unique_ptr<TcpControllerChannel>> greeting_;  ///< oldest first
+  std::vector<TcpControllerChannel*> idle_;  ///< have said ICReq and not Connect; oldest first
   std::vector<std::unique_ptr<TcpControllerChannel>> dead_;
   Timer<TcpControllerFabric, &TcpControllerFabric::bury> bury_{"transport.tcp.bury", *this};
   std::unique_ptr<net::StreamListener> listener_;

@@ -33,6 +33,7 @@ TcpControllerChannel::TcpControllerChannel(TcpControllerFabric& fabric,
 
 TcpControllerChannel::~TcpControllerChannel() {
   --fabric_.connections_;
+  if (!connected_) fabric_.not_idle(*this);
   link_.close();
   for (std::uint32_t i = 0; i < commands_; ++i) fabric_.pool_.release(command_at(i).staging);
 }
@@ -91,10 +92,20 @@ void TcpControllerChannel::give_up() {
   fabric_.discard(*this);
 }
 
+void TcpControllerChannel::evict() {
+  world().trace().mark("transport.tcp.evicted");
+  fabric_.not_idle(*this);
+  link_.close();
+  ended_ = true;
+  void_commands();
+  if (handler_ != nullptr) handler_->on_end("more connections than there is room for");
+}
+
 /// The last thing that a callback does: the handler may let go of the channel.
 void TcpControllerChannel::on_link_end(const net::StreamEnd& end, const PduFault*) {
   if (ended_) return;
   ended_ = true;
+  if (!connected_) fabric_.not_idle(*this);
   world().loop().cancel(greeting_);
   void_commands();
   if (!adopted_) return fabric_.discard(*this);
@@ -105,6 +116,7 @@ void TcpControllerChannel::on_link_end(const net::StreamEnd& end, const PduFault
 void TcpControllerChannel::close() {
   if (ended_) return;
   ended_ = true;
+  if (!connected_) fabric_.not_idle(*this);
   link_.close();
   void_commands();
 }
@@ -250,6 +262,7 @@ void TcpControllerChannel::arrive(const PduIn& pdu) {
   command.in_use = true;
   if (is_connect(command.sqe)) {
     qid_ = View<fabrics::ConnectSqe>{command.sqe}.get(fabrics::connect_sqe::qid);
+    if (!connected_) fabric_.not_idle(*this);
     connected_ = true;
     link_.set_qid(qid_);
   }

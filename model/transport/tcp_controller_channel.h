@@ -30,6 +30,8 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
 
   /// Ends a connection that has not exchanged ICReq and ICResp.
   void give_up();
+  /// Ends one that has, in favour of others.
+  void evict();
 
  private:
   static constexpr std::size_t kChunk = 16;

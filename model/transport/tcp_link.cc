@@ -20,6 +20,8 @@ constexpr std::size_t kItemsAtOnce = 128;
 constexpr std::size_t kItemsKept = 1024;
 constexpr Duration kLinger = Duration::s(30);
 constexpr std::size_t kLingererMax = 256;
+/// Most bytes that are kept for a peer that does not read them.
+constexpr std::size_t kFarewellMost = 1 << 20;
 constexpr std::uint32_t kOwned = 0xFFFFFFFF;  ///< the cookie of items whose bytes are in owned_
 
 Bytes make_term_req(TcpSide side, const PduFault& fault, ByteView offending) {
@@ -244,8 +246,14 @@ void TcpLink::on_writable() {
 void TcpLink::flush() {
   const std::shared_ptr<const bool> gone = gone_;
   while (!*gone && open() && backlog() && !blocked_) {
-    if (!flush_some()) return;
+    if (!flush_some()) break;
   }
+  if (*gone || !open() || !held_back_ || backlog_pdus() > kBacklogMost / 2) return;
+  if (!resume_.scheduled()) shared_.world.loop().schedule_after(resume_, Duration());
+}
+
+bool TcpLink::choked() const {
+  return side_ == TcpSide::controller && backlog_pdus() > kBacklogMost;
 }
 
 /// Lists the parts of the first items, without the `skip` bytes that have left. Returns their bytes.
@@ -327,7 +335,12 @@ void TcpLink::on_readable() {
   const bool& gone = *watch;
   const std::uint64_t before = receiver_.pdus();
   std::optional<PduFault> fault;
+  held_back_ = false;
   while (!gone && open() && !fault) {
+    if (choked()) {
+      held_back_ = true;
+      break;
+    }
     const auto room = receiver_.room(shared_.scratch());
     std::size_t size = 0;
     for (const MutableBytes& part : room) size += part.size();
@@ -356,7 +369,7 @@ void TcpLink::watch_progress() {
 
 void TcpLink::on_stall() {
   if (!open() || !receiver_.partial()) return;
-  if (receiver_.pdus() != stalled_pdus_) return watch_progress();
+  if (held_back_ || receiver_.pdus() != stalled_pdus_) return watch_progress();
   end({StreamEnd::Kind::reset, "a PDU that began was not finished in 30 s"}, nullptr);
 }
 
@@ -390,7 +403,10 @@ void TcpLink::close() {
   if (!open()) return;
   ended_ = true;
   shared_.world.loop().cancel(stall_);
-  shared_.linger(std::move(stream_), unsent(true));
+  shared_.world.loop().cancel(resume_);
+  std::size_t waiting = 0;
+  for (std::size_t i = first_; i < items_.size(); ++i) waiting += items_[i].size();
+  shared_.linger(std::move(stream_), unsent(waiting <= kFarewellMost));
 }
 
 /// `why` is a copy: what the caller has may be the stream's own.
@@ -398,6 +414,7 @@ void TcpLink::end(net::StreamEnd why, const PduFault* fault) {
   if (ended_) return;
   ended_ = true;
   shared_.world.loop().cancel(stall_);
+  shared_.world.loop().cancel(resume_);
   stream_.reset();
   owner_.on_link_end(why, fault);
 }

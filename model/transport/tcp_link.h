@@ -66,6 +66,10 @@ class TcpLink final : private net::StreamHandler {
  public:
   /// Longest time in which a PDU that has begun may make no progress.
   static constexpr Duration kPduTimeout = Duration::s(30);
+  /// PDUs that wait to be sent before a controller stops to receive: a host that sends commands and
+  /// never reads what they are answered with gets no further. Hosts always receive, so that never
+  /// both sides wait for each other; what they owe is bounded by their own commands.
+  static constexpr std::size_t kBacklogMost = 8192;
 
   TcpLink(TcpShared& shared, TcpSide side, TcpLinkOwner& owner);
   ~TcpLink();
@@ -92,15 +96,17 @@ class TcpLink final : private net::StreamHandler {
   void send_copy(ByteView header, ByteView data);
   /// Exactly these bytes.
   void send_raw(ByteView bytes);
-  /// Whether PDUs wait to be sent.
+  /// Whether PDUs wait to be sent, and how many.
   bool backlog() const { return first_ != items_.size(); }
+  std::size_t backlog_pdus() const { return items_.size() - first_; }
 
   /// A fatal error: a TermReq with the header of the PDU under way, then the end; on_link_end()
   /// follows from inside this call.
   void fail(const PduFault& fault);
   /// The same with a header of the caller's choice.
   void fail(const PduFault& fault, ByteView offending);
-  /// Orderly end: what was sent still arrives. No call follows.
+  /// Orderly end: what was sent still arrives, unless the peer has left more than a megabyte of it
+  /// unread. No call follows.
   void close();
   bool open() const { return stream_ != nullptr && !ended_; }
 
@@ -135,6 +141,7 @@ class TcpLink final : private net::StreamHandler {
   void want_flush();
   void flush();
   bool flush_some();
+  bool choked() const;
   std::size_t gather(std::size_t skip);
   void retire(std::size_t sent);
   Bytes unsent(bool whole);
@@ -158,6 +165,7 @@ class TcpLink final : private net::StreamHandler {
   bool ended_ = false;
   bool blocked_ = false;        ///< the stream took less than it was offered
   bool flush_wanted_ = false;
+  bool held_back_ = false;      ///< what arrives waits until less waits to be sent
   /// True from the destructor on: who calls the owner holds it and looks before touching anything.
   std::shared_ptr<bool> gone_ = std::make_shared<bool>(false);
   /// Items [first_, size) wait, oldest first; taken from the front, and packed when they have all gone.
@@ -168,6 +176,7 @@ class TcpLink final : private net::StreamHandler {
   std::vector<ByteView> parts_;
   std::uint64_t stalled_pdus_ = 0;
   Timer<TcpLink, &TcpLink::on_stall> stall_{"transport.tcp.stall", *this};
+  Timer<TcpLink, &TcpLink::on_readable> resume_{"transport.tcp.resume", *this};
   TcpCounters counters_;
 };
 

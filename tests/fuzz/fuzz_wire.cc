@@ -9,6 +9,7 @@
 #include "wire/nvme/logs.h"
 #include "wire/nvme/sgl.h"
 #include "wire/rdma/mad.h"
+#include "wire/tcp/pdu.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const fb::ByteView bytes(data, size);
@@ -24,6 +25,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto m = fb::fabrics::AuthSuccess2::parse(bytes)) words += m->emit().size();
   if (const auto m = fb::fabrics::AuthFailureReport::parse(bytes)) words += m->emit().size();
   words += fb::cm::describe_mad(bytes).size();
+  words += fb::tcp::describe_pdu(bytes).size();
+  fb::Bytes pdu(bytes.begin(), bytes.end());
+  fb::tcp::refresh_digests(pdu);
+  words += pdu.size();
   words += fb::fabrics::terminated_text(bytes).has_value();
   words += fb::fabrics::decimal_port(bytes).has_value();
 
