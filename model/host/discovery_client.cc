@@ -237,7 +237,7 @@ void DiscoveryClient::fail_reading(std::shared_ptr<Reading> reading, HostError e
     rereading_ = false;
     return;
   }
-  if (reading->controller != persistent_) reading->controller->disconnect();
+  if (reading->controller != persistent_ || promise_) reading->controller->disconnect();
   if (asked_.size() == 1) {
     if (promise_) promise_.settle(Failure{std::move(error)});
     return;
@@ -338,6 +338,10 @@ void DiscoveryClient::on_event(Controller& controller, const nvme::Event& event,
       controller.departs(point::discovery_event_ignored)) {
     return;
   }
+  read_again(controller);
+}
+
+void DiscoveryClient::read_again(Controller& controller) {
   if (rereading_) {
     read_again_ = true;
     return;
@@ -349,10 +353,7 @@ void DiscoveryClient::on_event(Controller& controller, const nvme::Event& event,
     rereading_ = false;
     host_.world().trace().mark("host.discovery.changed");
     if (on_change_) on_change_(result);
-    if (std::exchange(read_again_, false)) {
-      on_event(controller,
-               {nvme::EventType::notice, nvme::event_info::notice_discovery_log, 0x70}, {});
-    }
+    if (std::exchange(read_again_, false)) read_again(controller);
   };
   read_header(std::move(reading));
 }
@@ -360,6 +361,9 @@ void DiscoveryClient::on_event(Controller& controller, const nvme::Event& event,
 void DiscoveryClient::on_state(Controller& controller, ControllerState state) {
   if (&controller != persistent_) return;
   if (state == ControllerState::gone) persistent_ = nullptr;
+  if (state == ControllerState::recovering) was_lost_ = true;
+  // Nobody told us of what changed while the connection was away.
+  if (state == ControllerState::live && std::exchange(was_lost_, false) && !promise_) read_again(controller);
 }
 
 void DiscoveryClient::leave() {

@@ -87,6 +87,7 @@ class DiscoveryClient final : private ControllerListener {
 
   void on_event(Controller& controller, const nvme::Event& event, ByteView log) override;
   void on_state(Controller& controller, ControllerState state) override;
+  void read_again(Controller& controller);
 
   void ask_next();
   void read_header(std::shared_ptr<Reading> reading);
@@ -112,6 +113,7 @@ class DiscoveryClient final : private ControllerListener {
   Controller* persistent_ = nullptr;
   bool rereading_ = false;
   bool read_again_ = false;
+  bool was_lost_ = false;
   std::function<void(const DiscoveryResult&)> on_change_;
 };
 
