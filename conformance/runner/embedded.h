@@ -41,7 +41,8 @@ struct EmbeddedSetup {
   /// the host speaks TLS where it has keys; whether it does is in `connect` and RawQueueOptions.
   transport::ChannelSecurity security = transport::ChannelSecurity::none;
   auth::PskStore controller_keys, host_keys;
-  tls::Options tls;
+  /// The cheaper group first: a key exchange over ffdhe3072 costs more than the rest of most cases.
+  tls::Options tls{.groups = {tls::Group::secp384r1, tls::Group::ffdhe3072}};
   int identity_version = 1;
   /// The device of the product under test.
   softroce::EngineOptions engine;

@@ -8,6 +8,9 @@
 #include <openssl/provider.h>
 #include <openssl/rand.h>
 
+#include <utility>
+#include <vector>
+
 #include "base/assert.h"
 
 namespace fb::tls {
@@ -128,9 +131,9 @@ int provider_init(const OSSL_CORE_HANDLE*, const OSSL_DISPATCH*, const OSSL_DISP
   return 1;
 }
 
-class WorldLibrary final : public Library {
+class VirtualLibrary {
  public:
-  explicit WorldLibrary(std::uint64_t seed) : context_(OSSL_LIB_CTX_new()) {
+  VirtualLibrary() : context_(OSSL_LIB_CTX_new()) {
     bool good = context_ != nullptr &&
                 OSSL_PROVIDER_add_builtin(context_, kProvider, provider_init) == 1;
     ours_ = good ? OSSL_PROVIDER_load(context_, kProvider) : nullptr;
@@ -138,25 +141,58 @@ class WorldLibrary final : public Library {
     good = ours_ != nullptr && default_ != nullptr &&
            RAND_set_DRBG_type(context_, kGenerator, kOurs, nullptr, nullptr) == 1 &&
            RAND_set_seed_source_type(context_, kGenerator, kOurs) == 1;
-    const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_uint64(kSeed, &seed),
-                                     OSSL_PARAM_construct_end()};
-    EVP_RAND_CTX* const primary = good ? RAND_get0_primary(context_) : nullptr;
-    good = primary != nullptr && EVP_RAND_CTX_set_params(primary, parameters) == 1;
-    BENCH_ASSERT(good, "OpenSSL takes the world's random stream");
+    // Generators are made when they are first asked, and draw then: before the first world does.
+    std::uint8_t byte = 0;
+    good = good && RAND_bytes_ex(context_, &byte, 1, kStrength) == 1 &&
+           RAND_priv_bytes_ex(context_, &byte, 1, kStrength) == 1;
+    BENCH_ASSERT(good, "OpenSSL takes a random generator of ours");
   }
-  WorldLibrary(const WorldLibrary&) = delete;
-  WorldLibrary& operator=(const WorldLibrary&) = delete;
-  ~WorldLibrary() override {
+  VirtualLibrary(const VirtualLibrary&) = delete;
+  VirtualLibrary& operator=(const VirtualLibrary&) = delete;
+  ~VirtualLibrary() {
     OSSL_PROVIDER_unload(default_);
     OSSL_PROVIDER_unload(ours_);
     OSSL_LIB_CTX_free(context_);
   }
-  OSSL_LIB_CTX* context() const override { return context_; }
+  void seed(std::uint64_t value) {
+    const OSSL_PARAM parameters[] = {OSSL_PARAM_construct_uint64(kSeed, &value),
+                                     OSSL_PARAM_construct_end()};
+    EVP_RAND_CTX* const primary = RAND_get0_primary(context_);
+    BENCH_ASSERT(primary != nullptr && EVP_RAND_CTX_set_params(primary, parameters) == 1,
+                 "OpenSSL takes the world's random stream");
+  }
+  OSSL_LIB_CTX* context() const { return context_; }
 
  private:
   OSSL_LIB_CTX* context_;
   OSSL_PROVIDER* ours_ = nullptr;
   OSSL_PROVIDER* default_ = nullptr;
+};
+
+/// Library contexts of this thread that no world uses. One takes milliseconds to make; beyond its random
+/// stream, which every world seeds, it holds nothing of the world before.
+std::vector<std::unique_ptr<VirtualLibrary>>& idle_libraries() {
+  thread_local std::vector<std::unique_ptr<VirtualLibrary>> idle;
+  return idle;
+}
+
+class WorldLibrary final : public Library {
+ public:
+  explicit WorldLibrary(std::uint64_t seed) {
+    auto& idle = idle_libraries();
+    if (idle.empty()) {
+      library_ = std::make_unique<VirtualLibrary>();
+    } else {
+      library_ = std::move(idle.back());
+      idle.pop_back();
+    }
+    library_->seed(seed);
+  }
+  ~WorldLibrary() override { idle_libraries().push_back(std::move(library_)); }
+  OSSL_LIB_CTX* context() const override { return library_->context(); }
+
+ private:
+  std::unique_ptr<VirtualLibrary> library_;
 };
 
 class SystemLibrary final : public Library {

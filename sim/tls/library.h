@@ -18,7 +18,8 @@ class Library {
   virtual OSSL_LIB_CTX* context() const = 0;
 };
 
-/// `name` must be its user's own, or two users draw the same. Costs several milliseconds in virtual time.
+/// `name` must be its user's own, or two users draw the same. Goes in the thread in which it was made. In
+/// virtual time the first few of a thread cost several milliseconds each.
 std::unique_ptr<Library> make_library(World& world, std::string_view name);
 
 }  // namespace fb::tls

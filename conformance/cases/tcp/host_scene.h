@@ -56,7 +56,7 @@ struct Scene {
   }
   /// ICResp of the first connection, changed.
   void greet_with(std::function<void(Bytes&)> change, bool cut_off) {
-    middle.to_host = [this, change, cut_off](Connection& c, std::vector<Bytes>& pdus) {
+    middle.to_host = [change, cut_off](Connection& c, std::vector<Bytes>& pdus) {
       if (c.number() != 0 || !is(pdus.front(), PduType::ic_resp)) return;
       change(pdus.front());
       if (!cut_off) return;

@@ -13,7 +13,7 @@ using tcp::PduType;
 namespace flag = tcp::pdu_flags;
 
 constexpr std::uint8_t kFlush = 0x00, kWrite = 0x01, kRead = 0x02;
-constexpr std::size_t kSqe = 8, kSgl = kSqe + 24, kSlba = kSqe + 40;
+constexpr std::size_t kSqe = 8, kSlba = kSqe + 40;
 
 bool is(const Bytes& pdu, PduType type) { return pdu[0] == static_cast<std::uint8_t>(type); }
 bool is_command(const Bytes& pdu, std::uint8_t opcode) {
