@@ -49,6 +49,7 @@ class TcpControllerFabric final : public ControllerFabric, net::StreamAcceptor {
 
   /// Connections that exist, those included that have not said ICReq.
   std::uint32_t connections() const { return connections_; }
+  const TcpCounters& counters() const { return shared_.counters; }
   std::size_t staging_used() const { return pool_.bytes_used(); }
   /// Connections that are over but for their last bytes.
   std::size_t lingering() const { return shared_.lingering(); }

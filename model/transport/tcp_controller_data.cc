@@ -128,11 +128,9 @@ bool TcpControllerChannel::sends_success(const Command& command, ByteView cqe) c
   if (command.pushed == 0) return false;
   if (departs(hooks(), "tcp.success.always")) return true;
   if (!fabric_.tcp_.success_flag || !flow_control_off_) return false;
-  constexpr std::size_t kCid = 12;
-  for (std::size_t i = 0; i < cqe.size(); ++i) {
-    if (cqe[i] != 0 && i != kCid && i != kCid + 1) return false;
-  }
-  return true;
+  constexpr std::uint64_t kNotCid = ~std::uint64_t{0xFFFF} << 32 | 0xFFFFFFFF;  // bytes 12 and 13
+  return load_le<std::uint64_t>(cqe.data()) == 0 &&
+         (load_le<std::uint64_t>(cqe.data() + 8) & kNotCid) == 0;
 }
 
 void TcpControllerChannel::send_data(Command& command, bool success) {

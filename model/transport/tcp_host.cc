@@ -69,6 +69,7 @@ void TcpHostChannel::connect(const Endpoint& to, const ChannelOptions& options) 
   options_ = options;
   state_ = State::connecting;
   slots_.assign(options.entries, {});
+  slot_mask_ = std::bit_ceil(slots_.size()) - 1;
   term_text_.clear();
   World& world = fabric_.shared_.world;
   TcpLinkOwner& owner = *this;
@@ -314,7 +315,7 @@ bool TcpHostChannel::release(std::uint16_t index, const ResponseFacts&) {
 
 TcpHostChannel::Slot* TcpHostChannel::slot_of(std::uint16_t cid) {
   // Queues put the slot into the low bits of the identifier.
-  const std::size_t low = cid & (std::bit_ceil(slots_.size()) - 1);
+  const std::size_t low = cid & slot_mask_;
   if (low < slots_.size() && slots_[low].outstanding && slots_[low].cid == cid) return &slots_[low];
   for (Slot& slot : slots_) {
     if (slot.outstanding && slot.cid == cid) return &slot;

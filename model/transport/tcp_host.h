@@ -44,6 +44,7 @@ class TcpHostFabric final : public HostFabric {
   /// What secured channels use; must outlive them.
   void set_secure_streams(SecureStreams* streams) { secure_ = streams; }
   TcpHostOptions& options() { return options_; }
+  const TcpCounters& counters() const { return shared_.counters; }
 
  private:
   friend class TcpHostChannel;
@@ -66,8 +67,6 @@ class TcpHostChannel final : public HostChannel, TcpLinkOwner {
   void disconnect() override;
   bool send_raw(ByteView capsule) override;
   RemoteBuffer expose(std::uint16_t slot, MutableBytes data) override;
-
-  const TcpCounters* counters() const { return link_ ? &link_->counters() : nullptr; }
 
  private:
   enum class State : std::uint8_t { idle, connecting, greeting, connected, ended };
@@ -125,6 +124,7 @@ class TcpHostChannel final : public HostChannel, TcpLinkOwner {
   State state_ = State::idle;
   std::unique_ptr<TcpLink> link_;
   std::vector<Slot> slots_;
+  std::size_t slot_mask_ = 0;
   std::uint32_t maxh2cdata_ = 0;
   std::array<std::uint8_t, tcp::kTermReqMax> term_data_ = {};
   std::string term_text_;

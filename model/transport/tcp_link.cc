@@ -158,7 +158,7 @@ TcpLink::Item& TcpLink::add_item() {
     items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
   }
-  ++counters_.pdus_out;
+  ++shared_.counters.pdus_out;
   return items_.emplace_back();
 }
 
@@ -280,7 +280,7 @@ std::size_t TcpLink::gather(std::size_t skip) {
 
 bool TcpLink::flush_some() {
   const std::size_t total = gather(first_sent_);
-  ++counters_.sends;
+  ++shared_.counters.sends;
   const std::size_t sent = stream_->send(parts_);
   if (sent < total) blocked_ = true;
   retire(sent);
@@ -344,13 +344,15 @@ void TcpLink::on_readable() {
     const auto room = receiver_.room(shared_.scratch());
     std::size_t size = 0;
     for (const MutableBytes& part : room) size += part.size();
-    ++counters_.receives;
     const std::size_t got = stream_->receive(room);
-    if (got > 0) fault = receiver_.took(got, owner_, gone);
+    if (got > 0) {
+      ++shared_.counters.receives;
+      fault = receiver_.took(got, owner_, gone);
+    }
     if (gone || got < size) break;
   }
   if (gone) return;
-  counters_.pdus_in += receiver_.pdus() - before;
+  shared_.counters.pdus_in += receiver_.pdus() - before;
   if (!open()) return;
   if (fault) return fail(*fault);
   if (stream_->finished()) return end({StreamEnd::Kind::reset, "the peer closed the connection"}, nullptr);

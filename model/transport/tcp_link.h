@@ -17,6 +17,14 @@ namespace fb::transport {
 
 class TcpLink;
 
+/// What the connections of one fabric have done.
+struct TcpCounters {
+  std::uint64_t pdus_in = 0;
+  std::uint64_t pdus_out = 0;
+  std::uint64_t receives = 0;  ///< calls of a stream that brought something
+  std::uint64_t sends = 0;     ///< calls of a stream
+};
+
 /// What the connections of one fabric share: the scratch buffer that they receive into, and
 /// connections that are over but for their last bytes.
 class TcpShared {
@@ -26,6 +34,7 @@ class TcpShared {
 
   World& world;
   TransportHooks* hooks;
+  TcpCounters counters;
   /// Most bytes that a connection receives at once beside those that have their place.
   MutableBytes scratch();
   /// Lets `last` arrive, reads and forgets what still comes, and closes when the peer does or after
@@ -53,13 +62,6 @@ class TcpLinkOwner : public PduSink {
 
  protected:
   ~TcpLinkOwner() = default;
-};
-
-struct TcpCounters {
-  std::uint64_t pdus_in = 0;
-  std::uint64_t pdus_out = 0;
-  std::uint64_t receives = 0;  ///< calls of the stream
-  std::uint64_t sends = 0;
 };
 
 class TcpLink final : private net::StreamHandler {
@@ -114,7 +116,6 @@ class TcpLink final : private net::StreamHandler {
   Endpoint local() const { return local_; }
   /// Of an accepted stream: see net::Stream.
   std::string_view identity() const { return identity_; }
-  const TcpCounters& counters() const { return counters_; }
 
  private:
   /// A PDU on its way out.
@@ -177,7 +178,6 @@ class TcpLink final : private net::StreamHandler {
   std::uint64_t stalled_pdus_ = 0;
   Timer<TcpLink, &TcpLink::on_stall> stall_{"transport.tcp.stall", *this};
   Timer<TcpLink, &TcpLink::on_readable> resume_{"transport.tcp.resume", *this};
-  TcpCounters counters_;
 };
 
 }  // namespace fb::transport

@@ -133,6 +133,11 @@ class FdHandler {
   /// True when on_readable() may be called at any time, neither blocks nor costs much when there is
   /// nothing: a busy-polling loop then asks the handler instead of the kernel.
   virtual bool pollable() const { return false; }
+  /// on_readable() of a pollable handler; false when there was nothing.
+  virtual bool poll() {
+    on_readable();
+    return true;
+  }
 
  protected:
   ~FdHandler() = default;
@@ -149,7 +154,8 @@ class TurnEndHandler {
 };
 
 /// Real time on the monotonic clock, with epoll. now() is read once a step. With busy polling the
-/// loop never sleeps, and asks the kernel for input at every step.
+/// loop never sleeps, and looks for input at every step: it asks the few pollable handlers to which
+/// something has come lately, and now and then the kernel about all descriptors.
 class RealLoop final : public Loop {
  public:
   explicit RealLoop(bool busy_poll = false);
@@ -174,6 +180,8 @@ class RealLoop final : public Loop {
   void refresh_now();
   bool poll_descriptors(int timeout_ms);
   bool poll_handlers();
+  void heat(int fd);
+  void cool(int fd);
   bool finish_turn();
 
   Instant now_;
@@ -181,7 +189,12 @@ class RealLoop final : public Loop {
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
   std::vector<FdHandler*> handlers_;  // by descriptor
-  std::vector<int> pollable_;         // descriptors whose handlers are
+  struct Hot {
+    int fd;
+    unsigned idle;  // polls in a row that found nothing
+  };
+  std::vector<Hot> hot_;              // pollable, and polled
+  unsigned crowded_ = 0;              // steps that ask the kernel, since more were busy than are polled
   std::vector<TurnEndHandler*> turn_end_;
   unsigned polls_ = 0;
   bool busy_poll_;

@@ -23,8 +23,13 @@ constexpr int kReadyMax = 64;
 // that a limit is never overslept by more.
 constexpr std::int64_t kSleepMax_ms = 1000;
 
-// With more pollable descriptors than this, one question to the kernel is cheaper.
-constexpr std::size_t kPollableMax = 2;
+// With more busy descriptors than this, one question to the kernel is cheaper: then it is asked so many
+// times before handlers are polled again.
+constexpr std::size_t kHotMax = 2;
+constexpr unsigned kCrowdedSteps = 128;
+// One of several handlers that is polled in vain so often is left to the kernel's next report: each
+// question costs the others a system call.
+constexpr unsigned kIdleMax = 256;
 // While handlers are polled, every so many times the kernel is asked instead.
 constexpr unsigned kPollsOfHandlers = 16;
 // Due events that run before input is looked for again, at most: input is never starved.
@@ -56,10 +61,11 @@ void RealLoop::watch(int fd, FdHandler& handler, bool writable, bool readable) {
   const auto slot = static_cast<std::size_t>(fd);
   if (handlers_.size() <= slot) handlers_.resize(slot + 1);
   handlers_[slot] = &handler;
-  const bool polled = std::find(pollable_.begin(), pollable_.end(), fd) != pollable_.end();
-  const bool poll = readable && handler.pollable();
-  if (poll && !polled) pollable_.push_back(fd);
-  if (!poll && polled) std::erase(pollable_, fd);
+  if (readable && handler.pollable()) {
+    heat(fd);
+  } else {
+    cool(fd);
+  }
   if (epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) != 0) {
     epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event);
   }
@@ -68,7 +74,7 @@ void RealLoop::watch(int fd, FdHandler& handler, bool writable, bool readable) {
 void RealLoop::unwatch(int fd) {
   const auto slot = static_cast<std::size_t>(fd);
   if (slot < handlers_.size()) handlers_[slot] = nullptr;
-  std::erase(pollable_, fd);
+  cool(fd);
   epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr);
 }
 
@@ -79,13 +85,44 @@ void RealLoop::wake() {
 
 void RealLoop::refresh_now() { now_ = Instant::at_ns(monotonic_ns() - start_ns_); }
 
-// Asks the pollable handlers themselves, which saves the kernel's report that they are readable.
-// False when it is time to ask the kernel, about the other descriptors too.
+// Something has come to a pollable descriptor.
+void RealLoop::heat(int fd) {
+  for (Hot& hot : hot_) {
+    if (hot.fd != fd) continue;
+    hot.idle = 0;
+    return;
+  }
+  if (hot_.size() < kHotMax) {
+    hot_.push_back({fd, 0});
+  } else {
+    crowded_ = kCrowdedSteps;
+  }
+}
+
+void RealLoop::cool(int fd) {
+  std::erase_if(hot_, [fd](const Hot& hot) { return hot.fd == fd; });
+}
+
+// Asks the hot handlers themselves, which saves the kernel's report that they are readable. False when it
+// is time to ask the kernel, about the other descriptors too.
 bool RealLoop::poll_handlers() {
-  if (!busy_poll_ || pollable_.empty() || pollable_.size() > kPollableMax) return false;
+  if (!busy_poll_ || hot_.empty()) return false;
+  if (crowded_ > 0) {
+    --crowded_;
+    return false;
+  }
   if (++polls_ % kPollsOfHandlers == 0) return false;
-  for (std::size_t i = 0; i < pollable_.size(); ++i) {
-    handlers_[static_cast<std::size_t>(pollable_[i])]->on_readable();
+  for (std::size_t i = 0; i < hot_.size();) {
+    const int fd = hot_[i].fd;
+    const bool found = handlers_[static_cast<std::size_t>(fd)]->poll();
+    if (i >= hot_.size() || hot_[i].fd != fd) continue;  // it has cooled
+    Hot& hot = hot_[i];
+    hot.idle = found ? 0 : hot.idle + 1;
+    if (hot.idle >= kIdleMax && hot_.size() > 1) {
+      cool(fd);
+    } else {
+      ++i;
+    }
   }
   return true;
 }
@@ -106,6 +143,7 @@ bool RealLoop::poll_descriptors(int timeout_ms) {
     // Looked up each time: an earlier handler of this round may have closed this descriptor.
     const auto handler = [this, fd] { return handlers_[static_cast<std::size_t>(fd)]; };
     if ((ready[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0 && handler() != nullptr) {
+      if (busy_poll_ && (ready[i].events & EPOLLIN) != 0 && handler()->pollable()) heat(fd);
       handler()->on_readable();
     }
     if ((ready[i].events & EPOLLOUT) != 0 && handler() != nullptr) handler()->on_writable();

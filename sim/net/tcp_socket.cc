@@ -257,6 +257,13 @@ void TcpStream::on_readable() {
   look_at_error();
 }
 
+bool TcpStream::poll() {
+  const std::uint64_t& received = host_.stream_counters_.received_bytes;  // outlives the stream
+  const std::uint64_t before = received;
+  on_readable();
+  return received != before;
+}
+
 // The descriptor is ready, but nobody wants to read: the end, or a reason to look away.
 void TcpStream::look_at_error() {
   if (state_ != State::open) return;

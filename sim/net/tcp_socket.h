@@ -43,6 +43,7 @@ class TcpStream final : public Stream, private FdHandler, private TurnEndHandler
   void on_readable() override;
   void on_writable() override;
   bool pollable() const override { return state_ == State::open; }
+  bool poll() override;
   void on_turn_end() override;
   void look_at_error();
   void check_connected();

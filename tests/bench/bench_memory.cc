@@ -8,7 +8,7 @@
 
 #include "sim/net/udp_port.h"
 #include "tests/bench/machine.h"
-#include "tests/bench/stack.h"
+#include "tests/bench/rdma_stack.h"
 
 namespace fb::bench {
 namespace {
@@ -42,7 +42,7 @@ class TargetProcess {
   [[noreturn]] static void serve(const TargetSide::Options& options, int ready) {
     const auto world = World::make_real(1);
     net::RealHost host(*world);
-    const TargetSide side(*world, host, kTargetAddress, options);
+    const RdmaTargetSide side(*world, host, kTargetAddress, options);
     const char byte = 1;
     if (write(ready, &byte, 1) == 1) {
       for (;;) world->run_for(Duration::s(3600));
@@ -56,7 +56,7 @@ class TargetProcess {
 struct HostProcess {
   std::unique_ptr<World> world = World::make_real(2);
   net::RealHost net{*world};
-  HostSide side{*world, net, kHostAddress, {kTargetAddress, 4420}};
+  RdmaHostSide side{*world, net, kHostAddress, {kTargetAddress, 4420}};
   HostProcess() { side.enable(); }
 };
 
@@ -70,7 +70,8 @@ void thousand_queues(benchmark::State& state) {
     BENCH_ASSERT(host.side.request_queues(kQueues), "the controller grants every queue");
     std::vector<std::unique_ptr<IoLoop>> queues;
     for (std::uint16_t qid = 1; qid <= kQueues; ++qid) {
-      queues.push_back(std::make_unique<IoLoop>(host.side, 0, 4096, 8192, qid));
+      queues.push_back(std::make_unique<IoLoop>(host.side, 0, 4096, 8192,
+                                                 IoLoop::Options{.qid = qid}));
     }
     state.counters["alone_MiB"] = alone;
     state.counters["connected_MiB"] = target.resident();

@@ -6,7 +6,7 @@
 #include "sim/net/udp_port.h"
 #include "tests/bench/machine.h"
 #include "tests/bench/raw_udp.h"
-#include "tests/bench/stack.h"
+#include "tests/bench/rdma_stack.h"
 
 namespace fb::bench {
 namespace {
@@ -48,11 +48,11 @@ class Duel {
   }
   Raw& raw_;
   RealSide far_, near_;
-  TargetSide target_;
+  RdmaTargetSide target_;
   std::atomic<bool> turn_of_raw_ = false;
 
  public:
-  HostSide host;
+  RdmaHostSide host;
 
  private:
   Peer peer_;

@@ -1,7 +1,8 @@
 // What virtual time costs: I/O through the whole stack, worlds, a keep-alive of two minutes.
 #include <benchmark/benchmark.h>
 
-#include "tests/bench/stack.h"
+#include "tests/bench/rdma_stack.h"
+#include "tests/bench/tcp_stack.h"
 
 namespace fb::bench {
 namespace {
@@ -19,6 +20,25 @@ void virtual_reads(benchmark::State& state) {
   state.SetBytesProcessed(state.items_processed() * state.range(1));
 }
 BENCHMARK(virtual_reads)->Args({1, 4096})->Args({32, 4096})->Args({32, 131072});
+
+// The same over NVMe/TCP and simulated streams, without digests.
+void virtual_tcp_reads(benchmark::State& state) {
+  const auto world = World::make_virtual(1);
+  net::SimNetwork network(*world);
+  net::SimHost& host_end = network.add_host("host", IpAddress::v4(10, 0, 0, 1));
+  net::SimHost& target_end = network.add_host("target", IpAddress::v4(10, 0, 0, 2));
+  TcpTargetSide target(*world, target_end, target_end.address(), {});
+  TcpHostSide host(*world, host_end, host_end.address(), target.listener->local());
+  host.enable();
+  IoLoop io(host, static_cast<std::uint16_t>(state.range(0)),
+            static_cast<std::uint32_t>(state.range(1)), 32768, IoLoop::Options{.flow_control = false});
+  constexpr std::uint64_t kBatch = 1000;
+  io.run(kBatch);
+  for (auto _ : state) io.run(kBatch);
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(kBatch));
+  state.SetBytesProcessed(state.items_processed() * state.range(1));
+}
+BENCHMARK(virtual_tcp_reads)->Args({1, 4096})->Args({32, 4096})->Args({32, 131072});
 
 // A world from nothing to nothing: connect, enable, identify, disconnect. Wanted: 2,000 a second.
 void worlds(benchmark::State& state) {

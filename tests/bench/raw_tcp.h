@@ -17,16 +17,17 @@ namespace fb::bench {
 
 /// Questions of `asked` bytes, answers of `answered` bytes, `depth` of them at a time. What has arrived is
 /// read with one call and all that it causes is sent with one call: the batching that a good program
-/// does.
+/// does. Answers come from one buffer, or go round `memory` bytes where that is given.
 class RawTcpEcho {
  public:
-  RawTcpEcho(std::size_t asked, std::size_t answered, std::size_t depth)
+  RawTcpEcho(std::size_t asked, std::size_t answered, std::size_t depth, std::size_t memory = 0)
       : asked_(asked), answered_(answered), depth_(depth) {
     const std::size_t room = std::max<std::size_t>(depth * std::max(asked, answered), 65536);
     near_.in.resize(room);
     far_.in.resize(room);
     near_.out.resize(room, 1);
-    far_.out.resize(room, 2);
+    far_.out.resize(std::max(room, memory), 2);
+    far_.goes_round = memory > 0;
     connect_pair();
   }
   ~RawTcpEcho() {
@@ -66,6 +67,8 @@ class RawTcpEcho {
     std::size_t owed = 0;  // bytes to send
     std::size_t got = 0;   // bytes received and not yet a whole message
     std::size_t at = 0;    // where in `in` the next bytes go: a program's memory is not one page
+    std::size_t from = 0;  // where in `out` the next bytes come from
+    bool goes_round = false;
     void pull() {
       if (at == in.size()) at = 0;
       const ssize_t size = recv(fd, in.data() + at, in.size() - at, MSG_DONTWAIT);
@@ -80,9 +83,11 @@ class RawTcpEcho {
     }
     void push() {
       if (owed == 0) return;
-      const ssize_t size =
-          send(fd, out.data(), std::min(owed, out.size()), MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (size > 0) owed -= static_cast<std::size_t>(size);
+      const ssize_t size = send(fd, out.data() + from, std::min(owed, out.size() - from),
+                                MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (size <= 0) return;
+      owed -= static_cast<std::size_t>(size);
+      if (goes_round) from = (from + static_cast<std::size_t>(size)) % out.size();
     }
   };
   void connect_pair() {

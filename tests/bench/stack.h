@@ -1,35 +1,24 @@
-// The whole stack for benchmarks: a host and a target, each on a software RDMA device of its own. In one
-// virtual world (Stack), or each in a real one.
+// The whole stack for benchmarks: a target behind a listener and a host with its queues, over whatever
+// fabric they are given (rdma_stack.h, tcp_stack.h).
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/assert.h"
+#include "base/rng.h"
 #include "model/host/queue.h"
 #include "model/host/raw_queue.h"
 #include "model/subsystem/target.h"
-#include "model/transport/rdma_controller.h"
-#include "model/transport/rdma_host.h"
-#include "sim/net/network.h"
-#include "sim/rdma/softroce/softroce.h"
 #include "tests/bench/machine.h"
+#include "wire/fabrics/connect.h"
 
 namespace fb::bench {
 
 inline constexpr std::string_view kHostNqn =
     "nqn.2014-08.org.nvmexpress:uuid:00000000-0000-0000-0000-000000000001";
-
-inline std::unique_ptr<softroce::SoftRoceDevice> make_device(World& world, net::DatagramHost& host,
-                                                             const char* name,
-                                                             const IpAddress& address) {
-  softroce::SoftRoceOptions options;
-  options.name = name;
-  options.address = address;
-  auto device = softroce::make_softroce(world, host, options);
-  BENCH_ASSERT(device.ok(), "UDP port 4791 of the address is free");
-  return std::move(device).value();
-}
 
 /// A subsystem with one namespace of 4 KiB blocks behind a listener.
 struct TargetSide {
@@ -37,15 +26,21 @@ struct TargetSide {
     std::uint64_t blocks = 65536;
     std::uint64_t blocks_written = 0;  ///< with a pattern, from the first on
     std::uint16_t io_queues_max = 16;
+    bool null = false;  ///< the namespace keeps nothing and reads as zeroes
   };
-  TargetSide(World& w, net::DatagramHost& host, const IpAddress& address, const Options& options)
-      : world(w), device(make_device(world, host, "target", address)) {
+  using Listen = std::function<std::unique_ptr<transport::ControllerFabric>(
+      const transport::ControllerFabricOptions&, transport::ControllerAcceptor&)>;
+
+  /// `listen` opens the fabric of `address`.
+  TargetSide(World& w, const IpAddress& address, const Options& options, const Listen& listen)
+      : world(w) {
     subsystem::SubsystemOptions system;
     system.io_queues_max = options.io_queues_max;
     disk = &target.add_subsystem(system);
     subsystem::NamespaceOptions space;
     space.block_bytes = 4096;
     space.blocks = options.blocks;
+    if (options.null) space.store = subsystem::make_null_store(options.blocks * 4096);
     subsystem::Namespace& made = *disk->add_namespace(std::move(space)).value();
     Bytes block(4096);
     for (std::uint64_t lba = 0; lba < options.blocks_written; ++lba) {
@@ -57,25 +52,20 @@ struct TargetSide {
     target.add_port(port);
     transport::ControllerFabricOptions fabric;
     fabric.io_queues_max = options.io_queues_max;
-    listener =
-        transport::RdmaControllerFabric::start(world, *device, fabric, target.acceptor()).value();
+    listener = listen(fabric, target.acceptor());
     target.set_listener(1, *listener);
   }
 
   World& world;
-  std::unique_ptr<softroce::SoftRoceDevice> device;
-  std::unique_ptr<transport::RdmaControllerFabric> listener;  // outlives the target's channels
+  std::unique_ptr<transport::ControllerFabric> listener;  // outlives the target's channels
   subsystem::Target target{world};
   subsystem::Subsystem* disk = nullptr;
 };
 
 /// A host with one admin queue.
 struct HostSide {
-  HostSide(World& w, net::DatagramHost& host, const IpAddress& address, const Endpoint& target)
-      : world(w),
-        to(target),
-        device(make_device(world, host, "host", address)),
-        fabric(std::make_unique<transport::RdmaHostFabric>(world, *device)) {}
+  HostSide(World& w, const Endpoint& target, std::unique_ptr<transport::HostFabric> over)
+      : world(w), to(target), fabric(std::move(over)) {}
 
   /// Admin queue connected, controller enabled.
   void enable() {
@@ -103,43 +93,42 @@ struct HostSide {
 
   World& world;
   Endpoint to;
-  std::unique_ptr<softroce::SoftRoceDevice> device;
-  std::unique_ptr<transport::RdmaHostFabric> fabric;
+  std::unique_ptr<transport::HostFabric> fabric;
   std::unique_ptr<host::RawQueue> admin;
   std::uint16_t cntlid = 0;
-};
-
-/// Both sides in one virtual world.
-struct Stack {
-  explicit Stack(const TargetSide::Options& options = {})
-      : target_side(*world, target_end, target_end.address(), options),
-        host_side(*world, host_end, host_end.address(), target_side.listener->local()) {}
-
-  std::unique_ptr<World> world = World::make_virtual(1);
-  net::SimNetwork network{*world};
-  net::SimHost& host_end = network.add_host("host", IpAddress::v4(10, 0, 0, 1));
-  net::SimHost& target_end = network.add_host("target", IpAddress::v4(10, 0, 0, 2));
-  TargetSide target_side;
-  HostSide host_side;
 };
 
 /// An I/O queue that keeps `depth` reads of `bytes` in flight, without allocation.
 class IoLoop final : host::QueueHandler {
  public:
+  struct Options {
+    std::uint16_t qid = 1;
+    bool random = false;        ///< where the reads are, instead of one after the other
+    bool flow_control = true;   ///< of the submission queue: asked for
+  };
   /// The reads go round the first `blocks` of the namespace.
+  IoLoop(HostSide& side, std::uint16_t depth, std::uint32_t bytes, std::uint64_t blocks)
+      : IoLoop(side, depth, bytes, blocks, Options{}) {}
   IoLoop(HostSide& side, std::uint16_t depth, std::uint32_t bytes, std::uint64_t blocks,
-         std::uint16_t qid = 1)
+         const Options& options)
       : side_(side),
         bytes_(bytes),
         blocks_(blocks),
+        random_(options.random),
         queue_(side.world, *side.fabric, *this,
-               {.qid = qid, .entries = 128, .cntlid = side.cntlid, .in_capsule_bytes = 4096}) {
+               {.qid = options.qid,
+                .entries = 128,
+                .cntlid = side.cntlid,
+                .in_capsule_bytes = 4096}) {
     queue_.open(side_.to);
     side_.world.run_until([&] { return queue_.connected(); }, Duration::s(1));
     BENCH_ASSERT(queue_.connected(), "the I/O queue's transport connects");
     Connector connector;
-    const host::ConnectCommand command = host::connect({.qid = qid,
+    const std::uint8_t cattr =
+        options.flow_control ? std::uint8_t{0} : fabrics::cattr_bits::disable_sq_flow_control;
+    const host::ConnectCommand command = host::connect({.qid = options.qid,
                                                         .entries = 128,
+                                                        .cattr = cattr,
                                                         .cntlid = side_.cntlid,
                                                         .hostid = {1},
                                                         .hostnqn = kHostNqn,
@@ -207,7 +196,8 @@ class IoLoop final : host::QueueHandler {
   void start(Read& read) {
     if (left_ == 0) return;
     --left_;
-    read.lba = (read.lba + 128) % (blocks_ - bytes_ / 4096 + 1);
+    const std::uint64_t places = blocks_ - bytes_ / 4096 + 1;
+    read.lba = random_ ? rng_.below(places) : (read.lba + 128) % places;
     read.sqe = host::as_sqe(host::read(1, read.lba, bytes_ / 4096));
     read.transfer = {transport::Direction::from_controller, read.data, true, false};
     if (seconds_ != nullptr) read.started = seconds_now();
@@ -221,6 +211,8 @@ class IoLoop final : host::QueueHandler {
   HostSide& side_;
   std::uint32_t bytes_;
   std::uint64_t blocks_;
+  bool random_;
+  Rng rng_{1};
   host::Queue queue_;
   std::vector<std::unique_ptr<Read>> reads_;
   std::uint64_t completed_ = 0, failed_ = 0, left_ = 0;

@@ -9,6 +9,7 @@ namespace {
 using T = PduType;
 namespace flag = pdu_flags;
 
+/// By type: those up to 07h, then 09h.
 constexpr PduShape kShapes[] = {
     {T::ic_req, "ICReq", true, 128, 0, false, false},
     {T::ic_resp, "ICResp", false, 128, 0, false, false},
@@ -37,10 +38,8 @@ std::string flag_words(std::uint8_t flags) {
 }  // namespace
 
 const PduShape* shape_of(std::uint8_t type) {
-  for (const PduShape& shape : kShapes) {
-    if (static_cast<std::uint8_t>(shape.type) == type) return &shape;
-  }
-  return nullptr;
+  if (type < 8) return &kShapes[type];
+  return type == static_cast<std::uint8_t>(T::r2t) ? &kShapes[8] : nullptr;
 }
 
 std::string_view name_of(PduType type) {
