@@ -25,8 +25,7 @@ int guarded(const HostArguments& arguments, Body&& body) {
   }
 }
 
-int run_discover(HostSession& session) {
-  const host::DiscoveryResult result = session.discover();
+void print_log(const host::DiscoveryResult& result) {
   fmt::print("generation {}, {} entries\n", result.genctr, result.entries.size());
   for (const host::DiscoveredEntry& entry : result.entries) {
     const bool tls = entry.sectype != fabrics::TcpSecurity::none;
@@ -38,6 +37,25 @@ int run_discover(HostSession& session) {
                                                                        : "discovery",
                entry.traddr, entry.trsvcid, entry.subnqn,
                !tls ? "" : required ? "  (TLS required)" : "  (TLS offered)");
+  }
+  std::fflush(stdout);
+}
+
+struct DiscoverArguments {
+  HostArguments host;
+  bool persistent = false;
+  bool no_referrals = false;
+};
+
+int run_discover(HostSession& session, const DiscoverArguments& arguments) {
+  if (!arguments.persistent) {
+    print_log(session.discover(!arguments.no_referrals));
+    return 0;
+  }
+  try {
+    session.watch(!arguments.no_referrals, print_log);
+  } catch (const WaitFailure& failure) {
+    if (failure.end() != WaitEnd::interrupted) throw;
   }
   return 0;
 }
@@ -153,7 +171,7 @@ int run_io(HostSession& session, const IoArguments& arguments) {
 CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArguments& arguments,
                   const std::string& example) {
   CLI::App* command = host.add_subcommand(name, what);
-  command->add_option("url", arguments.url, "rdma://ADDRESS:PORT[/NQN] or tcp://...")->required()->type_name("URL");
+  command->add_option("url", arguments.url, "rdma://ADDRESS[:PORT][/NQN] or tcp://...")->required()->type_name("URL");
   command->add_option("--local", arguments.local, "Our own address, or l2:PATH,PEER,ADDRESS; RoCEv2 takes UDP port 4791 of it")
       ->type_name("HOST");
   command->add_option("--hostnqn", arguments.hostnqn, "Name of this host")->type_name("NQN");
@@ -186,7 +204,16 @@ void add_host(CLI::App& app, Outcome& outcome) {
       outcome.code = guarded(*arguments, run);
     });
   };
-  simple("discover", "List what a discovery service offers", run_discover);
+  auto find = std::make_shared<DiscoverArguments>();
+  CLI::App* discover = add_one(*host, "discover", "List what a discovery service offers", find->host,
+                               "discover tcp://127.0.0.1\n"
+                               "Without a port: 8009 over TCP, 4420 over RDMA. NQN is the service's own name, if "
+                               "it has one.");
+  discover->add_flag("--persistent", find->persistent, "Stay connected and list again on every change");
+  discover->add_flag("--no-referrals", find->no_referrals, "Do not ask the services that are referred to");
+  discover->callback([find, &outcome] {
+    outcome.code = guarded(find->host, [&](HostSession& s) { return run_discover(s, *find); });
+  });
   simple("connect", "Connect, say what is there, disconnect", run_connect);
   simple("identify", "Show Identify Controller and the namespaces", run_identify);
 

@@ -19,6 +19,9 @@ namespace {
 
 struct TargetArguments {
   std::vector<std::string> listen;
+  std::vector<std::string> discovery_listen;
+  std::string discovery_nqn;
+  std::vector<std::string> referrals;
   std::string local;
   std::vector<std::string> namespaces;
   std::vector<std::string> deviations;
@@ -82,6 +85,22 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
   return options;
 }
 
+subsystem::AddressFamily family_of(const IpAddress& address) {
+  return address.is_v4() ? subsystem::AddressFamily::ipv4 : subsystem::AddressFamily::ipv6;
+}
+
+subsystem::Referral referral_from(const std::string& text) {
+  const auto url = conformance::parse_fabric_url(text, conformance::UrlPort::known);
+  if (!url) throw UserError("--referral " + url.error().text);
+  subsystem::Referral made;
+  if (!url->nqn.empty()) made.subnqn = url->nqn;
+  made.traddr = to_string(url->to.address);
+  made.trsvcid = std::to_string(url->to.port);
+  made.family = family_of(url->to.address);
+  made.trtype = url->transport == "tcp" ? 3 : 1;
+  return made;
+}
+
 /// What stands between the listeners and this machine's streams; null without TLS.
 std::unique_ptr<conformance::TlsSide> make_tls(RealSession& session, const TlsArguments& arguments,
                                                std::optional<auth::PskStore>& keys,
@@ -100,6 +119,9 @@ std::unique_ptr<conformance::TlsSide> make_tls(RealSession& session, const TlsAr
 int run_target(const TargetArguments& arguments) {
   std::vector<conformance::FabricUrl> urls;
   for (const std::string& url : arguments.listen) urls.push_back(or_throw(conformance::parse_fabric_url(url)));
+  for (const std::string& url : arguments.discovery_listen) {
+    urls.push_back(or_throw(conformance::parse_fabric_url(url, conformance::UrlPort::known)));
+  }
   const IpAddress address = urls.front().to.address;
   const auto chosen = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
   const auto hooks = chosen.subsystem_hooks();
@@ -127,7 +149,9 @@ int run_target(const TargetArguments& arguments) {
                         : arguments.tls.on ? transport::ChannelSecurity::required
                                            : transport::ChannelSecurity::offered;
   std::vector<Listening> listeners;  // outlive the target's channels
-  subsystem::Target target(world, hooks.get());
+  subsystem::DiscoveryOptions discovery;
+  discovery.unique_nqn = arguments.discovery_nqn;
+  subsystem::Target target(world, hooks.get(), discovery);
   subsystem::SubsystemOptions options;
   options.nqn = arguments.nqn;
   options.allow_any_host = arguments.allowed_hosts.empty();
@@ -153,15 +177,21 @@ int run_target(const TargetArguments& arguments) {
     port.portid = ++portid;
     port.traddr = to_string(address);
     port.trsvcid = std::to_string(url.to.port);
-    port.family = address.is_v4() ? subsystem::AddressFamily::ipv4 : subsystem::AddressFamily::ipv6;
-    target.add_port(port);
+    port.family = family_of(address);
+    subsystem::Port& added = target.add_port(port);
+    if (portid > arguments.listen.size()) target.hide(added, disk);
     listeners.push_back({url, listen(session, url, target.acceptor(portid), hooks.get(), tls.get(), security)});
     target.set_listener(portid, *listeners.back().fabric);
   }
+  for (const std::string& text : arguments.referrals) {
+    target.discovery().add_referral(referral_from(text));
+  }
   const SignalWatcher signals([&] { world.interrupt(); });
+  const std::string name_of_discovery(target.discovery().subsystem().options().nqn);
   for (const Listening& one : listeners) {
     std::printf("listening %s %s\n", conformance::url_text(one.url.transport, one.url.to).c_str(),
-                arguments.nqn.c_str());
+                &one - listeners.data() < std::ssize(arguments.listen) ? arguments.nqn.c_str()
+                                                                       : name_of_discovery.c_str());
   }
   std::fflush(stdout);
   try {
@@ -181,10 +211,21 @@ void add_target(CLI::App& app, Outcome& outcome) {
       "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 64M\n"
       "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M\n"
       "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --tls --psk-file keys\n"
+      "  fabricbench target --listen tcp://127.0.0.1:4420 --discovery-listen tcp://127.0.0.1 --namespace 64M\n"
       "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 1G,file=disk.img,bs=4096");
   auto arguments = std::make_shared<TargetArguments>();
   command->add_option("--listen", arguments->listen, "rdma://ADDRESS:PORT or tcp://ADDRESS:PORT; may be repeated")
       ->required()
+      ->type_name("URL");
+  command
+      ->add_option("--discovery-listen", arguments->discovery_listen,
+                   "The same for the discovery service alone; without a port: 8009 (TCP)")
+      ->type_name("URL");
+  command->add_option("--discovery-nqn", arguments->discovery_nqn,
+                      "A name of the discovery service's own, beside the well-known one")
+      ->type_name("NQN");
+  command->add_option("--referral", arguments->referrals,
+                      "Refer hosts to this discovery service too; may be repeated")
       ->type_name("URL");
   command->add_option("--local", arguments->local, "l2:PATH,PEER,ADDRESS: raw Ethernet over unix sockets")
       ->type_name("HOST");

@@ -67,7 +67,7 @@ host::AuthenticationOptions authentication_of(const AuthenticationArguments& arg
 }  // namespace
 
 HostSession::HostSession(const HostArguments& arguments)
-    : url_(or_throw(conformance::parse_fabric_url(arguments.url))),
+    : url_(or_throw(conformance::parse_fabric_url(arguments.url, conformance::UrlPort::known))),
       nsid_(arguments.nsid),
       session_("host", local_host(arguments.local, url_.to)),
       capture_(session_.world(), arguments.capture, "fabricbench host " + arguments.url),
@@ -100,30 +100,60 @@ HostSession::~HostSession() {
   }
 }
 
-host::DiscoveryResult HostSession::discover() {
-  host::DiscoveryClient client(*host_);
+host::DiscoveryOptions HostSession::discovery_options(bool follow_referrals) const {
   host::DiscoveryOptions options;
   options.to = url_.to;
+  if (!url_.nqn.empty()) options.subnqn = url_.nqn;
+  options.follow_referrals = follow_referrals;
   options.authentication = authentication_;
   options.authentication.secure_channel = options.authentication.secure_channel_required = false;
   if (tls_always_) options.tls = host::TlsUse::always;
+  return options;
+}
+
+host::DiscoveryResult HostSession::ask(host::DiscoveryClient& client, const host::DiscoveryOptions& options) {
   auto outcome = client.discover(options).wait();
   if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, url_.to), outcome.error().text));
+  for (const host::HostError& error : outcome->unreachable) {
+    std::fprintf(stderr, "a referral could not be asked: %s\n", error.text.c_str());
+  }
   return outcome.value();
+}
+
+host::DiscoveryResult HostSession::discover(bool follow_referrals) {
+  host::DiscoveryClient client(*host_);
+  return ask(client, discovery_options(follow_referrals));
+}
+
+void HostSession::watch(bool follow_referrals,
+                        const std::function<void(const host::DiscoveryResult&)>& on_log) {
+  host::DiscoveryClient client(*host_);
+  client.set_on_change(on_log);
+  host::DiscoveryOptions options = discovery_options(follow_referrals);
+  options.persistent = true;
+  report_losses();
+  on_log(ask(client, options));
+  while (client.persistent_controller() != nullptr) world().run_for(Duration::s(1));
+  throw UserError(url_text(url_.transport, url_.to) + ": the discovery service is gone");
 }
 
 std::string HostSession::subsystem_nqn() {
   if (!nqn_.empty()) return nqn_;
   nqn_ = url_.nqn;
+  to_ = url_.to;
   if (nqn_.empty()) {
-    for (const host::DiscoveredEntry& entry : discover().entries) {
-      if (entry.usable && entry.subtype == fabrics::SubsystemType::nvm) {
-        // What the entry asks of us is known now: that we cannot do it is better said here.
-        const auto possible = host::options_for(*host_, entry, {.authentication = authentication_});
-        if (!possible) throw UserError(possible.error().text + " (--tls --psk-file)");
-        nqn_ = entry.subnqn;
-        break;
-      }
+    const host::DiscoveryResult found = discover();
+    const host::DiscoveredEntry* chosen = nullptr;
+    for (const host::DiscoveredEntry& entry : found.entries) {
+      if (!entry.usable || entry.subtype != fabrics::SubsystemType::nvm) continue;
+      if (chosen == nullptr || (entry.to == url_.to && chosen->to != url_.to)) chosen = &entry;
+    }
+    if (chosen != nullptr) {
+      // What the entry asks of us is known now: that we cannot do it is better said here.
+      const auto possible = host::options_for(*host_, *chosen, {.authentication = authentication_});
+      if (!possible) throw UserError(possible.error().text + " (--tls --psk-file)");
+      nqn_ = chosen->subnqn;
+      to_ = chosen->to;
     }
   }
   if (nqn_.empty()) {
@@ -134,13 +164,13 @@ std::string HostSession::subsystem_nqn() {
 
 host::Controller& HostSession::connect(std::uint16_t queue_entries) {
   host::ConnectOptions options;
-  options.to = url_.to;
   options.subnqn = subsystem_nqn();
+  options.to = to_;
   options.queue_entries = queue_entries;
   options.authentication = authentication_;
   if (tls_always_) options.tls = host::TlsUse::always;
   auto outcome = host_->connect(options).wait();
-  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, url_.to), outcome.error().text));
+  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, to_), outcome.error().text));
   return *outcome.value();
 }
 

@@ -1,6 +1,7 @@
 // A host of the command line: a session in real time, the fabric, and one association.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -35,9 +36,14 @@ class HostSession final : private host::ControllerListener {
   host::Host& host() { return *host_; }
   const conformance::FabricUrl& url() const { return url_; }
 
-  /// The name in the URL, or the first subsystem that the discovery service lists.
+  /// The name in the URL, or the subsystem that the discovery service lists: at the URL's address if it
+  /// is there, otherwise the first.
   std::string subsystem_nqn();
-  host::DiscoveryResult discover();
+  /// Asks the service of the URL: the well-known name, or the one in the URL. What could not be asked of
+  /// those that it refers to is said on standard error.
+  host::DiscoveryResult discover(bool follow_referrals = true);
+  /// The same, then stays and calls `on_log` with the first log and each that differs, until interrupted.
+  void watch(bool follow_referrals, const std::function<void(const host::DiscoveryResult&)>& on_log);
   /// UserError, with the reason, when there is no association to be had.
   host::Controller& connect(std::uint16_t queue_entries = 128);
   /// The namespace that was asked for.
@@ -48,6 +54,8 @@ class HostSession final : private host::ControllerListener {
 
  private:
   void on_state(host::Controller& controller, host::ControllerState state) override;
+  host::DiscoveryOptions discovery_options(bool follow_referrals) const;
+  host::DiscoveryResult ask(host::DiscoveryClient& client, const host::DiscoveryOptions& options);
 
   conformance::FabricUrl url_;
   std::uint32_t nsid_;
@@ -60,6 +68,7 @@ class HostSession final : private host::ControllerListener {
   std::unique_ptr<transport::HostFabric> fabric_;
   std::unique_ptr<host::Host> host_;
   std::string nqn_;
+  Endpoint to_;  ///< where the subsystem is: the URL's address, or what discovery says
   host::AuthenticationOptions authentication_;
   bool reporting_ = false;
   bool lost_ = false;

@@ -17,7 +17,9 @@ Failure<Problem> wrong(std::string_view text, std::string_view why) {
 
 }  // namespace
 
-Result<FabricUrl> parse_fabric_url(std::string_view text) {
+std::uint16_t discovery_port(std::string_view transport) { return transport == "tcp" ? 8009 : 4420; }
+
+Result<FabricUrl> parse_fabric_url(std::string_view text, UrlPort known) {
   FabricUrl url;
   std::string_view rest;
   for (const std::string_view transport : kTransports) {
@@ -35,7 +37,12 @@ Result<FabricUrl> parse_fabric_url(std::string_view text) {
   }
   const std::size_t colon = rest.rfind(':');
   if (colon == std::string_view::npos || rest.ends_with(']')) {
-    return wrong(text, "no port: " + url.transport + "://ADDRESS:PORT[/NQN]");
+    if (known == UrlPort::needed) return wrong(text, "no port: " + url.transport + "://ADDRESS:PORT[/NQN]");
+    const auto address = IpAddress::parse(rest);
+    if (!address) return wrong(text, "no IP address: '" + std::string(rest) + "'");
+    const bool subsystem = !url.nqn.empty() && url.nqn != fabrics::kDiscoveryNqn;
+    url.to = {*address, subsystem ? std::uint16_t{4420} : discovery_port(url.transport)};
+    return url;
   }
   const auto address = IpAddress::parse(rest.substr(0, colon));
   if (!address) return wrong(text, "no IP address: '" + std::string(rest.substr(0, colon)) + "'");

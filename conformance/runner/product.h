@@ -38,8 +38,17 @@ struct FabricUrl {
   Endpoint to;
   std::string nqn;
 };
+/// Whether a URL may leave out its port.
+enum class UrlPort : std::uint8_t {
+  needed,
+  /// Then it is that of a subsystem that the URL names (4420), otherwise that of a discovery service
+  /// (4420 for RDMA, 8009 for TCP).
+  known
+};
+/// Where a discovery service is found unless somebody says otherwise.
+std::uint16_t discovery_port(std::string_view transport);
 /// The Problem names the text and what is wrong with it.
-Result<FabricUrl> parse_fabric_url(std::string_view text);
+Result<FabricUrl> parse_fabric_url(std::string_view text, UrlPort port = UrlPort::needed);
 /// "tcp://127.0.0.1:4420".
 std::string url_text(std::string_view transport, const Endpoint& at);
 
