@@ -52,6 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   switch (what % 7) {
     case 0:
       (void)taken(parse_fabric_url(text));
+      (void)taken(parse_fabric_url(text, UrlPort::known));
       break;
     case 1:
       (void)taken(parse_product(text.substr(text.size() / 3), text.substr(0, text.size() / 3)));

@@ -48,5 +48,25 @@ TEST(ProductUrl, NamesWhatIsWrong) {
   EXPECT_TRUE(parse_product("rdma://127.0.0.2:4420", "127.0.0.3"));
 }
 
+TEST(ProductUrl, APortMayBeKnown) {
+  const struct {
+    const char* text;
+    std::uint16_t port;
+  } rows[] = {{"tcp://1.2.3.4", 8009},
+              {"tcp://[fd00::2]", 8009},
+              {"tcp://1.2.3.4/nqn.2014-08.org.nvmexpress.discovery", 8009},
+              {"tcp://1.2.3.4/nqn.2026-01.org.example:disk", 4420},
+              {"rdma://1.2.3.4", 4420},
+              {"tcp://1.2.3.4:4421", 4421}};
+  for (const auto& row : rows) {
+    const auto url = parse_fabric_url(row.text, UrlPort::known);
+    ASSERT_TRUE(url) << row.text;
+    EXPECT_EQ(url->to.port, row.port) << row.text;
+  }
+  for (const char* wrong : {"tcp://", "tcp://1.2.3", "tcp://1.2.3.4:", "tcp:///nqn.2026-01.org.example:disk"}) {
+    EXPECT_FALSE(parse_fabric_url(wrong, UrlPort::known)) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace fb::conformance
