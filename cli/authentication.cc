@@ -1,41 +1,35 @@
 #include "cli/authentication.h"
 
-#include <array>
-#include <utility>
+#include <algorithm>
+#include <cctype>
 
 namespace fb::cli {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, auth::AuthHash>, 3> kHashes = {{
-    {"sha256", auth::AuthHash::sha_256},
-    {"sha384", auth::AuthHash::sha_384},
-    {"sha512", auth::AuthHash::sha_512},
-}};
+/// A name as it is typed: SHA-256 is sha256.
+std::string typed(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    if (c != '-') text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return text;
+}
 
-constexpr std::array<std::pair<std::string_view, auth::DhGroup>, 6> kGroups = {{
-    {"null", auth::DhGroup::null},
-    {"ffdhe2048", auth::DhGroup::ffdhe2048},
-    {"ffdhe3072", auth::DhGroup::ffdhe3072},
-    {"ffdhe4096", auth::DhGroup::ffdhe4096},
-    {"ffdhe6144", auth::DhGroup::ffdhe6144},
-    {"ffdhe8192", auth::DhGroup::ffdhe8192},
-}};
-
-template <class Table>
-auto chosen(std::string_view option, const std::vector<std::string>& names, const Table& table) {
-  std::vector<typename Table::value_type::second_type> values;
+/// The values that the user named, in that order.
+template <class Value>
+std::vector<Value> chosen(std::string_view option, const std::vector<std::string>& names,
+                          const std::vector<Value>& all) {
+  std::vector<Value> values;
   for (const std::string& name : names) {
-    std::string known;
-    bool found = false;
-    for (const auto& [text, value] : table) {
-      if (name == text) {
-        values.push_back(value);
-        found = true;
-      }
-      known += (known.empty() ? "" : ", ") + std::string(text);
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](Value one) { return typed(name_of(one)) == typed(name); });
+    if (found == all.end()) {
+      std::string known;
+      for (const Value one : all) known += (known.empty() ? "" : ", ") + typed(name_of(one));
+      throw UserError(std::string(option) + ": '" + name + "' is none of " + known);
     }
-    if (!found) throw UserError(std::string(option) + ": '" + name + "' is none of " + known);
+    values.push_back(*found);
   }
   return values;
 }
@@ -50,11 +44,11 @@ std::vector<auth::SecretPair> AuthenticationArguments::secrets() const {
 }
 
 std::vector<auth::AuthHash> AuthenticationArguments::chosen_hashes() const {
-  return hashes.empty() ? auth::all_hashes() : chosen("--dhchap-hash", hashes, kHashes);
+  return hashes.empty() ? auth::all_hashes() : chosen("--dhchap-hash", hashes, auth::all_hashes());
 }
 
 std::vector<auth::DhGroup> AuthenticationArguments::chosen_groups() const {
-  return groups.empty() ? auth::all_groups() : chosen("--dhchap-group", groups, kGroups);
+  return groups.empty() ? auth::all_groups() : chosen("--dhchap-group", groups, auth::all_groups());
 }
 
 void add_secret_file(CLI::App& command, AuthenticationArguments& arguments) {

@@ -42,7 +42,7 @@ struct Listening {
 std::unique_ptr<transport::ControllerFabric> listen(RealSession& session, const conformance::FabricUrl& url,
                                                     transport::ControllerAcceptor& acceptor,
                                                     transport::TransportHooks* hooks,
-                                                    conformance::TlsSide* tls,
+                                                    transport::TlsSide* tls,
                                                     transport::ChannelSecurity security) {
   transport::ControllerFabricOptions options;
   options.port = url.to.port;
@@ -102,14 +102,14 @@ subsystem::Referral referral_from(const std::string& text) {
 }
 
 /// What stands between the listeners and this machine's streams; null without TLS.
-std::unique_ptr<conformance::TlsSide> make_tls(RealSession& session, const TlsArguments& arguments,
+std::unique_ptr<transport::TlsSide> make_tls(RealSession& session, const TlsArguments& arguments,
                                                std::optional<auth::PskStore>& keys,
                                                transport::TransportHooks* hooks) {
   if (!keys) return nullptr;
-  conformance::TlsSideOptions options{.name = "target.tls"};
+  transport::TlsSideOptions options{.name = "target.tls"};
   if (!arguments.on) options.security = transport::ChannelSecurity::offered;
   if (hooks != nullptr) options.departs = [hooks](std::string_view at) { return hooks->departs(at); };
-  auto side = std::make_unique<conformance::TlsSide>(session.world(), session.streams(), *keys, options);
+  auto side = std::make_unique<transport::TlsSide>(session.world(), session.streams(), *keys, options);
   side->on_refused([](const Endpoint& peer, const std::string& why) {
     std::fprintf(stderr, "refused %s: %s\n", to_string(peer).c_str(), why.c_str());
   });

@@ -18,7 +18,7 @@ using conformance::url_text;
 constexpr Duration kPatience = Duration::s(30);
 
 std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const HostArguments& arguments,
-                                                   std::string_view transport, conformance::TlsSide* tls) {
+                                                   std::string_view transport, transport::TlsSide* tls) {
   if (transport == "rdma") {
     if (arguments.header_digest || arguments.data_digest) {
       throw UserError("digests are of NVMe/TCP: " + arguments.url);
@@ -36,14 +36,14 @@ std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const H
 }
 
 /// Null without TLS.
-std::unique_ptr<conformance::TlsSide> open_tls(RealSession& session, const HostArguments& arguments,
+std::unique_ptr<transport::TlsSide> open_tls(RealSession& session, const HostArguments& arguments,
                                                std::optional<auth::PskStore>& keys,
                                                const conformance::FabricUrl& url) {
   check_tls_transport(arguments.tls, url.transport, arguments.url);
   if (!keys) return nullptr;
-  return std::make_unique<conformance::TlsSide>(
+  return std::make_unique<transport::TlsSide>(
       session.world(), session.streams(), *keys,
-      conformance::TlsSideOptions{.name = "host.tls",
+      transport::TlsSideOptions{.name = "host.tls",
                                   .identity_version = arguments.tls.identity_version});
 }
 

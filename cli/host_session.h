@@ -63,7 +63,7 @@ class HostSession final : private host::ControllerListener {
   CaptureFile capture_;
   SignalWatcher signals_;
   std::optional<auth::PskStore> keys_;
-  std::unique_ptr<conformance::TlsSide> tls_;
+  std::unique_ptr<transport::TlsSide> tls_;
   bool tls_always_ = false;
   std::unique_ptr<transport::HostFabric> fabric_;
   std::unique_ptr<host::Host> host_;

@@ -7,7 +7,7 @@
 
 #include "cli/common.h"
 #include "conformance/runner/product.h"
-#include "conformance/runner/tls_side.h"
+#include "model/tls/tls_side.h"
 #include "sim/capture/pcapng.h"
 
 namespace fb::cli {

@@ -109,7 +109,7 @@ class ControllerBench final : public Bench {
   /// Without TLS.
   net::StreamHost& plain_streams() { return side_->streams(); }
   /// Null where the bench has no keys.
-  TlsSide* tls() { return side_->tls(); }
+  transport::TlsSide* tls() { return side_->tls(); }
   /// The key of the bench's host for the product; CannotArrange when there is none.
   auth::TlsPsk tls_psk(int version = 1);
   IpAddress local() const { return local_; }

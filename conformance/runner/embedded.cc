@@ -59,10 +59,10 @@ void EmbeddedHostFabric::make(World& world, const IpAddress& address, const Embe
         std::make_unique<transport::TcpHostFabric>(world, *streams_, address, setup.tcp_host, hooks);
     if (!setup.host_keys.empty() || setup.connect.authentication.secure_channel) {
       keys_ = setup.host_keys;
-      TlsSideOptions options{.name = "host.tls", .identity_version = setup.identity_version};
+      transport::TlsSideOptions options{.name = "host.tls", .identity_version = setup.identity_version};
       options.tls = setup.tls;
       if (hooks != nullptr) options.departs = [hooks](std::string_view at) { return hooks->departs(at); };
-      tls_ = std::make_unique<TlsSide>(world, *streams_, keys_, options);
+      tls_ = std::make_unique<transport::TlsSide>(world, *streams_, keys_, options);
       fabric->set_secure_streams(tls_.get());
     }
     fabric_ = std::move(fabric);
@@ -81,14 +81,14 @@ net::StreamHost& EmbeddedHostFabric::streams() {
 
 namespace {
 
-std::unique_ptr<TlsSide> controller_tls(World& world, net::StreamHost& host, EmbeddedSetup& setup,
+std::unique_ptr<transport::TlsSide> controller_tls(World& world, net::StreamHost& host, EmbeddedSetup& setup,
                                         auth::PskStore& keys, subsystem::SubsystemHooks* hooks) {
   if (setup.transport != "tcp" || setup.security == transport::ChannelSecurity::none) return nullptr;
   keys = setup.controller_keys;
-  TlsSideOptions options{.name = "controller.tls", .security = setup.security};
+  transport::TlsSideOptions options{.name = "controller.tls", .security = setup.security};
   options.tls = setup.tls;
   if (hooks != nullptr) options.departs = [hooks](std::string_view at) { return hooks->departs(at); };
-  return std::make_unique<TlsSide>(world, host, keys, options);
+  return std::make_unique<transport::TlsSide>(world, host, keys, options);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/runner/tls_side.h"
+#include "model/tls/tls_side.h"
 #include "model/deviations/deviation.h"
 #include "model/host/types.h"
 #include "model/subsystem/target.h"
@@ -89,7 +89,7 @@ class EmbeddedHostFabric {
   /// Over TCP: where streams come from, without TLS.
   net::StreamHost& streams();
   /// Null where the side has no keys.
-  TlsSide* tls() { return tls_.get(); }
+  transport::TlsSide* tls() { return tls_.get(); }
 
  private:
   void make(World& world, const IpAddress& address, const EmbeddedSetup& setup,
@@ -98,7 +98,7 @@ class EmbeddedHostFabric {
   std::unique_ptr<net::StreamHost> machine_streams_;
   net::StreamHost* streams_ = nullptr;
   auth::PskStore keys_;
-  std::unique_ptr<TlsSide> tls_;
+  std::unique_ptr<transport::TlsSide> tls_;
   std::unique_ptr<softroce::SoftRoceDevice> device_;
   std::unique_ptr<transport::HostFabric> fabric_;
 };
@@ -115,11 +115,11 @@ class EmbeddedController {
   transport::ControllerFabric& fabric() { return *listener_; }
   Endpoint at() const { return listener_->local(); }
   /// Null without TLS.
-  TlsSide* tls() { return tls_.get(); }
+  transport::TlsSide* tls() { return tls_.get(); }
 
  private:
   auth::PskStore keys_;
-  std::unique_ptr<TlsSide> tls_;
+  std::unique_ptr<transport::TlsSide> tls_;
   std::unique_ptr<softroce::SoftRoceDevice> device_;
   std::unique_ptr<transport::ControllerFabric> listener_;  // outlives the target's channels
   subsystem::Target target_;

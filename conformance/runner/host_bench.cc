@@ -134,7 +134,7 @@ HostBench::HostBench(World& world, const Environment& environment)
   soft_hooks_ = environment.deviations->soft_hooks();
   const DeviceOptions device{"host", kProductAddress, soft_hooks_.get()};
   side_ = std::make_unique<EmbeddedHostFabric>(world, network_->product, device, setup, host_hooks_.get());
-  if (TlsSide* const tls = side_->tls()) {
+  if (transport::TlsSide* const tls = side_->tls()) {
     connect_.authentication.on_psk = [tls](const auth::GeneratedPsk& made) { tls->keep(made); };
   }
   host::HostOptions options;

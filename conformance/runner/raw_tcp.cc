@@ -14,13 +14,6 @@ using tcp::PduType;
 /// A PDU that claims more than this is not waited for: nothing that the bench asks for is as long.
 constexpr std::size_t kPduMax = 16u << 20;
 
-std::string fatal_text(const Fatal& fatal) {
-  std::string text = "C2HTermReq FES " + std::to_string(static_cast<unsigned>(fatal.fes)) + " (" +
-                     tcp::name_of(fatal.fes, false) + ")";
-  if (fatal.fei) text += " FEI " + std::to_string(*fatal.fei);
-  return text;
-}
-
 }  // namespace
 
 // ---- SeenPdu ----
@@ -195,26 +188,38 @@ void RawTcp::close() {
 
 // ---- verdicts ----
 
+std::string text_of(const Fatal& fatal, PduType term_req) {
+  const bool by_host = term_req == PduType::h2c_term_req;
+  std::string text = std::string(by_host ? "H2C" : "C2H") + "TermReq FES " +
+                     std::to_string(static_cast<unsigned>(fatal.fes)) + " (" +
+                     tcp::name_of(fatal.fes, by_host) + ")";
+  if (fatal.fei) text += " FEI " + std::to_string(*fatal.fei);
+  return text;
+}
+
+void judge_term_req(Check& check, const std::string& what, const SeenPdu& term,
+                    const std::vector<Fatal>& allowed, const std::vector<std::string>& expected) {
+  if (term.bytes.size() < tcp::TermReq::size) return check.fails(what, expected, term.text());
+  const auto view = term.as<tcp::TermReq>();
+  const Fatal got{view.get(tcp::term_req::fes), view.get(tcp::term_req::fei)};
+  const bool legal = std::any_of(allowed.begin(), allowed.end(), [&](const Fatal& one) {
+    return one.fes == got.fes && (!one.fei || one.fei == got.fei);
+  });
+  if (!legal) return check.fails(what, expected, text_of(got, static_cast<PduType>(term.type())));
+  check.that(true, what);
+}
+
 void expect_fatal(Check& check, RawTcp& raw, std::string_view after, const std::vector<Fatal>& allowed,
                   ByteView offending) {
   const std::string what = "answer to " + std::string(after);
   std::vector<std::string> expected;
-  for (const Fatal& one : allowed) expected.push_back(fatal_text(one));
+  for (const Fatal& one : allowed) expected.push_back(text_of(one, PduType::c2h_term_req));
   const auto term = raw.next(PduType::c2h_term_req);
   if (!term) {
     const bool closed = raw.wait_closed(Duration());
     return check.fails(what, expected, closed ? "connection closed without C2HTermReq" : "silence");
   }
-  const auto view = term->as<tcp::TermReq>();
-  const Fatal got{view.get(tcp::term_req::fes), view.get(tcp::term_req::fei)};
-  const bool legal = std::any_of(allowed.begin(), allowed.end(), [&](const Fatal& one) {
-    return one.fes == got.fes && (!one.fei || one.fei == got.fei);
-  });
-  if (legal) {
-    check.that(true, what);
-  } else {
-    check.fails(what, expected, fatal_text(got));
-  }
+  judge_term_req(check, what, *term, allowed, expected);
   check.that(term->bytes.size() <= tcp::kTermReqMax, "a C2HTermReq has at most 152 bytes",
              std::to_string(term->bytes.size()) + " bytes");
   if (!offending.empty()) {

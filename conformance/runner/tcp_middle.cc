@@ -20,13 +20,6 @@ constexpr std::uint8_t kFabrics = 0x7F, kConnect = 0x01;
 /// How long the receiver of an H2CTermReq may leave the connection open, and a bit.
 constexpr Duration kFarewell = Duration::s(35);
 
-std::string fatal_text(const Fatal& fatal) {
-  std::string text = "H2CTermReq FES " + std::to_string(static_cast<unsigned>(fatal.fes)) + " (" +
-                     tcp::name_of(fatal.fes, true) + ")";
-  if (fatal.fei) text += " FEI " + std::to_string(*fatal.fei);
-  return text;
-}
-
 }  // namespace
 
 /// One of the two streams of a connection.
@@ -234,7 +227,7 @@ void expect_host_ends(Check& check, TcpMiddle::Connection& connection, World& wo
                       std::string_view after, const std::vector<Fatal>& allowed) {
   const std::string what = "answer to " + std::string(after);
   std::vector<std::string> expected;
-  for (const Fatal& one : allowed) expected.push_back(fatal_text(one));
+  for (const Fatal& one : allowed) expected.push_back(text_of(one, PduType::h2c_term_req));
   expected.push_back("the end of the connection");
   world.run_until([&] { return connection.ended() || connection.count(PduType::h2c_term_req) > 0; },
                   RawTcp::kPatience);
@@ -246,17 +239,7 @@ void expect_host_ends(Check& check, TcpMiddle::Connection& connection, World& wo
     check.that(true, what);
     return;
   }
-  if (term->bytes.size() < tcp::TermReq::size) return check.fails(what, expected, term->text());
-  const auto view = term->as<tcp::TermReq>();
-  const Fatal got{view.get(tcp::term_req::fes), view.get(tcp::term_req::fei)};
-  const bool legal = std::any_of(allowed.begin(), allowed.end(), [&](const Fatal& one) {
-    return one.fes == got.fes && (!one.fei || one.fei == got.fei);
-  });
-  if (legal) {
-    check.that(true, what);
-  } else {
-    check.fails(what, expected, fatal_text(got));
-  }
+  judge_term_req(check, what, *term, allowed, expected);
   // The receiver of a TermReq ends the connection, and its sender does when that takes too long.
   connection.finish();
   world.run_until([&] { return connection.ended(); }, kFarewell);

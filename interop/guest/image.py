@@ -23,6 +23,10 @@ HERE = pathlib.Path(__file__).parent
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 LOADER = "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"  # lib64 has an absolute link to it
 
+# Who the guest is as an NVMe host.
+HOST_ID = "11111111-2222-3333-4444-555555555555"
+HOST_NQN = f"nqn.2014-08.org.nvmexpress:uuid:{HOST_ID}"
+
 PROGRAMS = [
     "bin/dash", "bin/ip", "bin/ss", "sbin/tc", "usr/bin/rdma", "usr/sbin/nvme", "usr/bin/rping",
     "usr/bin/ucmatose", "usr/bin/ibv_devinfo", "usr/bin/ibv_devices", "usr/bin/ibv_rc_pingpong",
@@ -174,15 +178,14 @@ def _add_libraries(program: pathlib.Path, tree: pathlib.Path, packages: pathlib.
 
 
 def _write_texts(tree: pathlib.Path) -> None:
-    uuid = "11111111-2222-3333-4444-555555555555"
     texts = {
         "etc/passwd": "root:x:0:0:root:/root:/bin/sh\n",
         "etc/group": "root:x:0:\n",
         "etc/hosts": "127.0.0.1 localhost\n",
         "etc/protocols": "tcp 6 TCP\nudp 17 UDP\n",
         "etc/libibverbs.d/rxe.driver": "driver rxe\n",
-        "etc/nvme/hostnqn": f"nqn.2014-08.org.nvmexpress:uuid:{uuid}\n",
-        "etc/nvme/hostid": uuid + "\n",
+        "etc/nvme/hostnqn": HOST_NQN + "\n",
+        "etc/nvme/hostid": HOST_ID + "\n",
     }
     for name, text in texts.items():
         (tree / name).write_text(text)

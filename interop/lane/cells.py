@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from interop.guest.guest import Guest
-from interop.guest.image import Image
+from interop.guest.image import HOST_NQN, Image
 from interop.lane import auth, linux
 from interop.lane.bench import Bench, CellFailure
 from interop.lane.network import GUEST, OURS, l2_sockets, make_tap
 
 TARGET_NQN = "nqn.2026-11.org.fabricbench:interop"
-HOST_NQN = "nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"  # as in the image
 
 
 def url(transport: str) -> str:

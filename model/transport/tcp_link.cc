@@ -113,9 +113,7 @@ void TcpShared::reap() {
 TcpLink::TcpLink(TcpShared& shared, TcpSide side, TcpLinkOwner& owner)
     : shared_(shared), side_(side), owner_(owner), receiver_(side) {}
 
-TcpLink::~TcpLink() {
-  *gone_ = true;
-}
+TcpLink::~TcpLink() = default;
 
 void TcpLink::start(std::unique_ptr<net::Stream> stream) {
   stream_ = std::move(stream);
@@ -244,11 +242,11 @@ void TcpLink::on_writable() {
 }
 
 void TcpLink::flush() {
-  const std::shared_ptr<const bool> gone = gone_;
-  while (!*gone && open() && backlog() && !blocked_) {
+  const Lifetime::Watch watch(lifetime_);
+  while (!watch.gone() && open() && backlog() && !blocked_) {
     if (!flush_some()) break;
   }
-  if (*gone || !open() || !held_back_ || backlog_pdus() > kBacklogMost / 2) return;
+  if (watch.gone() || !open() || !held_back_ || backlog_pdus() > kBacklogMost / 2) return;
   if (!resume_.scheduled()) shared_.world.loop().schedule_after(resume_, Duration());
 }
 
@@ -287,9 +285,9 @@ bool TcpLink::flush_some() {
   return sent == total;
 }
 
-/// The owner may destroy this object from on_sent(): flush() holds gone_.
+/// The owner may destroy this object from on_sent().
 void TcpLink::retire(std::size_t sent) {
-  const bool& gone = *gone_;
+  const Lifetime::Watch watch(lifetime_);
   first_sent_ += sent;
   while (first_ < items_.size() && first_sent_ >= items_[first_].size()) {
     first_sent_ -= items_[first_].size();
@@ -299,7 +297,7 @@ void TcpLink::retire(std::size_t sent) {
       owned_.pop_front();
     } else if (cookie != 0) {
       owner_.on_sent(cookie);
-      if (gone || !open()) return;
+      if (watch.gone() || !open()) return;
     }
   }
 }
@@ -331,8 +329,8 @@ void TcpLink::on_connected() {
 }
 
 void TcpLink::on_readable() {
-  const std::shared_ptr<const bool> watch = gone_;
-  const bool& gone = *watch;
+  const Lifetime::Watch watch(lifetime_);
+  const bool& gone = watch.gone();
   const std::uint64_t before = receiver_.pdus();
   std::optional<PduFault> fault;
   held_back_ = false;

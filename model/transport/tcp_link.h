@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "model/transport/hooks.h"
 #include "model/transport/tcp_receiver.h"
 #include "sim/core/world.h"
@@ -167,8 +168,7 @@ class TcpLink final : private net::StreamHandler {
   bool blocked_ = false;        ///< the stream took less than it was offered
   bool flush_wanted_ = false;
   bool held_back_ = false;      ///< what arrives waits until less waits to be sent
-  /// True from the destructor on: who calls the owner holds it and looks before touching anything.
-  std::shared_ptr<bool> gone_ = std::make_shared<bool>(false);
+  Lifetime lifetime_;  ///< the owner may destroy this from what it is told
   /// Items [first_, size) wait, oldest first; taken from the front, and packed when they have all gone.
   std::vector<Item> items_;
   std::size_t first_ = 0;

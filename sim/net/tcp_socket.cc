@@ -100,10 +100,7 @@ TcpStream::TcpStream(RealHost& host, int fd, State state, const Endpoint& local,
   watch();
 }
 
-TcpStream::~TcpStream() {
-  if (gone_ != nullptr) *gone_ = true;
-  abort();
-}
+TcpStream::~TcpStream() { abort(); }
 
 // Watches for what matters now.
 void TcpStream::watch() {
@@ -196,12 +193,10 @@ void TcpStream::tell_end() {
   if (state_ != State::ending || handler_ == nullptr) return;
   if (armed_ && !finished_) {
     // What the peer said before it broke the connection still lies in the socket.
-    bool gone = false;
-    gone_ = &gone;
+    const Lifetime::Watch watch(lifetime_);
     armed_ = false;
     handler_->on_readable();
-    if (gone) return;
-    gone_ = nullptr;
+    if (watch.gone()) return;
     if (state_ != State::ending || handler_ == nullptr) return;
   }
   finished_ = false;
@@ -393,7 +388,6 @@ TcpListener::TcpListener(RealHost& host, int fd, const Endpoint& local, StreamAc
 }
 
 TcpListener::~TcpListener() {
-  if (gone_ != nullptr) *gone_ = true;
   loop_.unwatch(fd_);
   ::close(fd_);
 }
@@ -401,8 +395,7 @@ TcpListener::~TcpListener() {
 void TcpListener::resume() { loop_.watch(fd_, *this); }
 
 void TcpListener::on_readable() {
-  bool gone = false;
-  gone_ = &gone;
+  const Lifetime::Watch watch(lifetime_);
   for (int i = 0; i < kAcceptsMax; ++i) {
     SocketAddress address;
     socklen_t length = sizeof address;
@@ -423,9 +416,8 @@ void TcpListener::on_readable() {
     const Endpoint local = local_of(fd, local_);
     acceptor_.on_stream(std::make_unique<TcpStream>(host_, fd, TcpStream::State::open, local,
                                                     address.endpoint().value_or(Endpoint{})));
-    if (gone) return;
+    if (watch.gone()) return;
   }
-  gone_ = nullptr;
 }
 
 // -------------------------------------------------------------------------------------------- host

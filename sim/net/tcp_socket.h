@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/lifetime.h"
 #include "sim/core/world.h"
 #include "sim/net/stream.h"
 #include "sim/net/tcp_trace.h"
@@ -70,7 +71,7 @@ class TcpStream final : public Stream, private FdHandler, private TurnEndHandler
   bool flush_asked_ = false;
   int connect_error_ = 0;
   StreamEnd why_;
-  bool* gone_ = nullptr;   // set when the handler destroys the stream from inside a callback
+  Lifetime lifetime_;      // the handler may destroy the stream from inside a callback
   TcpTrace trace_;
   Timer<TcpStream, &TcpStream::settled> settled_{"net.tcp.settled", *this};
   Timer<TcpStream, &TcpStream::tell_end> end_{"net.tcp.end", *this};
@@ -92,7 +93,7 @@ class TcpListener final : public StreamListener, private FdHandler {
   int fd_;
   Endpoint local_;
   StreamAcceptor& acceptor_;
-  bool* gone_ = nullptr;
+  Lifetime lifetime_;      // so may the acceptor the listener
   Timer<TcpListener, &TcpListener::resume> resume_{"net.tcp.resume", *this};
 };
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/lifetime.h"
 #include "sim/net/udp_socket.h"
 
 namespace fb::net {
@@ -114,7 +115,7 @@ class UdpPort final : public DatagramPort, private FdHandler, private TurnEndHan
   std::array<SocketAddress, kReceiveMessages> receive_addresses_ = {};
   std::size_t receive_ask_ = 1;  // messages that the next call asks for
   unsigned singles_ = 0;
-  bool* gone_ = nullptr;  // set when the receiver closes the port from inside a callback
+  Lifetime lifetime_;  // the receiver may close the port from inside a callback
 
   bool turn_end_asked_ = false;
   bool batch_open_ = false;  // datagrams were given out, on_batch_end() is owed
@@ -139,7 +140,6 @@ UdpPort::UdpPort(RealHost& host, int fd, const Endpoint& local, std::size_t mtu)
 }
 
 UdpPort::~UdpPort() {
-  if (gone_ != nullptr) *gone_ = true;
   blocked_ = false;
   flush();  // a last word (a disconnect) still leaves
   loop_.cancel_turn_end(*this);
@@ -229,11 +229,9 @@ void UdpPort::ask_for_turn_end() {
 void UdpPort::on_turn_end() {
   turn_end_asked_ = false;
   if (std::exchange(batch_open_, false) && receiver_ != nullptr) {
-    bool gone = false;
-    gone_ = &gone;
+    const Lifetime::Watch watch(lifetime_);
     receiver_->on_batch_end();
-    if (gone) return;
-    gone_ = nullptr;
+    if (watch.gone()) return;
   }
   flush();
 }
@@ -332,12 +330,10 @@ void UdpPort::on_readable() {
                              MSG_DONTWAIT, nullptr);
   if (count <= 0) return;  // nothing there, or an error report that is now taken off the socket
   adapt_receive_ask(static_cast<std::size_t>(count));
-  bool gone = false;
-  gone_ = &gone;
+  const Lifetime::Watch watch(lifetime_);
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    if (!take(receive_messages_[i].msg_hdr, receive_messages_[i].msg_len, gone)) return;
+    if (!take(receive_messages_[i].msg_hdr, receive_messages_[i].msg_len, watch.gone())) return;
   }
-  gone_ = nullptr;
   batch_open_ = true;
   ask_for_turn_end();
 }

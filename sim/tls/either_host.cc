@@ -132,7 +132,7 @@ class EitherHost::Sorter::Listener final : public net::StreamListener, net::Stre
 
  private:
   void on_stream(std::unique_ptr<net::Stream> stream) override {
-    if (newcomers_.size() >= sorter_.most_) return;
+    if (newcomers_.size() >= sorter_.most_) newcomers_.erase(newcomers_.begin());  // the oldest gives way
     newcomers_.push_back(std::make_unique<Newcomer>(*this, std::move(stream)));
   }
   void bury() {

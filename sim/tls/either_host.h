@@ -12,7 +12,7 @@ namespace fb::tls {
 class EitherHost final : public net::StreamHost {
  public:
   /// All must outlive it and its streams. Whoever says nothing for as long as a handshake may take is
-  /// dropped.
+  /// dropped, and of handshakes_max who say nothing the oldest is when another comes.
   EitherHost(World& world, net::StreamHost& inner, Keys& keys, const Options& options = {});
   ~EitherHost() override;
 

@@ -72,8 +72,9 @@ Result<void> TlsListener::open(const Endpoint& local) {
 
 void TlsListener::on_stream(std::unique_ptr<net::Stream> stream) {
   if (handshaking_.size() >= state_->options.handshakes_max) {
+    // The oldest has had the longest to show its key: whoever only fills the room shuts nobody out.
     ++state_->counters.turned_away;
-    return;
+    handshaking_.erase(handshaking_.begin());
   }
   handshaking_.push_back(std::make_unique<TlsStream>(state_));
   handshaking_.back()->accept(std::move(stream), *this);

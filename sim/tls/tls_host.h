@@ -90,14 +90,14 @@ struct Options {
   /// Misbehaviours: asked with the names of kDeparturePoints.
   std::function<bool(std::string_view)> departs = {};
   Duration handshake_timeout = Duration::s(10);
-  std::size_t handshakes_max = 1024;  ///< of a listener, at once; further peers are reset
+  std::size_t handshakes_max = 1024;  ///< of a listener, at once; the oldest gives way to a further one
 };
 
 struct Counters {
   std::uint64_t connected = 0;  ///< complete handshakes of clients
   std::uint64_t accepted = 0;   ///< of servers
   std::uint64_t failed = 0;     ///< handshakes of either
-  std::uint64_t turned_away = 0;  ///< peers above handshakes_max
+  std::uint64_t turned_away = 0;  ///< peers that gave way to newer ones
 };
 
 /// What a complete handshake agreed on.

@@ -22,9 +22,7 @@ constexpr std::size_t kBacklogMax = 512u << 10;    // above this, OpenSSL waits
 
 TlsStream::TlsStream(std::shared_ptr<HostState> state) : state_(std::move(state)) {}
 
-TlsStream::~TlsStream() {
-  if (gone_ != nullptr) *gone_ = true;
-}
+TlsStream::~TlsStream() = default;
 
 Result<void> TlsStream::connect(const Endpoint& local, const Endpoint& to, Key key,
                                 net::StreamHandler& handler) {
@@ -278,13 +276,11 @@ void TlsStream::raise(std::uint8_t what) {
 // Any handler may destroy this stream.
 void TlsStream::signal() {
   const std::uint8_t what = std::exchange(raised_, std::uint8_t{0});
-  bool gone = false;
-  gone_ = &gone;
+  const Lifetime::Watch watch(lifetime_);
   if ((what & kReadable) != 0 && phase_ == State::open && handler_ != nullptr) handler_->on_readable();
-  if (gone) return;
+  if (watch.gone()) return;
   if ((what & kWritable) != 0 && phase_ == State::open && handler_ != nullptr) handler_->on_writable();
-  if (gone) return;
-  gone_ = nullptr;
+  if (watch.gone()) return;
   if ((what & kEnd) == 0) return;
   if (listener_ != nullptr) {
     if (state_->refused) state_->refused(peer_, end_.text);

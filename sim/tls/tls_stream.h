@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "base/lifetime.h"
 #include "sim/tls/host_state.h"
 
 namespace fb::tls {
@@ -132,7 +133,7 @@ class TlsStream final : public net::Stream, net::StreamHandler {
   net::StreamEnd end_;
   Backlog backlog_;
   Bytes gathered_;
-  bool* gone_ = nullptr;        // set while a handler runs, which may destroy this
+  Lifetime lifetime_;           // a handler may destroy this
   Timer<TlsStream, &TlsStream::signal> signal_{"tls.signal", *this};
   Timer<TlsStream, &TlsStream::timed_out> patience_{"tls.handshake", *this};
 };

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/ip.h"
+#include "base/lifetime.h"
 #include "base/result.h"
 #include "base/rng.h"
 #include "base/time.h"
@@ -66,6 +67,40 @@ TEST(Result, WrongAccessIsAnAssertion) {
   Result<int> bad = Failure{Problem{"no"}};
   EXPECT_FALSE(bad.ok());
   EXPECT_THROW((void)bad.value(), AssertionFailure);
+}
+
+// ---- Lifetime ----
+
+struct Mortal {
+  std::unique_ptr<Mortal>* holder = nullptr;
+  int depth = 0;
+  Lifetime lifetime;
+
+  /// Goes `depth` calls down, where `end` may destroy this. True when it did.
+  bool descend(bool end) {
+    const Lifetime::Watch watch(lifetime);
+    if (depth-- > 0) {
+      const bool inner = descend(end);
+      EXPECT_EQ(inner, watch.gone());
+      return watch.gone();
+    }
+    if (end) holder->reset();
+    return watch.gone();
+  }
+};
+
+TEST(Lifetime, EveryNestedWatchHearsOfTheEnd) {
+  for (const bool end : {false, true}) {
+    auto mortal = std::make_unique<Mortal>();
+    mortal->holder = &mortal;
+    mortal->depth = 3;
+    EXPECT_EQ(mortal->descend(end), end);
+    EXPECT_EQ(mortal == nullptr, end);
+    if (!end) {
+      mortal->depth = 0;
+      EXPECT_TRUE(mortal->descend(true)) << "watches that are over have left the list";
+    }
+  }
 }
 
 }  // namespace

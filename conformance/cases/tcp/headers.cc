@@ -13,6 +13,18 @@ Bytes a_capsule(const RawTcp& raw) {
   return raw.build(RawTcp::capsule(sqe.bytes()));
 }
 
+/// The capsule of a Connect, with its data.
+Bytes a_connect(const RawTcp& raw, ControllerBench& bench) {
+  const host::ConnectCommand connect = bench.connect_command();
+  const auto command = with_sgl(connect.sqe, SglDescriptor::in_capsule(0, fabrics::ConnectData::size));
+  return raw.build(RawTcp::capsule(command.bytes()), connect.data.bytes());
+}
+
+void expect_header_fatal(Check& check, RawTcp& raw, const Bytes& spoilt, std::string_view what) {
+  raw.send(ByteView(spoilt));
+  expect_fatal(check, raw, what, {{FatalStatus::invalid_header_field}}, spoilt);
+}
+
 Bytes term_req(std::uint32_t plen, std::size_t bytes) {
   Record<tcp::TermReq> header;
   header.set(tcp::pdu::type, PduType::h2c_term_req)
@@ -53,8 +65,7 @@ CONFORMANCE_CASE(pdu_of_a_reserved_type_is_fatal, "tcp.pdu.reserved-type", roles
   auto raw = open_admin(bench);
   Bytes pdu = a_capsule(*raw);
   pdu[0] = 0x0E;
-  raw->send(ByteView(pdu));
-  expect_fatal(check, *raw, "a PDU of type 0Eh", {{FatalStatus::invalid_header_field}}, pdu);
+  expect_header_fatal(check, *raw, pdu, "a PDU of type 0Eh");
 }
 
 CONFORMANCE_CASE(capsule_of_wrong_header_length_is_fatal, "tcp.capsule.hlen", roles::controller,
@@ -62,8 +73,7 @@ CONFORMANCE_CASE(capsule_of_wrong_header_length_is_fatal, "tcp.capsule.hlen", ro
   auto raw = open_admin(bench);
   Bytes pdu = a_capsule(*raw);
   pdu[2] = 68;
-  raw->send(ByteView(pdu));
-  expect_fatal(check, *raw, "a CapsuleCmd with HLEN 68", {{FatalStatus::invalid_header_field}}, pdu);
+  expect_header_fatal(check, *raw, pdu, "a CapsuleCmd with HLEN 68");
 }
 
 CONFORMANCE_CASE(capsule_shorter_than_its_header_is_fatal, "tcp.capsule.plen", roles::controller,
@@ -71,23 +81,18 @@ CONFORMANCE_CASE(capsule_shorter_than_its_header_is_fatal, "tcp.capsule.plen", r
   auto raw = open_admin(bench);
   Bytes pdu = a_capsule(*raw);
   store_le<std::uint32_t>(&pdu[4], 60);
-  raw->send(ByteView(pdu));
-  expect_fatal(check, *raw, "a CapsuleCmd with PLEN 60", {{FatalStatus::invalid_header_field}}, pdu);
+  expect_header_fatal(check, *raw, pdu, "a CapsuleCmd with PLEN 60");
 }
 
 CONFORMANCE_CASE(capsule_with_misaligned_data_is_fatal, "tcp.capsule.pdo", roles::controller,
                  sends_malformed) {
   auto raw = greeted(bench);
   // No alignment that a controller may ask for has a data offset that is no multiple of 4.
-  const host::ConnectCommand connect = bench.connect_command();
-  const auto command = with_sgl(connect.sqe, SglDescriptor::in_capsule(0, fabrics::ConnectData::size));
-  Bytes pdu = raw->build(RawTcp::capsule(command.bytes()), connect.data.bytes());
+  Bytes pdu = a_connect(*raw, bench);
   pdu.insert(pdu.begin() + pdu[3], 1, 0);
   ++pdu[3];
   store_le<std::uint32_t>(&pdu[4], static_cast<std::uint32_t>(pdu.size()));
-  raw->send(ByteView(pdu));
-  expect_fatal(check, *raw, "a CapsuleCmd with a PDO that is no multiple of 4",
-               {{FatalStatus::invalid_header_field}}, pdu);
+  expect_header_fatal(check, *raw, pdu, "a CapsuleCmd with a PDO that is no multiple of 4");
 }
 
 CONFORMANCE_CASE(capsule_with_an_unasked_header_digest_is_fatal, "tcp.pdu.hdgstf", roles::controller,
@@ -95,21 +100,15 @@ CONFORMANCE_CASE(capsule_with_an_unasked_header_digest_is_fatal, "tcp.pdu.hdgstf
   auto raw = open_admin(bench);
   Bytes pdu = a_capsule(*raw);
   pdu[1] |= flag::hdgstf;
-  raw->send(ByteView(pdu));
-  expect_fatal(check, *raw, "HDGSTF where no header digest was negotiated",
-               {{FatalStatus::invalid_header_field}}, pdu);
+  expect_header_fatal(check, *raw, pdu, "HDGSTF where no header digest was negotiated");
 }
 
 CONFORMANCE_CASE(capsule_with_an_unasked_data_digest_is_fatal, "tcp.pdu.ddgstf", roles::controller,
                  sends_malformed) {
   auto raw = greeted(bench);
-  const host::ConnectCommand connect = bench.connect_command();
-  const auto command = with_sgl(connect.sqe, SglDescriptor::in_capsule(0, fabrics::ConnectData::size));
-  Bytes pdu = raw->build(RawTcp::capsule(command.bytes()), connect.data.bytes());
+  Bytes pdu = a_connect(*raw, bench);
   pdu[1] |= flag::ddgstf;
-  raw->send(ByteView(pdu));
-  expect_fatal(check, *raw, "DDGSTF where no data digest was negotiated",
-               {{FatalStatus::invalid_header_field}}, pdu);
+  expect_header_fatal(check, *raw, pdu, "DDGSTF where no data digest was negotiated");
 }
 
 CONFORMANCE_CASE(termreq_of_the_host_ends_the_connection, "tcp.termreq.received", roles::controller) {

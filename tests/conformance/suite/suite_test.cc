@@ -7,7 +7,7 @@
 #include "conformance/requirements/ledger.h"
 #include "conformance/runner/case.h"
 #include "conformance/runner/runner.h"
-#include "conformance/runner/tls_side.h"
+#include "model/tls/tls_side.h"
 #include "model/auth/departures.h"
 #include "model/deviations/deviation.h"
 #include "model/host/departures.h"
@@ -48,7 +48,7 @@ std::set<std::string, std::less<>> points_of(Product product) {
   std::set<std::string, std::less<>> points;
   if (product == Product::controller || product == Product::host) {
     for (const auto& one : tls::kDeparturePoints) points.insert("tcp.tls." + std::string(one.name));
-    for (const auto& one : kTlsSidePoints) points.insert("tcp.tls." + std::string(one.name));
+    for (const auto& one : transport::kTlsSidePoints) points.insert("tcp.tls." + std::string(one.name));
   }
   switch (product) {
     case Product::controller:

@@ -63,6 +63,21 @@ TEST_F(EitherTest, WhoSaysNothingIsDropped) {
   EXPECT_EQ(net.inbox.accepted, 0);
 }
 
+TEST_F(EitherTest, OfTooManyWhoSayNothingTheOldestGiveWay) {
+  const std::size_t most = Options().handshakes_max;
+  std::vector<std::unique_ptr<net::test::StreamUser>> idlers;
+  for (std::size_t i = 0; i < most + 2; ++i) {
+    idlers.push_back(std::make_unique<net::test::StreamUser>());
+    ASSERT_TRUE(idlers.back()->open(*net.host, {kHostAddress, 0}, kServer));
+  }
+  settle();
+  for (std::size_t i = 0; i < idlers.size(); ++i) ASSERT_EQ(idlers[i]->end.has_value(), i < 2) << i;
+  ASSERT_TRUE(plain.open(*net.host, {kHostAddress, 0}, kServer));
+  ASSERT_TRUE(plain.put(Bytes(3, 1)));
+  settle();
+  EXPECT_EQ(net.inbox.accepted, 1) << "who speaks is not shut out by those who do not";
+}
+
 TEST_F(EitherTest, WhoLeavesAtOnceIsForgotten) {
   ASSERT_TRUE(plain.open(*net.host, {kHostAddress, 0}, kServer));
   settle();

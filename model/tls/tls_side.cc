@@ -1,8 +1,8 @@
-#include "conformance/runner/tls_side.h"
+#include "model/tls/tls_side.h"
 
 #include <utility>
 
-namespace fb::conformance {
+namespace fb::transport {
 
 namespace {
 
@@ -39,7 +39,7 @@ TlsSide::TlsSide(World& world, net::StreamHost& inner, auth::PskStore& store, co
   tls::Options made = options_.tls;
   made.name = options_.name;
   if (options_.departs) made.departs = [this](std::string_view point) { return departs(point); };
-  if (options_.security == transport::ChannelSecurity::offered || departs("server.plain")) {
+  if (options_.security == ChannelSecurity::offered || departs("server.plain")) {
     either_ = std::make_unique<tls::EitherHost>(world, inner, static_cast<tls::Keys&>(*this), made);
   } else {
     strict_ = std::make_unique<tls::TlsStreamHost>(world, inner, static_cast<tls::Keys&>(*this), made);
@@ -122,4 +122,4 @@ std::optional<tls::Key> TlsSide::any() {
   return key_of(*psk);
 }
 
-}  // namespace fb::conformance
+}  // namespace fb::transport

@@ -13,13 +13,13 @@
 #include "sim/tls/either_host.h"
 #include "sim/tls/tls_host.h"
 
-namespace fb::conformance {
+namespace fb::transport {
 
 struct TlsSideOptions {
   std::string name = "tls";
   int identity_version = 1;
   /// A side that listens: whether it takes plain connections too.
-  transport::ChannelSecurity security = transport::ChannelSecurity::required;
+  ChannelSecurity security = ChannelSecurity::required;
   tls::Options tls = {};
   /// Asked with "tcp.tls." and the names of tls::kDeparturePoints and kTlsSidePoints.
   std::function<bool(std::string_view)> departs = {};
@@ -40,7 +40,7 @@ inline constexpr tls::DeparturePoint kTlsSidePoints[] = {
     {"client.plain", "connections are made without TLS although it was asked for"},
 };
 
-class TlsSide final : public transport::SecureStreams, private tls::Keys {
+class TlsSide final : public SecureStreams, private tls::Keys {
  public:
   /// All must outlive it and its streams. Generated PSKs go into `store`.
   TlsSide(World& world, net::StreamHost& inner, auth::PskStore& store, const TlsSideOptions& options);
@@ -78,4 +78,4 @@ class TlsSide final : public transport::SecureStreams, private tls::Keys {
   std::vector<std::unique_ptr<Named>> named_;
 };
 
-}  // namespace fb::conformance
+}  // namespace fb::transport
