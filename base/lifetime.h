@@ -12,7 +12,7 @@ class Lifetime {
   Lifetime() = default;
   Lifetime(const Lifetime&) = delete;
   Lifetime& operator=(const Lifetime&) = delete;
-  inline ~Lifetime();
+  ~Lifetime();
 
  private:
   Watch* innermost_ = nullptr;
@@ -21,12 +21,10 @@ class Lifetime {
 /// On the stack, around the calls. Watches nest: each hears of the end.
 class Lifetime::Watch {
  public:
-  explicit Watch(Lifetime& of) : of_(of), outer_(of.innermost_) { of_.innermost_ = this; }
+  explicit Watch(Lifetime& of);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
-  ~Watch() {
-    if (!gone_) of_.innermost_ = outer_;
-  }
+  ~Watch();
 
   /// True from the destructor of the object on.
   const bool& gone() const { return gone_; }
@@ -37,9 +35,5 @@ class Lifetime::Watch {
   Watch* outer_;
   bool gone_ = false;
 };
-
-Lifetime::~Lifetime() {
-  for (Watch* watch = innermost_; watch != nullptr; watch = watch->outer_) watch->gone_ = true;
-}
 
 }  // namespace fb

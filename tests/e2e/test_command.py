@@ -1,11 +1,13 @@
 """What scripts rely on: exit codes, JSON, reports, one clear line for wrong use."""
 
 import json
+import os
 import re
 import signal
 import subprocess
 import time
 import xml.etree.ElementTree
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -57,20 +59,21 @@ def test_replay_gives_the_same_bytes(fabricbench, tmp_path):
     assert case["digest"] in done.out
 
 
+def dissected(capture):
+    return subprocess.run(["tshark", "-n", "-r", str(capture), "-T", "fields", "-e", "frame.protocols", "-e",
+                           "_ws.malformed"], capture_output=True, text=True, check=True).stdout
+
+
 def test_captures_dissect_cleanly(fabricbench, tmp_path):
     fabricbench("run", "--seed", "1", "--report", tmp_path)
     results = json.loads((tmp_path / "results.json").read_text())
-    dissected = 0
-    for case in results["cases"]:
-        if not case["capture"] or case["sends_malformed"]:
-            continue
-        shown = subprocess.run(["tshark", "-r", str(tmp_path / case["capture"]), "-T", "fields", "-e",
-                                "frame.protocols", "-e", "_ws.malformed"],
-                               capture_output=True, text=True, check=True).stdout
-        assert shown.strip(), f"{case['name']}: an empty capture"
-        assert "malformed" not in shown.lower(), case["name"]
-        dissected += 1
-    assert dissected >= 100
+    captures = [tmp_path / case["capture"] for case in results["cases"]
+                if case["capture"] and not case["sends_malformed"]]
+    assert len(captures) >= 600
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for capture, shown in zip(captures, pool.map(dissected, captures)):
+            assert shown.strip(), f"{capture.name}: an empty capture"
+            assert "malformed" not in shown.lower(), capture.name
 
 
 WRONG = [

@@ -192,12 +192,14 @@ CONFORMANCE_CASE(tcp_host_header_digests_are_right, "tcp.host.digest.header", ro
   Scene scene(bench);
   const auto connected = bench.product().connect({}).wait_for(60_s);
   if (connected && connected->ok) some_io(scene);
-  const std::size_t seen = each_pdu(scene, [&](Connection& c, const SeenPdu& pdu) {
+  std::size_t with_digest = 0;
+  each_pdu(scene, [&](Connection& c, const SeenPdu& pdu) {
     if (!c.ic_resp().get(tcp::ic_resp::hdgst_enable)) return;
+    ++with_digest;
     check.that(pdu.has(flag::hdgstf), "HDGSTF is set", pdu.text());
     check.that(pdu.header_digest_good(), "a right header digest", pdu.text());
   });
-  check.precondition(seen > 0, "the host sends commands");
+  check.precondition(with_digest > 0, "the host sends commands where header digests were agreed on");
 }
 
 CONFORMANCE_CASE(tcp_host_data_digests_are_right, "tcp.host.digest.data", roles::host, kAsksForDigests) {
