@@ -17,6 +17,12 @@ class BlockStore {
 
   virtual std::uint64_t bytes() const = 0;
   virtual Result<void> read(std::uint64_t offset, MutableBytes to) = 0;
+  /// The range in memory that nobody ever changes or frees; empty where there is no such memory.
+  virtual ByteView constant(std::uint64_t offset, std::size_t length) const {
+    (void)offset;
+    (void)length;
+    return {};
+  }
   virtual Result<void> write(std::uint64_t offset, ByteView from) = 0;
   /// The range reads as zeroes afterwards; its space is given up where the store can.
   virtual Result<void> zero(std::uint64_t offset, std::uint64_t length) = 0;

@@ -142,6 +142,10 @@ class NullStore final : public BlockStore {
     std::fill(to.begin(), to.end(), std::uint8_t{0});
     return {};
   }
+  ByteView constant(std::uint64_t, std::size_t length) const override {
+    static std::array<std::uint8_t, 1u << 20> zeroes = {};
+    return length <= zeroes.size() ? ByteView(zeroes).first(length) : ByteView{};
+  }
   Result<void> write(std::uint64_t, ByteView) override { return {}; }
   Result<void> zero(std::uint64_t, std::uint64_t) override { return {}; }
   Result<void> flush() override { return {}; }

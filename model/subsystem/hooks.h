@@ -81,4 +81,10 @@ class SubsystemHooks : public transport::TransportHooks {
   }
 };
 
+/// Of a product that nobody looks into: they change nothing.
+inline SubsystemHooks& no_hooks() {
+  static SubsystemHooks honest;
+  return honest;
+}
+
 }  // namespace fb::subsystem

@@ -59,6 +59,10 @@ class Namespace {
 
   // The range must be inside. `data` is count * block_bytes() long.
   nvme::Status read(std::uint64_t slba, MutableBytes data);
+  /// What a read would give, in memory that never changes; empty where there is none.
+  ByteView constant(std::uint64_t slba, std::size_t bytes) const {
+    return store_->constant(slba << block_shift_, bytes);
+  }
   nvme::Status write(std::uint64_t slba, ByteView data);
   nvme::Status compare(std::uint64_t slba, ByteView data);
   /// Reads without giving the data to anybody.

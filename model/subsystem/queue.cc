@@ -255,6 +255,11 @@ void Queue::complete_with_data(const Command& command, std::size_t bytes, std::u
   complete(command, sc::success, dwords);
 }
 
+void Queue::complete_with_constant(const Command& command, ByteView data) {
+  channel_->push_constant(*command.arrived, data);
+  complete(command, sc::success);
+}
+
 void Queue::complete_connect(const Command& command, nvme::Status status, std::uint32_t dw0) {
   if (!alive_) return;
   std::uint16_t sqhd = head();

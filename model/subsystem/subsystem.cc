@@ -17,7 +17,7 @@ constexpr Duration kResetNotice = Duration::ms(1);
 Subsystem::Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hooks)
     : world_(world),
       options_(std::move(options)),
-      hooks_(hooks != nullptr ? hooks : &honest_),
+      hooks_(hooks != nullptr ? hooks : &no_hooks()),
       nonces_(auth::make_nonces(world, "subsystem.auth/" + options_.nqn)) {
   if (options_.controllers != ControllerModel::static_controllers) return;
   for (const std::uint16_t cntlid : options_.static_cntlids) {

@@ -30,6 +30,8 @@ class Subsystem {
   World& world() { return world_; }
   const SubsystemOptions& options() const { return options_; }
   SubsystemHooks& hooks() { return *hooks_; }
+  /// Nobody looks at what goes in and out, or changes it.
+  bool unhooked() const { return hooks_ == &no_hooks(); }
   /// Challenges and the like for authentication.
   auth::NonceSource& nonces() { return *nonces_; }
   /// The service whose subsystem this is, or nullptr.
@@ -113,7 +115,6 @@ class Subsystem {
 
   World& world_;
   SubsystemOptions options_;
-  SubsystemHooks honest_;
   SubsystemHooks* hooks_;
   std::unique_ptr<auth::NonceSource> nonces_;
   DiscoveryService* discovery_ = nullptr;

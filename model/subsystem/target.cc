@@ -8,7 +8,7 @@ namespace fb::subsystem {
 
 Target::Target(World& world, SubsystemHooks* hooks, DiscoveryOptions discovery)
     : world_(world),
-      hooks_(hooks != nullptr ? hooks : &honest_),
+      hooks_(hooks != nullptr ? hooks : &no_hooks()),
       discovery_(world, std::move(discovery), hooks_) {}
 
 Target::~Target() {

@@ -51,7 +51,6 @@ class Target {
 
  private:
   World& world_;
-  SubsystemHooks honest_;
   SubsystemHooks* hooks_;
   DiscoveryService discovery_;
   std::vector<std::unique_ptr<Subsystem>> subsystems_;

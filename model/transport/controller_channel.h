@@ -2,6 +2,7 @@
 // response capsules out. RDMA and TCP implement it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -60,6 +61,11 @@ class ControllerChannel {
   virtual void pull(ArrivedCommand& command) = 0;
   /// Sends the first `bytes` of command.data to the host, ahead of the response.
   virtual void push(ArrivedCommand& command, std::size_t bytes) = 0;
+  /// The same with bytes that nobody ever changes or frees, in place of those in command.data.
+  virtual void push_constant(ArrivedCommand& command, ByteView data) {
+    std::copy(data.begin(), data.end(), command.data.begin());
+    push(command, data.size());
+  }
   /// Sends the response capsule and gives the command back to the pool. Both this and drop() may come
   /// while a pull() is under way: on_pulled() does not follow then.
   virtual void respond(ArrivedCommand& command, ByteView cqe) = 0;

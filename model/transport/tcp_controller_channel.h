@@ -18,6 +18,7 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
   nvme::Status stage(ArrivedCommand& command, std::size_t bytes) override;
   void pull(ArrivedCommand& command) override;
   void push(ArrivedCommand& command, std::size_t bytes) override;
+  void push_constant(ArrivedCommand& command, ByteView data) override;
   void respond(ArrivedCommand& command, ByteView cqe) override;
   void drop(ArrivedCommand& command) override;
   void send_extra(ByteView cqe) override;
@@ -38,6 +39,7 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
 
   struct Command final : ArrivedCommand {
     MutableBytes staging;            ///< ours, from the pool
+    ByteView constant;               ///< what goes out instead of the staged data
     std::uint16_t cid = 0;
     std::uint32_t capsule_data = 0;  ///< bytes of in-capsule data, at the start of staging
     std::uint32_t pushed = 0;        ///< bytes to go ahead of the response

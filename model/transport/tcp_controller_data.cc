@@ -57,6 +57,7 @@ Status TcpControllerChannel::stage(ArrivedCommand& arrived, std::size_t bytes) {
   Command& command = own(arrived);
   if (!command.in_use) return nvme::sc::internal_error;
   command.data = {};
+  command.constant = {};
   command.pushed = 0;
   if (bytes > fabric_.options_.transfer_bytes_max) return nvme::sc::invalid_field;
   const Status status = check_sgl(command, bytes, command.inside);
@@ -123,6 +124,11 @@ void TcpControllerChannel::push(ArrivedCommand& arrived, std::size_t bytes) {
   if (!command.inside) command.pushed = static_cast<std::uint32_t>(bytes);
 }
 
+void TcpControllerChannel::push_constant(ArrivedCommand& arrived, ByteView data) {
+  push(arrived, data.size());
+  own(arrived).constant = data;
+}
+
 /// SUCCESS stands for a completion of zeroes, and only a host that does without SQHD understands it.
 bool TcpControllerChannel::sends_success(const Command& command, ByteView cqe) const {
   if (command.pushed == 0) return false;
@@ -134,6 +140,7 @@ bool TcpControllerChannel::sends_success(const Command& command, ByteView cqe) c
 }
 
 void TcpControllerChannel::send_data(Command& command, bool success) {
+  const ByteView from = command.constant.empty() ? ByteView(command.data) : command.constant;
   Record<tcp::DataPdu> header;
   for (std::uint32_t done = 0; done < command.pushed;) {
     const std::uint32_t part = std::min(fabric_.tcp_.c2h_data_bytes, command.pushed - done);
@@ -145,7 +152,7 @@ void TcpControllerChannel::send_data(Command& command, bool success) {
         .set(tcp::data_pdu::offset, done)
         .set(tcp::data_pdu::length, part);
     ++command.sending;
-    link_.send(header.bytes(), ByteView(command.data).subspan(done, part), command.index + 1u);
+    link_.send(header.bytes(), from.subspan(done, part), command.index + 1u);
     done += part;
   }
 }

@@ -1,6 +1,7 @@
 #include "model/transport/tcp_receiver.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -58,13 +59,19 @@ std::optional<PduFault> PduReceiver::take(ByteView& bytes, PduSink& sink, const 
   };
   switch (phase_) {
     case Phase::header: {
-      const ByteView part = cut(header_end_ - have_);
+      const ByteView part = cut(have_ > 0 ? header_end_ - have_ : header_bytes(bytes[0]));
       std::copy(part.begin(), part.end(), header_.begin() + static_cast<std::ptrdiff_t>(have_));
       have_ += part.size();
       if (have_ < header_end_) return std::nullopt;
-      if (common_checked_) return header_done(sink, gone);
-      common_checked_ = true;
-      return check_common(sink, gone);
+      if (!common_checked_) {
+        common_checked_ = true;
+        const std::size_t have = std::exchange(have_, tcp::kCommonHeaderBytes);
+        if (auto fault = check_common(sink, gone); fault || gone) return fault;
+        if (phase_ != Phase::header || have_ == 0) return std::nullopt;  // skipped
+        have_ = have;
+        if (have_ < header_end_) return std::nullopt;
+      }
+      return header_done(sink, gone);
     }
     case Phase::padding:
       padding_ -= cut(padding_).size();
@@ -89,6 +96,15 @@ std::optional<PduFault> PduReceiver::take(ByteView& bytes, PduSink& sink, const 
     }
   }
   return std::nullopt;
+}
+
+/// How many bytes to begin with: the whole header where the type tells how long it is.
+std::size_t PduReceiver::header_bytes(std::uint8_t type) const {
+  const tcp::PduShape* shape = tcp::shape_of(type);
+  if (shape == nullptr || shape->to_controller != (side_ == TcpSide::controller)) {
+    return tcp::kCommonHeaderBytes;
+  }
+  return shape->hlen + (shape->digests && header_digest_ ? tcp::kDigestBytes : 0u);
 }
 
 /// The first eight bytes are there: is this a PDU for us, and how long is it?

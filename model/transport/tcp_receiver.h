@@ -84,6 +84,7 @@ class PduReceiver {
   enum class Phase : std::uint8_t { header, padding, data, data_digest };
 
   std::optional<PduFault> take(ByteView& bytes, PduSink& sink, const bool& gone);
+  std::size_t header_bytes(std::uint8_t type) const;
   std::optional<PduFault> check_common(PduSink& sink, const bool& gone);
   std::optional<PduFault> check_lengths(const tcp::PduShape& shape, PduSink& sink);
   std::optional<PduFault> check_data(std::size_t head, PduSink& sink);

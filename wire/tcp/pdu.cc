@@ -9,20 +9,6 @@ namespace {
 using T = PduType;
 namespace flag = pdu_flags;
 
-/// By type: those up to 07h, then 09h.
-constexpr PduShape kShapes[] = {
-    {T::ic_req, "ICReq", true, 128, 0, false, false},
-    {T::ic_resp, "ICResp", false, 128, 0, false, false},
-    {T::h2c_term_req, "H2CTermReq", true, 24, 0, true, false},
-    {T::c2h_term_req, "C2HTermReq", false, 24, 0, true, false},
-    {T::capsule_cmd, "CapsuleCmd", true, 72, flag::hdgstf | flag::ddgstf, true, true},
-    {T::capsule_resp, "CapsuleResp", false, 24, flag::hdgstf, false, true},
-    {T::h2c_data, "H2CData", true, 24, flag::hdgstf | flag::ddgstf | flag::last_pdu, true, true},
-    {T::c2h_data, "C2HData", false, 24,
-     flag::hdgstf | flag::ddgstf | flag::last_pdu | flag::success, true, true},
-    {T::r2t, "R2T", false, 24, flag::hdgstf, false, true},
-};
-
 std::string flag_words(std::uint8_t flags) {
   std::string words;
   const auto word = [&](std::uint8_t bit, const char* text) {
@@ -36,11 +22,6 @@ std::string flag_words(std::uint8_t flags) {
 }
 
 }  // namespace
-
-const PduShape* shape_of(std::uint8_t type) {
-  if (type < 8) return &kShapes[type];
-  return type == static_cast<std::uint8_t>(T::r2t) ? &kShapes[8] : nullptr;
-}
 
 std::string_view name_of(PduType type) {
   const PduShape* shape = shape_of(static_cast<std::uint8_t>(type));

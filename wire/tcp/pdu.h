@@ -129,8 +129,24 @@ struct PduShape {
   bool data;
   bool digests;        ///< carries digests where they are negotiated
 };
+/// By type: those up to 07h, then 09h.
+inline constexpr PduShape kPduShapes[] = {
+    {PduType::ic_req, "ICReq", true, 128, 0, false, false},
+    {PduType::ic_resp, "ICResp", false, 128, 0, false, false},
+    {PduType::h2c_term_req, "H2CTermReq", true, 24, 0, true, false},
+    {PduType::c2h_term_req, "C2HTermReq", false, 24, 0, true, false},
+    {PduType::capsule_cmd, "CapsuleCmd", true, 72, pdu_flags::hdgstf | pdu_flags::ddgstf, true, true},
+    {PduType::capsule_resp, "CapsuleResp", false, 24, pdu_flags::hdgstf, false, true},
+    {PduType::h2c_data, "H2CData", true, 24, pdu_flags::hdgstf | pdu_flags::ddgstf | pdu_flags::last_pdu, true, true},
+    {PduType::c2h_data, "C2HData", false, 24,
+     pdu_flags::hdgstf | pdu_flags::ddgstf | pdu_flags::last_pdu | pdu_flags::success, true, true},
+    {PduType::r2t, "R2T", false, 24, pdu_flags::hdgstf, false, true},
+};
 /// Nothing for reserved types.
-const PduShape* shape_of(std::uint8_t type);
+constexpr const PduShape* shape_of(std::uint8_t type) {
+  if (type < 8) return &kPduShapes[type];
+  return type == static_cast<std::uint8_t>(PduType::r2t) ? &kPduShapes[8] : nullptr;
+}
 
 /// "ICReq"; "reserved" for others.
 std::string_view name_of(PduType type);
