@@ -16,6 +16,9 @@ using net::StreamEnd;
 constexpr std::size_t kScratchBytes = 256 * 1024;
 /// PDUs of one send(); more than this gains nothing.
 constexpr std::size_t kItemsAtOnce = 128;
+/// What a turn sends leaves at its end with as few calls as possible, but not more than this at a time:
+/// the kernel copies it while it is still in a core's cache.
+constexpr std::size_t kFlushBytes = 256 * 1024;
 /// Items that have left are forgotten together.
 constexpr std::size_t kItemsKept = 1024;
 constexpr Duration kLinger = Duration::s(30);
@@ -190,6 +193,8 @@ void TcpLink::send(ByteView header, ByteView data, std::uint32_t cookie) {
   if (shared_.world.trace().on()) trace("out", ByteView(item.head).first(header.size()));
   if (shared_.hooks != nullptr) depart(item);
   want_flush();
+  unflushed_ += data.size();
+  if (unflushed_ >= kFlushBytes && !flushing_ && !blocked_) flush();
 }
 
 /// Gives the PDU to the hooks, which make of it what they like.
@@ -243,10 +248,14 @@ void TcpLink::on_writable() {
 
 void TcpLink::flush() {
   const Lifetime::Watch watch(lifetime_);
+  flushing_ = true;
   while (!watch.gone() && open() && backlog() && !blocked_) {
     if (!flush_some()) break;
   }
-  if (watch.gone() || !open() || !held_back_ || backlog_pdus() > kBacklogMost / 2) return;
+  if (watch.gone()) return;
+  flushing_ = false;
+  unflushed_ = 0;
+  if (!open() || !held_back_ || backlog_pdus() > kBacklogMost / 2) return;
   if (!resume_.scheduled()) shared_.world.loop().schedule_after(resume_, Duration());
 }
 

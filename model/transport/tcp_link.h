@@ -167,6 +167,8 @@ class TcpLink final : private net::StreamHandler {
   bool ended_ = false;
   bool blocked_ = false;        ///< the stream took less than it was offered
   bool flush_wanted_ = false;
+  bool flushing_ = false;
+  std::size_t unflushed_ = 0;   ///< bytes of data since the last flush
   bool held_back_ = false;      ///< what arrives waits until less waits to be sent
   Lifetime lifetime_;  ///< the owner may destroy this from what it is told
   /// Items [first_, size) wait, oldest first; taken from the front, and packed when they have all gone.
