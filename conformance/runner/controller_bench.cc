@@ -88,10 +88,17 @@ void RawAssociation::disable() {
   if (!wait_csts(1, 0, limit)) throw CannotArrange{"CSTS.RDY stayed 1 after CC.EN = 0"};
 }
 
+std::uint16_t RawAssociation::entries_of(std::uint16_t asked) const {
+  constexpr std::uint32_t kMany = 32;
+  if (asked != kUsual) return asked;
+  const Declared& declared = bench_.declared();
+  return static_cast<std::uint16_t>(declared.known ? std::min(declared.queue_entries_max(), kMany) : kMany);
+}
+
 host::ConnectCommand RawAssociation::io_connect(std::uint16_t qid, std::uint16_t entries) const {
   host::ConnectCommand command = command_;
   command.sqe.set(fabrics::connect_sqe::qid, qid)
-      .set(fabrics::connect_sqe::sqsize, ZeroBased<std::uint16_t>::of(entries))
+      .set(fabrics::connect_sqe::sqsize, ZeroBased<std::uint16_t>::of(entries_of(entries)))
       .set(fabrics::connect_sqe::cattr, 0)
       .set(fabrics::connect_sqe::kato, 0u);
   command.data.set(fabrics::connect_data::cntlid, cntlid_);
@@ -100,7 +107,7 @@ host::ConnectCommand RawAssociation::io_connect(std::uint16_t qid, std::uint16_t
 
 host::RawQueue& RawAssociation::io_transport(std::uint16_t qid, std::uint16_t entries) {
   return bench_.raw_queue({.qid = qid,
-                           .entries = entries,
+                           .entries = entries_of(entries),
                            .cntlid = cntlid_,
                            .in_capsule_bytes = bench_.declared().in_capsule_bytes});
 }

@@ -47,14 +47,17 @@ class RawAssociation {
   void disable();
   /// Polls CSTS until the bits under `mask` equal `value`; false after `limit`.
   bool wait_csts(std::uint32_t mask, std::uint32_t value, Duration limit);
+  /// Entries of I/O queues unless a case says otherwise: 32, or as many as the product's may have.
+  static constexpr std::uint16_t kUsual = 0;
   /// A good Connect for I/O queue `qid`, to be altered and sent on a raw_queue({.qid = ...}).
-  host::ConnectCommand io_connect(std::uint16_t qid = 1, std::uint16_t entries = 32) const;
+  host::ConnectCommand io_connect(std::uint16_t qid = 1, std::uint16_t entries = kUsual) const;
   /// A transport connection for an I/O queue of this controller, without Connect.
-  host::RawQueue& io_transport(std::uint16_t qid = 1, std::uint16_t entries = 32);
+  host::RawQueue& io_transport(std::uint16_t qid = 1, std::uint16_t entries = kUsual);
   /// An I/O queue, connected.
-  host::RawQueue& open_io(std::uint16_t qid = 1, std::uint16_t entries = 32, std::uint8_t cattr = 0);
+  host::RawQueue& open_io(std::uint16_t qid = 1, std::uint16_t entries = kUsual, std::uint8_t cattr = 0);
 
  private:
+  std::uint16_t entries_of(std::uint16_t asked) const;
   ControllerBench& bench_;
   host::RawQueue& admin_;
   host::ConnectCommand command_;

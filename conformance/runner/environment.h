@@ -32,6 +32,7 @@ struct Environment {
   EmbeddedSetup setup() const {
     EmbeddedSetup made;
     made.transport = transport;
+    if (product->vary) product->vary(made);
     if (arrange != nullptr) arrange(made);
     return made;
   }

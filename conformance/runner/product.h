@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -13,11 +14,15 @@
 
 namespace fb::conformance {
 
+struct EmbeddedSetup;
+
 struct Product {
   std::string url = "embedded";
   bool embedded = true;
   /// Embedded: only cases over this transport, over it alone; empty: each over all of its own.
   std::string transport = {};
+  /// Embedded: makes it another kind of product than the usual one; a case's own wishes come afterwards.
+  std::function<void(EmbeddedSetup&)> vary = {};
   // Of a real product:
   Endpoint to = {};
   std::string nqn = {};       ///< empty: the first one that its discovery service lists

@@ -15,7 +15,7 @@ Controller::Controller(Subsystem& subsystem, std::uint16_t cntlid)
 
 Controller::~Controller() { end_association("the controller is gone"); }
 
-bool Controller::departs(std::string_view point) const { return subsystem_.hooks().departs(point); }
+bool Controller::departs(std::string_view point) const { return subsystem_.departs(point); }
 
 SubsystemHooks& Controller::hooks() const { return subsystem_.hooks(); }
 

@@ -27,6 +27,7 @@ Queue::Queue(Port& port, std::unique_ptr<transport::ControllerChannel> channel)
     : port_(port),
       channel_(std::move(channel)),
       hooks_(port.hooks()),
+      hooked_(&hooks_ != &no_hooks()),
       entries_(std::max<std::uint32_t>(channel_->entries(), 2)) {
   channel_->set_handler(this);
   port_.world().loop().schedule_after(idle_timer_, kConnectTime);
@@ -160,8 +161,9 @@ void Queue::on_command(transport::ArrivedCommand& arrived) {
   const Command command{this, &arrived};
   if (retired_) return discard(command);
   ++fetched_;
-  if (overfilled() && !hooks_.departs(departure::overfill_tolerated)) return overfill();
-  if (const std::optional<nvme::Status> status = hooks_.admission(context(command))) {
+  if (overfilled() && !departs(departure::overfill_tolerated)) return overfill();
+  const auto status = hooked_ ? hooks_.admission(context(command)) : std::nullopt;
+  if (status) {
     if (is_connect(command)) return complete_connect(command, *status, 0);
     return complete(command, *status);
   }
@@ -199,7 +201,7 @@ void Queue::on_pulled(transport::ArrivedCommand& arrived) {
   slot.phase = Phase::running;
   const bool fused = &arrived == fused_first || &arrived == fused_second;
   if (!arrived.fault.ok() && !fused) return fail_damaged(command);
-  hooks_.data_in(context(command), command.data());
+  if (hooked_) hooks_.data_in(context(command), command.data());
   if (is_connect(command)) return finish_connect(command);
   if (controller_ == nullptr) return discard(command);
   if (is_authentication(command)) return authentication_->on_data(command);
@@ -250,7 +252,7 @@ void Queue::complete(const Command& command, nvme::Status status, std::uint64_t 
 
 void Queue::complete_with_data(const Command& command, std::size_t bytes, std::uint64_t dwords) {
   const MutableBytes out = command.data().first(std::min(bytes, command.data().size()));
-  hooks_.data_out(context(command), out);
+  if (hooked_) hooks_.data_out(context(command), out);
   if (!out.empty()) channel_->push(*command.arrived, out.size());
   complete(command, sc::success, dwords);
 }
@@ -265,10 +267,10 @@ void Queue::complete_connect(const Command& command, nvme::Status status, std::u
   std::uint16_t sqhd = head();
   if (status.ok() && controller_ != nullptr) {
     if (!flow_control_) sqhd = nvme::kSqFlowControlDisabled;
-    if (hooks_.departs(departure::connect_flow_control)) sqhd = nvme::kSqFlowControlDisabled;
-    if (hooks_.departs(departure::connect_authreq)) dw0 |= 0xFFF80000u;
+    if (departs(departure::connect_flow_control)) sqhd = nvme::kSqFlowControlDisabled;
+    if (departs(departure::connect_authreq)) dw0 |= 0xFFF80000u;
   }
-  if (!status.ok() && controller_ != nullptr && hooks_.departs(departure::connect_failed_logged)) {
+  if (!status.ok() && controller_ != nullptr && departs(departure::connect_failed_logged)) {
     status = controller_->log_error(command, status);
   }
   emit(command, status, dw0, sqhd);
@@ -276,27 +278,28 @@ void Queue::complete_connect(const Command& command, nvme::Status status, std::u
 
 std::uint16_t Queue::head() const {
   if (!flow_control_) {
-    return hooks_.departs(departure::sqhd_without_flow_control) ? std::uint16_t{1}
+    return departs(departure::sqhd_without_flow_control) ? std::uint16_t{1}
                                                                 : std::uint16_t{0};
   }
-  if (hooks_.departs(departure::sqhd_constant)) return 1;
-  const std::uint64_t ahead = hooks_.departs(departure::sqhd_ahead) ? 1 : 0;
+  if (departs(departure::sqhd_constant)) return 1;
+  const std::uint64_t ahead = departs(departure::sqhd_ahead) ? 1 : 0;
   return static_cast<std::uint16_t>((fetched_ + ahead) % entries_);
 }
 
 void Queue::emit(const Command& command, nvme::Status status, std::uint64_t dwords,
                  std::uint16_t sqhd) {
   std::uint16_t cid = command.cid();
-  if (hooks_.departs(departure::cid_other)) ++cid;
-  if (hooks_.departs(departure::dnr_missing)) status = status.with_dnr(false);
+  if (departs(departure::cid_other)) ++cid;
+  if (departs(departure::dnr_missing)) status = status.with_dnr(false);
   nvme::Cqe cqe;
   cqe.set(nvme::cqe::dw0, dwords & 0xFFFFFFFF)
       .set(nvme::cqe::dw1, dwords >> 32)
       .set(nvme::cqe::sqhd, sqhd)
       .set(nvme::cqe::cid, cid)
       .set(nvme::cqe::status, status);
-  if (hooks_.departs(departure::sqid_set)) cqe.set(nvme::cqe::sqid, qid_ + 1);
-  const SubsystemHooks::Answer answer = hooks_.completion(context(command), cqe.mutable_bytes());
+  if (departs(departure::sqid_set)) cqe.set(nvme::cqe::sqid, qid_ + 1);
+  auto answer = SubsystemHooks::Answer::send;
+  if (hooked_) answer = hooks_.completion(context(command), cqe.mutable_bytes());
   if (answer == SubsystemHooks::Answer::withhold) return hold(command, Phase::withheld);
   if (answer == SubsystemHooks::Answer::disconnect_instead) {
     Controller* const controller = controller_;

@@ -159,10 +159,12 @@ class Queue final : public transport::ControllerChannelHandler {
   void void_commands();
   void on_delay();
   void on_idle();
+  bool departs(std::string_view point) const { return hooked_ && hooks_.departs(point); }
 
   Port& port_;
   std::unique_ptr<transport::ControllerChannel> channel_;
   SubsystemHooks& hooks_;
+  const bool hooked_;  ///< somebody listens: asking nobody a dozen times a command has its price
   Controller* controller_ = nullptr;
   std::unique_ptr<Authentication> authentication_;
   std::uint16_t qid_ = 0;

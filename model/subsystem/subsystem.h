@@ -100,7 +100,7 @@ class Subsystem {
   void set_watcher(DiscoveryService* watcher) { watcher_ = watcher; }
   void trace_state(std::string_view label, const std::string& text);
   bool tracing() { return world_.trace().on(); }
-  bool departs(std::string_view point) { return hooks_->departs(point); }
+  bool departs(std::string_view point) { return !unhooked() && hooks_->departs(point); }
 
   Bytes& scratch() { return scratch_; }
 

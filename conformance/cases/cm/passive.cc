@@ -12,7 +12,7 @@ namespace reason = rdma::reject_reason;
 CONFORMANCE_CASE(a_duplicate_req_gets_the_same_answer, "cm.req.duplicate", roles::responder,
                  reaches{"cm.req.repeated"}) {
   bench.product().listen(kNvmePort);
-  const cm::Mad req = bench.peer().make_req({});
+  const cm::Mad req = bench.peer().make_req({.mtu_code = 1});
   bench.peer().send_mad(req);
   const auto first = mad_of(bench, check, Attribute::rep, "answer to the REQ");
   if (!first) return;
@@ -40,7 +40,7 @@ CONFORMANCE_CASE(a_req_from_a_connected_queue_pair_is_stale, "cm.req.stale", rol
 CONFORMANCE_CASE(a_req_for_another_transport_is_rejected, "cm.req.transport-type",
                  roles::responder) {
   bench.product().listen(kNvmePort);
-  cm::Mad req = bench.peer().make_req({});
+  cm::Mad req = bench.peer().make_req({.mtu_code = 1});
   req.message<cm::Req>().set(cm::req::transport, cm::Transport::uc);
   rejected_with(bench, check, req,
                 {reason::invalid_transport_type, reason::consumer_defined, reason::unsupported},
@@ -50,7 +50,7 @@ CONFORMANCE_CASE(a_req_for_another_transport_is_rejected, "cm.req.transport-type
 CONFORMANCE_CASE(an_unknown_ip_header_version_is_rejected, "cm.req.ip-header-version",
                  roles::responder) {
   bench.product().listen(kNvmePort);
-  cm::Mad req = bench.peer().make_req({});
+  cm::Mad req = bench.peer().make_req({.mtu_code = 1});
   Bytes data = copy(seen_as<cm::Req>(req).get(cm::req::private_data));
   data[0] = 0x10;  // major version 1
   req.message<cm::Req>().set(cm::req::private_data, data);
@@ -60,7 +60,7 @@ CONFORMANCE_CASE(an_unknown_ip_header_version_is_rejected, "cm.req.ip-header-ver
 
 CONFORMANCE_CASE(a_req_for_a_foreign_gid_is_not_accepted, "cm.req.foreign-gid", roles::responder) {
   bench.product().listen(kNvmePort);
-  cm::Mad req = bench.peer().make_req({});
+  cm::Mad req = bench.peer().make_req({.mtu_code = 1});
   req.message<cm::Req>().set(cm::req::primary_remote_gid, IpAddress::v4(10, 0, 0, 99).bytes());
   bench.peer().send_mad(req);
   const auto answer = bench.peer().wait_mad(kAnswerTime);
@@ -83,7 +83,7 @@ CONFORMANCE_CASE(requests_from_the_announced_psn_are_served, "cm.rep.psn", roles
 CONFORMANCE_CASE(an_unconfirmed_rep_is_repeated_unchanged, "cm.rep.repeated", roles::responder,
                  reaches{"cm.resend"}) {
   bench.product().listen(kNvmePort, {.private_data = pattern(20)});
-  const cm::Mad req = bench.peer().make_req({.cm_timeout = 13});  // 32 ms
+  const cm::Mad req = bench.peer().make_req({.mtu_code = 1, .cm_timeout = 13});  // 32 ms
   bench.peer().send_mad(req);
   const auto first = mad_of(bench, check, Attribute::rep, "answer to the REQ");
   const auto second =
@@ -120,7 +120,7 @@ CONFORMANCE_CASE(a_mad_of_another_kind_is_dropped, "cm.mad.malformed", roles::re
                  reaches{"cm.drop.base_version", "cm.drop.class", "cm.drop.method"}) {
   bench.product().listen(kNvmePort);
   const auto dropped = [&](auto&& spoil, std::string_view what) {
-    cm::Mad req = bench.peer().make_req({});
+    cm::Mad req = bench.peer().make_req({.mtu_code = 1});
     spoil(req.header());
     bench.peer().send_mad(req);
     no_mad(bench, check, what);
@@ -130,14 +130,14 @@ CONFORMANCE_CASE(a_mad_of_another_kind_is_dropped, "cm.mad.malformed", roles::re
   dropped([](auto h) { h.set(cm::mad::method, static_cast<cm::Method>(0x06)); },
           "answer to another method");
   check.equal("connections that the listener was asked for", bench.product().requests_seen(), 0);
-  bench.peer().send_mad(bench.peer().make_req({}));
+  bench.peer().send_mad(bench.peer().make_req({.mtu_code = 1}));
   mad_of(bench, check, Attribute::rep, "answer to a good REQ afterwards");
 }
 
 CONFORMANCE_CASE(a_mad_with_a_wrong_qkey_is_dropped, "cm.mad.qkey", roles::responder,
                  reaches{"bench.dropped"}) {
   bench.product().listen(kNvmePort);
-  bench.peer().send_mad(bench.peer().make_req({}), 0x11111111);
+  bench.peer().send_mad(bench.peer().make_req({.mtu_code = 1}), 0x11111111);
   no_mad(bench, check, "answer to a MAD with another Q_Key");
   mark_dropped(bench, &softroce::SoftCounters::drop_bad_qkey);
   check.equal("connections that the listener was asked for", bench.product().requests_seen(), 0);

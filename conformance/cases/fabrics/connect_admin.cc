@@ -25,6 +25,7 @@ Bytes unterminated(std::string_view text) {
 void static_model(EmbeddedSetup& setup) {
   setup.subsystem.controllers = subsystem::ControllerModel::static_controllers;
   setup.subsystem.static_cntlids = {1, 2};
+  setup.subsystem.allow_any_host = true;
 }
 
 void known_hosts_only(EmbeddedSetup& setup) {

@@ -89,8 +89,10 @@ CONFORMANCE_CASE(io_connect_refuses_other_hostnqn, "fabrics.connect.io-other-hos
   const std::string other = "nqn.2014-08.org.nvmexpress:uuid:0badcafe-0000-4000-8000-00000000beef";
   std::copy(other.begin(), other.end(), name.begin());
   command.data.set(cd::hostnqn, ByteView{name});
-  expect_invalid_parameter(check, try_io(check, association, command),
-                           fabrics::InvalidParameter::in_connect_data(cd::hostnqn));
+  const host::RawReply reply = try_io(check, association, command);
+  // A controller that knows its hosts may look there first: then nothing is known about this check.
+  check.precondition(!nvme::same_code(reply.status(), sc::connect_invalid_host), "any host may connect");
+  expect_invalid_parameter(check, reply, fabrics::InvalidParameter::in_connect_data(cd::hostnqn));
 }
 
 CONFORMANCE_CASE(io_connect_refuses_other_subnqn, "fabrics.connect.io-other-subnqn",

@@ -56,7 +56,7 @@ CONFORMANCE_CASE(overfilled_queue_ends_the_association, "fabrics.flow-control.ov
                  roles::controller, arranged{"I/O commands that take their time", &slow_io},
                  reaches{"subsystem.sq.overfilled"}) {
   RawAssociation& association = bench.associate();
-  host::RawQueue& queue = association.io_transport(1, 32);
+  host::RawQueue& queue = association.io_transport(1);
   check.precondition_success(queue.send(association.io_connect(1, kEntries)).wait(), "I/O Connect");
   for (unsigned i = 0; i < kEntries; ++i) queue.post({.sqe = host::flush(bench.nsid())});
   check.that(queue.ended().wait_for(5_s).has_value(),
@@ -76,7 +76,7 @@ CONFORMANCE_CASE(disconnect_refuses_unknown_record_format, "fabrics.disconnect.r
                  roles::controller, needs{&disconnect_command}, reaches{"disconnect.recfmt"}) {
   RawAssociation& association = bench.associate();
   host::RawQueue& queue =
-      association.open_io(1, 32, fabrics::cattr_bits::individual_queue_deletion);
+      association.open_io(1, RawAssociation::kUsual, fabrics::cattr_bits::individual_queue_deletion);
   auto command = host::disconnect();
   command.set(fabrics::disconnect_sqe::recfmt, 1u);
   check.status(answered(check, queue.send(command).wait()), sc::incompatible_format);
@@ -86,8 +86,8 @@ CONFORMANCE_CASE(disconnect_is_answered_last, "fabrics.disconnect.last-response"
                  roles::controller, needs{&disconnect_command}, needs{&a_namespace}) {
   constexpr std::uint8_t kIndividually = fabrics::cattr_bits::individual_queue_deletion;
   RawAssociation& association = bench.associate({.cattr = kIndividually});
-  host::RawQueue& queue = association.open_io(1, 32, kIndividually);
-  host::RawQueue& other = association.open_io(2, 32, kIndividually);
+  host::RawQueue& queue = association.open_io(1, RawAssociation::kUsual, kIndividually);
+  host::RawQueue& other = association.open_io(2, RawAssociation::kUsual, kIndividually);
   const auto reply = queue.send(host::disconnect()).wait_for(5_s);
   check.require(reply && reply->answered(), "Disconnect is answered");
   check.success(*reply, "Disconnect");

@@ -74,6 +74,7 @@ CONFORMANCE_CASE(keep_alive_timeout_is_rounded_up, "fabrics.keep-alive.rounding"
                  roles::controller, needs{&keep_alive}) {
   const auto grain =
       std::uint32_t{bench.declared().identify().get(nvme::id_ctrl::kas)} * 100;
+  check.precondition(grain > 0, "the product says its keep alive granularity");
   const std::uint32_t asked = 60 * grain + 1;
   RawAssociation& association = bench.associate({.kato_ms = asked});
   const auto kept = static_cast<std::uint32_t>(timeout_of(association).count_ms());

@@ -52,6 +52,8 @@ nvme::Event event_of(Check& check, Op<host::RawReply>& request) {
 }
 
 /// I/O while the first namespace's group is in `state`.
+void with_ana(EmbeddedSetup& setup) { setup.subsystem.ana = true; }
+
 void check_path_status(ControllerBench& bench, Check& check, AnaState state,
                        nvme::Status expected) {
   IoScene scene(bench);
@@ -124,7 +126,7 @@ CONFORMANCE_CASE(event_that_is_switched_off_is_not_sent, "nvme.aer.disabled", ro
 }
 
 CONFORMANCE_CASE(ana_change_is_announced, "nvme.aer.ana-change", roles::controller,
-                 arranged("an ANA group that changes its state")) {
+                 arranged("an ANA group that changes its state", &with_ana)) {
   RawAssociation& association = listen(bench, check, bits::ana_change);
   auto request = request_event(association);
   bench.subsystem().set_ana_state(1, AnaState::non_optimized);
@@ -132,19 +134,19 @@ CONFORMANCE_CASE(ana_change_is_announced, "nvme.aer.ana-change", roles::controll
 }
 
 CONFORMANCE_CASE(io_in_an_inaccessible_group_is_refused, "nvme.ana.inaccessible", roles::controller,
-                 arranged("an ANA group that is inaccessible"),
+                 arranged("an ANA group that is inaccessible", &with_ana),
                  reaches{"io.ana.inaccessible"}) {
   check_path_status(bench, check, AnaState::inaccessible, sc::ana_inaccessible);
 }
 
 CONFORMANCE_CASE(io_in_a_lost_group_is_refused, "nvme.ana.persistent-loss", roles::controller,
-                 arranged("an ANA group that is persistently lost"),
+                 arranged("an ANA group that is persistently lost", &with_ana),
                  reaches{"io.ana.persistent_loss"}) {
   check_path_status(bench, check, AnaState::persistent_loss, sc::ana_persistent_loss);
 }
 
 CONFORMANCE_CASE(io_during_an_ana_transition_is_refused, "nvme.ana.change", roles::controller,
-                 arranged("an ANA group in transition"), reaches{"io.ana.change"}) {
+                 arranged("an ANA group in transition", &with_ana), reaches{"io.ana.change"}) {
   check_path_status(bench, check, AnaState::change, sc::ana_transition);
 }
 

@@ -111,6 +111,7 @@ CONFORMANCE_CASE(short_host_identifier_is_refused, "nvme.features.host-identifie
 CONFORMANCE_CASE(keep_alive_timeout_reads_back_rounded_up, "nvme.features.keep-alive-get",
                  roles::controller, needs(has_keep_alive)) {
   const std::uint32_t unit_ms = bench.declared().identify().get(nvme::id_ctrl::kas) * 100u;
+  check.precondition(unit_ms > 0, "the product says its keep alive granularity");
   const std::uint32_t asked_ms = 12'000 / unit_ms * unit_ms + unit_ms / 2;
   RawAssociation& association = bench.associate({.kato_ms = asked_ms});
   const auto reply = get(association, FeatureId::keep_alive_timer);

@@ -209,7 +209,9 @@ CONFORMANCE_CASE(changed_namespace_is_listed_once_and_cleared, "nvme.log.changed
 CONFORMANCE_CASE(ana_log_ascends_and_lists_active_namespaces, "nvme.log.ana", roles::controller,
                  needs(reports_ana)) {
   RawAssociation& association = bench.associate();
-  const auto reply = read_log(association, LogPage::ana, 65536);
+  const std::uint64_t most = bench.declared().transfer_max();
+  const auto bytes = static_cast<std::uint32_t>(most == 0 ? 65536 : std::min<std::uint64_t>(most, 65536));
+  const auto reply = read_log(association, LogPage::ana, bytes);
   check.require_success(reply);
   const auto list =
       association.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
@@ -229,6 +231,7 @@ CONFORMANCE_CASE(ana_log_ascends_and_lists_active_namespaces, "nvme.log.ana", ro
       before = nsid;
     }
   }
+  check.precondition(!walk.damaged() || bytes == 65536, "the log fits into one transfer");
   check.that(!walk.damaged(), "the groups end inside of the log");
   check.that(group_before != 0, "there is a group");
 }

@@ -10,6 +10,7 @@ namespace {
 using namespace tcp_host_cases;
 
 constexpr std::size_t kSgl = 8 + 24;  // in a capsule PDU
+constexpr int kDigestFlags = flag::hdgstf | flag::ddgstf;
 
 /// Every command capsule of some ordinary life, with its queue.
 struct SeenCapsule {
@@ -40,7 +41,7 @@ std::vector<SeenCapsule> live(Scene& scene, Check& check) {
   return seen;
 }
 
-bool data_behind(const SeenPdu& pdu) { return pdu.bytes.size() > tcp::CapsuleCmd::size; }
+bool data_behind(const SeenPdu& pdu) { return pdu.pdo() != 0; }
 bool moves_data(const SeenPdu& pdu) {
   const std::uint8_t opcode = opcode_of(pdu.bytes);
   return opcode == kWrite || opcode == kRead;
@@ -55,7 +56,9 @@ void ask_for_alignment(Scene& scene) {
 
 void expect_padding(Check& check, const SeenPdu& pdu) {
   check.equal("PDO of " + pdu.text(), pdu.pdo(), 128u - (pdu.hlen() <= 64 ? 64u : 0u));
-  const auto begin = ByteView(pdu.bytes).subspan(pdu.hlen(), pdu.pdo() - pdu.hlen());
+  const std::size_t head = pdu.hlen() + (pdu.has(flag::hdgstf) ? tcp::kDigestBytes : 0);
+  if (pdu.pdo() < head || pdu.pdo() > pdu.bytes.size()) return;
+  const auto begin = ByteView(pdu.bytes).subspan(head, pdu.pdo() - head);
   check.bytes("padding", begin, Bytes(begin.size()));
 }
 
@@ -70,11 +73,12 @@ CONFORMANCE_CASE(tcp_host_capsules_have_their_lengths, "tcp.host.capsule.shape",
   for (const SeenCapsule& seen : live(scene, check)) {
     const SeenPdu& pdu = seen.pdu;
     check.equal("HLEN", pdu.hlen(), 72u);
-    check.equal("flags", pdu.flags(), 0);
+    check.equal("flags but those of digests", pdu.flags() & ~kDigestFlags, 0);
     if (!data_behind(pdu)) continue;
+    const std::size_t tail = pdu.has(flag::ddgstf) ? tcp::kDigestBytes : 0;
     check.that(pdu.pdo() >= 72 && pdu.pdo() % 4 == 0, "PDO behind the command, in dwords", pdu.text());
     check.equal("PLEN: header, padding and the data of the descriptor", pdu.bytes.size(),
-                std::size_t{pdu.pdo() + seen.sgl_length()});
+                pdu.pdo() + seen.sgl_length() + tail);
   }
 }
 
@@ -153,7 +157,7 @@ CONFORMANCE_CASE(tcp_host_data_has_its_lengths, "tcp.host.h2cdata.shape", roles:
   scene.connect();
   for (const SeenPdu& pdu : fetch(scene, check, kLarge, kWhole).all()) {
     check.equal("HLEN", pdu.hlen(), 24u);
-    check.equal("flags but LAST_PDU", pdu.flags() & ~flag::last_pdu, 0);
+    check.equal("flags but LAST_PDU and those of digests", pdu.flags() & ~(flag::last_pdu | kDigestFlags), 0);
     check.that(pdu.pdo() >= 24 && pdu.pdo() % 4 == 0, "PDO behind the header, in dwords", pdu.text());
     check.equal("DATAL", std::size_t{pdu.as<tcp::DataPdu>().get(dp::length)}, pdu.data().size());
   }

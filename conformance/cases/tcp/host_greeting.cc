@@ -21,7 +21,8 @@ SeenPdu needed_icreq(Scene& scene, Check& check) {
 
 /// The host is greeted with a bad ICResp on its first connection.
 void expect_refusal(HostBench& bench, Check& check, std::string_view what,
-                    std::function<void(Bytes&)> change, const std::vector<Fatal>& allowed) {
+                    std::function<void(Bytes&)> change, const std::vector<Fatal>& allowed,
+                    bool (*applies)(const Connection&) = nullptr, std::string_view needed = {}) {
   Scene scene(bench);
   scene.greet_with(std::move(change), true);
   auto connecting = bench.product().connect({});
@@ -30,6 +31,7 @@ void expect_refusal(HostBench& bench, Check& check, std::string_view what,
   Connection& c = *scene.middle.connections().front();
   bench.run_until([&] { return !c.said().empty(); }, 10_s);
   check.precondition(!c.said().empty(), "the host says ICReq");
+  if (applies != nullptr) check.precondition(applies(c), needed);
   expect_host_ends(check, c, bench.world(), what, allowed);
   check.equal("capsules after it", c.count(PduType::capsule_cmd), 0u);
   c.reset();
@@ -124,8 +126,11 @@ CONFORMANCE_CASE(tcp_host_refuses_cpda_40, "tcp.host.icresp.cpda", roles::host, 
 
 CONFORMANCE_CASE(tcp_host_refuses_digests_it_did_not_ask_for, "tcp.host.icresp.digest-unasked",
                  roles::host, sends_malformed) {
+  const auto asks_for_none = [](const Connection& c) {
+    return !c.ic_req().get(tcp::ic_req::hdgst_enable) && !c.ic_req().get(tcp::ic_req::ddgst_enable);
+  };
   expect_refusal(bench, check, "an ICResp that enables digests", put<std::uint8_t>(11, 3),
-                 {{FatalStatus::invalid_header_field, 11}});
+                 {{FatalStatus::invalid_header_field, 11}}, asks_for_none, "the host asks for no digest");
 }
 
 CONFORMANCE_CASE(tcp_host_refuses_maxh2cdata_0, "tcp.host.icresp.maxh2cdata", roles::host,

@@ -18,7 +18,11 @@ void response_ends(HostBench& bench, Check& check, std::string_view after, std::
                    std::uint8_t value, const std::vector<Fatal>& allowed) {
   expect_end_of_command(
       bench, check, kRead, 4096, after,
-      [=](Connection& c, std::uint16_t cid) { c.say(response_with(c, cid, at, value)); }, allowed);
+      [=, &check](Connection& c, std::uint16_t cid) {
+        check.precondition(at != 1 || !c.ic_resp().get(tcp::ic_resp::hdgst_enable), "there are no header digests");
+        c.say(response_with(c, cid, at, value));
+      },
+      allowed);
 }
 
 /// A read is answered by a C2HData with one byte changed.
@@ -26,7 +30,8 @@ void data_ends(HostBench& bench, Check& check, std::string_view after, std::size
                const std::vector<Fatal>& allowed) {
   expect_end_of_command(
       bench, check, kRead, 4096, after,
-      [=](Connection& c, std::uint16_t cid) {
+      [=, &check](Connection& c, std::uint16_t cid) {
+        check.precondition(at != 1 || !c.ic_resp().get(tcp::ic_resp::ddgst_enable), "there are no data digests");
         Bytes pdu = c.build(data_header(PduType::c2h_data, cid, 0, 4096, flag::last_pdu), pattern(4096));
         pdu[at] = value;
         c.say(pdu);

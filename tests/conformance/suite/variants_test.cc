@@ -1,0 +1,134 @@
+// Controllers and hosts that differ from the usual ones in what the specification leaves to them: no case
+// may find fault with any of them. A case that a kind of product has no use for is skipped, or says why it
+// cannot tell.
+#include <gtest/gtest.h>
+
+#include "conformance/runner/embedded.h"
+#include "conformance/runner/runner.h"
+
+namespace fb::conformance {
+namespace {
+
+struct Variant {
+  std::string_view name;
+  void (*vary)(EmbeddedSetup&);
+  bool hosts = false;  ///< is one of hosts too
+};
+
+constexpr Variant kVariants[] = {
+    {"of_version_1_4", [](EmbeddedSetup& s) { s.subsystem.version = fabrics::version(1, 4, 0); }},
+    {"that_keeps_sq_flow_control",
+     [](EmbeddedSetup& s) { s.subsystem.flow_control_may_be_off = false; }},
+    {"that_loses_the_association_with_a_queue",
+     [](EmbeddedSetup& s) { s.subsystem.individual_queue_deletion = false; }},
+    {"without_optional_commands",
+     [](EmbeddedSetup& s) {
+       s.subsystem.compare = s.subsystem.write_uncorrectable = s.subsystem.dataset_management = false;
+       s.subsystem.write_zeroes = s.subsystem.verify = s.subsystem.fused_compare_and_write = false;
+       s.subsystem.namespace_write_protect = s.subsystem.volatile_write_cache = false;
+     }},
+    {"without_ana_and_reset",
+     [](EmbeddedSetup& s) { s.subsystem.ana = s.subsystem.subsystem_reset = false; }},
+    {"with_one_small_queue",
+     [](EmbeddedSetup& s) {
+       s.subsystem.io_queues_max = 1;
+       s.subsystem.io_entries_max = 16;
+     }},
+    {"with_the_least_limits",
+     [](EmbeddedSetup& s) {
+       s.subsystem.abort_limit = s.subsystem.aer_limit = 1;
+       s.subsystem.error_entries = 1;
+     }},
+    {"that_moves_8_kib_at_most", [](EmbeddedSetup& s) { s.subsystem.mdts = 1; }},
+    {"with_coarse_keep_alive", [](EmbeddedSetup& s) { s.subsystem.kas = 100; }},
+    {"with_traffic_based_keep_alive",
+     [](EmbeddedSetup& s) { s.subsystem.traffic_based_keep_alive = true; }},
+    {"without_keep_alive", [](EmbeddedSetup& s) { s.subsystem.kas = 0; }},
+    {"without_a_transfer_limit", [](EmbeddedSetup& s) { s.subsystem.mdts = 0; }},
+    {"that_knows_one_host",
+     [](EmbeddedSetup& s) {
+       s.subsystem.allow_any_host = false;
+       s.subsystem.allowed_hosts = {std::string(kBenchHostNqn)};
+     }},
+    {"that_takes_host_identifier_0", [](EmbeddedSetup& s) { s.subsystem.allow_zero_hostid = true; }},
+    {"with_generous_limits",
+     [](EmbeddedSetup& s) {
+       s.subsystem.admin_entries_max = 128;
+       s.subsystem.io_entries_max = 1024;
+       s.subsystem.abort_limit = s.subsystem.aer_limit = 16;
+       s.subsystem.error_entries = 256;
+       s.subsystem.cqt_ms = 5000;
+     }},
+    {"whose_discovery_is_not_persistent", [](EmbeddedSetup& s) { s.discovery.persistent = false; }},
+    {"whose_discovery_lists_itself",
+     [](EmbeddedSetup& s) {
+       s.discovery.unique_nqn = "nqn.2026-11.org.example:discovery";
+       s.discovery.list_itself = true;
+     }},
+    {"that_ends_an_association_at_once", [](EmbeddedSetup& s) { s.subsystem.io_loss_grace = Duration(); }},
+    {"with_slow_media", [](EmbeddedSetup& s) { s.subsystem.io_latency = Duration::ms(20); }},
+    {"with_one_sgl_descriptor", [](EmbeddedSetup& s) { s.fabric.msdbd = 1; }},
+    {"that_takes_its_time",
+     [](EmbeddedSetup& s) {
+       s.subsystem.enable_delay = Duration::s(2);
+       s.subsystem.disable_delay = Duration::ms(500);
+       s.subsystem.shutdown_delay = Duration::s(1);
+     }},
+    {"of_4096_byte_blocks",
+     [](EmbeddedSetup& s) {
+       s.namespaces.clear();
+       s.namespaces.resize(1);
+       s.namespaces[0].block_bytes = 4096;
+       s.namespaces[0].blocks = 16384;
+     }},
+    {"without_in_capsule_data", [](EmbeddedSetup& s) { s.fabric.in_capsule_bytes = 0; }},
+    {"far_away", [](EmbeddedSetup& s) { s.link.latency = Duration::ms(20); }},
+    {"with_mtu_256", [](EmbeddedSetup& s) { s.mtu_code_max = 1; }},
+    {"with_many_small_tcp_pdus",
+     [](EmbeddedSetup& s) {
+       s.tcp.maxh2cdata = 4096;
+       s.tcp.r2t_bytes = 1024;
+       s.tcp.c2h_data_bytes = 512;
+       s.tcp.success_flag = false;
+     }},
+    {"that_declines_digests",
+     [](EmbeddedSetup& s) { s.tcp.header_digest = s.tcp.data_digest = false; }},
+    {"that_aligns_to_128_bytes",
+     [](EmbeddedSetup& s) {
+       s.tcp.cpda = 31;
+       s.tcp_host.hpda = 31;
+     },
+     true},
+    {"with_digests_and_more_r2ts",
+     [](EmbeddedSetup& s) {
+       s.tcp_host.header_digest = s.tcp_host.data_digest = true;
+       s.tcp_host.maxr2t = 3;
+       s.tcp.r2t_bytes = 512;
+     },
+     true},
+};
+
+class Variants : public ::testing::TestWithParam<Variant> {};
+
+TEST_P(Variants, HaveNoFault) {
+  RunOptions options;
+  options.evidence = false;
+  options.product.vary = GetParam().vary;
+  std::vector<const CaseInfo*> cases = all_cases();
+  if (!GetParam().hosts) std::erase_if(cases, [](const CaseInfo* info) { return info->role == Role::host; });
+  const RunResult run = run_cases(cases, options);
+  std::size_t passed = 0;
+  for (const CaseResult& result : run.cases) {
+    passed += result.verdict == Verdict::pass;
+    const bool fine = result.verdict == Verdict::pass || result.verdict == Verdict::skip ||
+                      result.verdict == Verdict::inconclusive;
+    EXPECT_TRUE(fine) << result.info->name << " over " << result.transport << ": " << result.reason;
+  }
+  EXPECT_GT(passed, run.cases.size() * 3 / 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Variants, ::testing::ValuesIn(kVariants),
+                         [](const auto& variant) { return std::string(variant.param.name); });
+
+}  // namespace
+}  // namespace fb::conformance
