@@ -103,8 +103,8 @@ subsystem::Referral referral_from(const std::string& text) {
 
 /// What stands between the listeners and this machine's streams; null without TLS.
 std::unique_ptr<transport::TlsSide> make_tls(RealSession& session, const TlsArguments& arguments,
-                                               std::optional<auth::PskStore>& keys,
-                                               transport::TransportHooks* hooks) {
+                                             std::optional<auth::PskStore>& keys,
+                                             transport::TransportHooks* hooks) {
   if (!keys) return nullptr;
   transport::TlsSideOptions options{.name = "target.tls"};
   if (!arguments.on) options.security = transport::ChannelSecurity::offered;

@@ -37,14 +37,14 @@ std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const H
 
 /// Null without TLS.
 std::unique_ptr<transport::TlsSide> open_tls(RealSession& session, const HostArguments& arguments,
-                                               std::optional<auth::PskStore>& keys,
-                                               const conformance::FabricUrl& url) {
+                                             std::optional<auth::PskStore>& keys,
+                                             const conformance::FabricUrl& url) {
   check_tls_transport(arguments.tls, url.transport, arguments.url);
   if (!keys) return nullptr;
   return std::make_unique<transport::TlsSide>(
       session.world(), session.streams(), *keys,
       transport::TlsSideOptions{.name = "host.tls",
-                                  .identity_version = arguments.tls.identity_version});
+                                .identity_version = arguments.tls.identity_version});
 }
 
 /// What this host authenticates with, on both queues' side of the association.

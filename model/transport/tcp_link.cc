@@ -16,8 +16,9 @@ using net::StreamEnd;
 constexpr std::size_t kScratchBytes = 256 * 1024;
 /// PDUs of one send(); more than this gains nothing.
 constexpr std::size_t kItemsAtOnce = 128;
-/// What a turn sends leaves at its end with as few calls as possible, but not more than this at a time:
-/// the kernel copies it while it is still in a core's cache.
+/// What a turn sends leaves at its end with as few calls as possible, but of a controller's copies not more
+/// than this at a time: the kernel takes them while they are still in a core's cache. A host's data lies
+/// where it has long been, and a host's owner must not hear on_sent() in the middle of the PDUs of an R2T.
 constexpr std::size_t kFlushBytes = 256 * 1024;
 /// Items that have left are forgotten together.
 constexpr std::size_t kItemsKept = 1024;
@@ -193,6 +194,7 @@ void TcpLink::send(ByteView header, ByteView data, std::uint32_t cookie) {
   if (shared_.world.trace().on()) trace("out", ByteView(item.head).first(header.size()));
   if (shared_.hooks != nullptr) depart(item);
   want_flush();
+  if (side_ == TcpSide::host) return;
   unflushed_ += data.size();
   if (unflushed_ >= kFlushBytes && !flushing_ && !blocked_) flush();
 }
