@@ -195,13 +195,13 @@ void Controller::read(const Command& command, const Target& target) {
   Queue& queue = *command.queue;
   const std::size_t bytes =
       target.ns != nullptr ? std::size_t{target.blocks} << target.ns->block_shift() : 0;
-  if (!queue.stage(command, bytes)) return;
   if (target.in_range && subsystem_.unhooked()) {
     if (const ByteView data = target.ns->constant(target.slba, bytes); !data.empty()) {
       count_io(bytes, false);
       return queue.complete_with_constant(command, data);
     }
   }
+  if (!queue.stage(command, bytes)) return;
   const MutableBytes data = command.data().first(bytes);
   if (target.in_range) {
     const nvme::Status status = target.ns->read(target.slba, data);

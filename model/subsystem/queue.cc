@@ -258,7 +258,8 @@ void Queue::complete_with_data(const Command& command, std::size_t bytes, std::u
 }
 
 void Queue::complete_with_constant(const Command& command, ByteView data) {
-  channel_->push_constant(*command.arrived, data);
+  const nvme::Status status = channel_->push_constant(*command.arrived, data);
+  if (!status.ok() && refuse(command, check::command_sgl, status.with_dnr())) return;
   complete(command, sc::success);
 }
 

@@ -97,7 +97,7 @@ class Queue final : public transport::ControllerChannelHandler {
   /// Fetches the data; Controller::on_data() or on_connect_data() follows, maybe at once.
   void pull(const Command& command);
   void complete(const Command& command, nvme::Status status, std::uint64_t dwords = 0);
-  /// Sends these bytes, which nobody ever changes, in place of the staged data; then success.
+  /// Sends these bytes, which nobody ever changes, without staging; then success.
   void complete_with_constant(const Command& command, ByteView data);
   /// Sends the first `bytes` of the staged data, then success.
   void complete_with_data(const Command& command, std::size_t bytes, std::uint64_t dwords = 0);

@@ -61,10 +61,13 @@ class ControllerChannel {
   virtual void pull(ArrivedCommand& command) = 0;
   /// Sends the first `bytes` of command.data to the host, ahead of the response.
   virtual void push(ArrivedCommand& command, std::size_t bytes) = 0;
-  /// The same with bytes that nobody ever changes or frees, in place of those in command.data.
-  virtual void push_constant(ArrivedCommand& command, ByteView data) {
+  /// stage() and push() in one, of bytes that nobody ever changes or frees.
+  virtual nvme::Status push_constant(ArrivedCommand& command, ByteView data) {
+    const nvme::Status status = stage(command, data.size());
+    if (!status.ok()) return status;
     std::copy(data.begin(), data.end(), command.data.begin());
     push(command, data.size());
+    return status;
   }
   /// Sends the response capsule and gives the command back to the pool. Both this and drop() may come
   /// while a pull() is under way: on_pulled() does not follow then.

@@ -18,7 +18,7 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
   nvme::Status stage(ArrivedCommand& command, std::size_t bytes) override;
   void pull(ArrivedCommand& command) override;
   void push(ArrivedCommand& command, std::size_t bytes) override;
-  void push_constant(ArrivedCommand& command, ByteView data) override;
+  nvme::Status push_constant(ArrivedCommand& command, ByteView data) override;
   void respond(ArrivedCommand& command, ByteView cqe) override;
   void drop(ArrivedCommand& command) override;
   void send_extra(ByteView cqe) override;
@@ -39,7 +39,7 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
 
   struct Command final : ArrivedCommand {
     MutableBytes staging;            ///< ours, from the pool
-    ByteView constant;               ///< what goes out instead of the staged data
+    ByteView constant;               ///< what goes out without being staged
     std::uint16_t cid = 0;
     std::uint32_t capsule_data = 0;  ///< bytes of in-capsule data, at the start of staging
     std::uint32_t pushed = 0;        ///< bytes to go ahead of the response
@@ -75,6 +75,7 @@ class TcpControllerChannel final : public ControllerChannel, TcpLinkOwner {
   void arrive(const PduIn& pdu);
   std::optional<PduFault> place_data(PduIn& pdu);
   std::optional<PduFault> data_done(const PduIn& pdu);
+  nvme::Status prepare(Command& command, std::size_t bytes);
   nvme::Status check_sgl(const Command& command, std::size_t bytes, bool& inside) const;
 
   static Command& own(ArrivedCommand& command) { return static_cast<Command&>(command); }

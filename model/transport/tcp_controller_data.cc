@@ -53,14 +53,19 @@ Status TcpControllerChannel::check_sgl(const Command& command, std::size_t bytes
   return {};
 }
 
-Status TcpControllerChannel::stage(ArrivedCommand& arrived, std::size_t bytes) {
-  Command& command = own(arrived);
+/// A command that is to move so many bytes, as if it were new.
+Status TcpControllerChannel::prepare(Command& command, std::size_t bytes) {
   if (!command.in_use) return nvme::sc::internal_error;
   command.data = {};
   command.constant = {};
   command.pushed = 0;
   if (bytes > fabric_.options_.transfer_bytes_max) return nvme::sc::invalid_field;
-  const Status status = check_sgl(command, bytes, command.inside);
+  return check_sgl(command, bytes, command.inside);
+}
+
+Status TcpControllerChannel::stage(ArrivedCommand& arrived, std::size_t bytes) {
+  Command& command = own(arrived);
+  const Status status = prepare(command, bytes);
   if (!status.ok() || bytes == 0) return status;
   if (command.inside && bytes <= command.staging.size()) {
     command.data = command.staging.first(bytes);
@@ -124,9 +129,13 @@ void TcpControllerChannel::push(ArrivedCommand& arrived, std::size_t bytes) {
   if (!command.inside) command.pushed = static_cast<std::uint32_t>(bytes);
 }
 
-void TcpControllerChannel::push_constant(ArrivedCommand& arrived, ByteView data) {
-  push(arrived, data.size());
-  own(arrived).constant = data;
+Status TcpControllerChannel::push_constant(ArrivedCommand& arrived, ByteView data) {
+  Command& command = own(arrived);
+  const Status status = prepare(command, data.size());
+  if (!status.ok() || command.inside) return status;
+  command.constant = data;
+  command.pushed = static_cast<std::uint32_t>(data.size());
+  return status;
 }
 
 /// SUCCESS stands for a completion of zeroes, and only a host that does without SQHD understands it.

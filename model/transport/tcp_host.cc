@@ -58,9 +58,11 @@ bool TcpHostChannel::overlooks(std::string_view check) { return departs_at(check
 
 /// Departures of the host stand under a name of their own: "tcp.host.r2t.limit".
 bool TcpHostChannel::departs_at(std::string_view point) const {
-  TransportHooks* hooks = fabric_.shared_.hooks;
-  if (hooks == nullptr) return false;
-  return hooks->departs(std::string("tcp.host").append(point.substr(3)));
+  return fabric_.shared_.hooks != nullptr && ask_hooks(point);
+}
+
+bool TcpHostChannel::ask_hooks(std::string_view point) const {
+  return fabric_.shared_.hooks->departs(std::string("tcp.host").append(point.substr(3)));
 }
 
 // ---- connection ----

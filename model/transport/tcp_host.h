@@ -113,6 +113,7 @@ class TcpHostChannel final : public HostChannel, TcpLinkOwner {
   }
   std::size_t in_capsule_room(ByteView sqe) const;
   bool departs_at(std::string_view point) const;
+  bool ask_hooks(std::string_view point) const;
   void complete_all();
   void end(ChannelEnd end);
   void on_timeout();

@@ -14,8 +14,6 @@ namespace flag = tcp::pdu_flags;
 using net::StreamEnd;
 
 constexpr std::size_t kScratchBytes = 256 * 1024;
-/// PDUs of one send(); more than this gains nothing.
-constexpr std::size_t kItemsAtOnce = 128;
 /// What a turn sends leaves at its end with as few calls as possible, but of a controller's copies not more
 /// than this at a time: the kernel takes them while they are still in a core's cache. A host's data lies
 /// where it has long been, and a host's owner must not hear on_sent() in the middle of the PDUs of an R2T.
@@ -265,32 +263,35 @@ bool TcpLink::choked() const {
   return side_ == TcpSide::controller && backlog_pdus() > kBacklogMost;
 }
 
-/// Lists the parts of the first items, without the `skip` bytes that have left. Returns their bytes.
-std::size_t TcpLink::gather(std::size_t skip) {
-  parts_.clear();
-  std::size_t total = 0;
-  const auto add = [&](ByteView part) {
-    const std::size_t left_out = std::min(skip, part.size());
-    skip -= left_out;
-    part = part.subspan(left_out);
-    if (part.empty()) return;
-    parts_.push_back(part);
-    total += part.size();
-  };
-  const std::size_t end = std::min(items_.size(), first_ + kItemsAtOnce);
+/// Lists the parts of the first items that have not left, and counts their bytes.
+std::span<const ByteView> TcpLink::gather(std::size_t& total) {
+  auto& parts = shared_.parts;
+  std::size_t count = 0;
+  total = 0;
+  const std::size_t end = std::min(items_.size(), first_ + TcpShared::kItemsAtOnce);
   for (std::size_t i = first_; i < end; ++i) {
     const Item& item = items_[i];
-    add(ByteView(item.head).first(item.head_bytes));
-    add(item.data);
-    if (item.has_tail) add(item.tail);
+    if (item.head_bytes > 0) parts[count++] = {item.head.data(), item.head_bytes};
+    if (!item.data.empty()) parts[count++] = item.data;
+    if (item.has_tail) parts[count++] = item.tail;
+    total += item.size();
   }
-  return total;
+  total -= first_sent_;
+  std::size_t gone = 0;  // parts of the first item that have left
+  for (std::size_t skip = first_sent_; skip > 0;) {
+    const std::size_t left_out = std::min(skip, parts[gone].size());
+    skip -= left_out;
+    parts[gone] = parts[gone].subspan(left_out);
+    if (parts[gone].empty()) ++gone;
+  }
+  return std::span<const ByteView>(parts).subspan(gone, count - gone);
 }
 
 bool TcpLink::flush_some() {
-  const std::size_t total = gather(first_sent_);
+  std::size_t total = 0;
+  const std::span<const ByteView> parts = gather(total);
   ++shared_.counters.sends;
-  const std::size_t sent = stream_->send(parts_);
+  const std::size_t sent = stream_->send(parts);
   if (sent < total) blocked_ = true;
   retire(sent);
   return sent == total;

@@ -38,6 +38,10 @@ class TcpShared {
   TcpCounters counters;
   /// Most bytes that a connection receives at once beside those that have their place.
   MutableBytes scratch();
+  /// PDUs of one send(); more than this gains nothing.
+  static constexpr std::size_t kItemsAtOnce = 128;
+  /// Where a connection lists the parts of what it sends at once: header, data and digest of each PDU.
+  std::array<ByteView, 3 * kItemsAtOnce> parts;
   /// Lets `last` arrive, reads and forgets what still comes, and closes when the peer does or after
   /// 30 seconds, as the specification allows.
   void linger(std::unique_ptr<net::Stream> stream, Bytes last);
@@ -144,7 +148,7 @@ class TcpLink final : private net::StreamHandler {
   void flush();
   bool flush_some();
   bool choked() const;
-  std::size_t gather(std::size_t skip);
+  std::span<const ByteView> gather(std::size_t& total);
   void retire(std::size_t sent);
   Bytes unsent(bool whole);
   void end(net::StreamEnd why, const PduFault* fault);
@@ -176,7 +180,6 @@ class TcpLink final : private net::StreamHandler {
   std::size_t first_ = 0;
   std::size_t first_sent_ = 0;  ///< bytes of the first that have left
   std::deque<Bytes> owned_;     ///< bytes of raw PDUs in items_, oldest first
-  std::vector<ByteView> parts_;
   std::uint64_t stalled_pdus_ = 0;
   Timer<TcpLink, &TcpLink::on_stall> stall_{"transport.tcp.stall", *this};
   Timer<TcpLink, &TcpLink::on_readable> resume_{"transport.tcp.resume", *this};

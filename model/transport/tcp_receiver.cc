@@ -16,14 +16,16 @@ using tcp::FatalStatus;
 constexpr std::size_t kLarge = 16 * 1024;
 constexpr std::size_t kScratchBesideLarge = 512;
 
+}  // namespace
+
 /// A fault at `offset`, unless there is none or the product overlooks it.
-std::optional<PduFault> field(PduSink& sink, bool wrong, std::uint32_t offset, std::string_view check,
-                              std::string_view text) {
-  if (!wrong || sink.overlooks(check)) return std::nullopt;
+std::optional<PduFault> PduReceiver::field(PduSink& sink, bool wrong, std::uint32_t offset,
+                                           std::string_view check, std::string_view text) {
+  if (!wrong) return std::nullopt;
+  faulty_ = true;
+  if (sink.overlooks(check)) return std::nullopt;
   return PduFault{FatalStatus::invalid_header_field, offset, check, text};
 }
-
-}  // namespace
 
 std::span<const MutableBytes> PduReceiver::room(MutableBytes scratch) {
   const std::size_t shared = large_ ? std::min(scratch.size(), kScratchBesideLarge) : scratch.size();
@@ -59,6 +61,10 @@ std::optional<PduFault> PduReceiver::take(ByteView& bytes, PduSink& sink, const 
   };
   switch (phase_) {
     case Phase::header: {
+      if (have_ == 0 && bytes.size() >= usual_.header_end &&
+          load_le<std::uint64_t>(bytes.data()) == usual_.bytes) {
+        return take_usual(cut(usual_.header_end), sink, gone);
+      }
       const ByteView part = cut(have_ > 0 ? header_end_ - have_ : header_bytes(bytes[0]));
       std::copy(part.begin(), part.end(), header_.begin() + static_cast<std::ptrdiff_t>(have_));
       have_ += part.size();
@@ -98,6 +104,21 @@ std::optional<PduFault> PduReceiver::take(ByteView& bytes, PduSink& sink, const 
   return std::nullopt;
 }
 
+std::optional<PduFault> PduReceiver::take_usual(ByteView header, PduSink& sink, const bool& gone) {
+  std::copy(header.begin(), header.end(), header_.begin());
+  const View<tcp::CommonHeader> common{header_};
+  pdu_.header = ByteView(header_).first(common.get(tcp::pdu::hlen));
+  pdu_.type = common.get(tcp::pdu::type);
+  pdu_.flags = common.get(tcp::pdu::flags);
+  pdu_.data_bytes = usual_.data_bytes;
+  pdu_.data = {};
+  pdu_.data_good = true;
+  header_end_ = usual_.header_end;
+  padding_ = usual_.padding;
+  tail_ = usual_.tail;
+  return header_done(sink, gone);
+}
+
 /// How many bytes to begin with: the whole header where the type tells how long it is.
 std::size_t PduReceiver::header_bytes(std::uint8_t type) const {
   const tcp::PduShape* shape = tcp::shape_of(type);
@@ -112,6 +133,7 @@ std::optional<PduFault> PduReceiver::check_common(PduSink& sink, const bool& gon
   const View<tcp::CommonHeader> common{header_};
   const tcp::PduShape* shape = tcp::shape_of(header_[0]);
   pdu_ = {};
+  faulty_ = false;
   pdu_.type = common.get(tcp::pdu::type);
   pdu_.flags = common.get(tcp::pdu::flags);
   if (auto fault = field(sink, shape == nullptr, 0, "tcp.pdu.type", "a PDU of a reserved type")) {
@@ -132,6 +154,9 @@ std::optional<PduFault> PduReceiver::check_common(PduSink& sink, const bool& gon
   const bool digest = shape->digests && header_digest_;
   header_end_ = shape->hlen + (digest ? tcp::kDigestBytes : 0u);
   pdu_.header = ByteView(header_).first(shape->hlen);
+  if (shape->digests && !faulty_) {
+    usual_ = {load_le<std::uint64_t>(header_.data()), header_end_, padding_, pdu_.data_bytes, tail_};
+  }
   return std::nullopt;
 }
 

@@ -65,9 +65,13 @@ class PduReceiver {
   void set_digests(bool header, bool data) {
     header_digest_ = header;
     data_digest_ = data;
+    usual_ = {};
   }
   /// What data offsets must be a multiple of: what this side announced.
-  void set_alignment(std::size_t alignment) { alignment_ = alignment; }
+  void set_alignment(std::size_t alignment) {
+    alignment_ = alignment;
+    usual_ = {};
+  }
 
   /// Where the next bytes go; `scratch` is the memory for what has no place yet.
   std::span<const MutableBytes> room(MutableBytes scratch);
@@ -83,7 +87,19 @@ class PduReceiver {
  private:
   enum class Phase : std::uint8_t { header, padding, data, data_digest };
 
+  /// What the first eight bytes of a PDU come to.
+  struct Start {
+    std::uint64_t bytes = 0;
+    std::size_t header_end = SIZE_MAX;  ///< with its digest
+    std::size_t padding = 0;
+    std::uint32_t data_bytes = 0;
+    bool tail = false;  ///< the PDU ends in a data digest
+  };
+
   std::optional<PduFault> take(ByteView& bytes, PduSink& sink, const bool& gone);
+  std::optional<PduFault> take_usual(ByteView header, PduSink& sink, const bool& gone);
+  std::optional<PduFault> field(PduSink& sink, bool wrong, std::uint32_t offset, std::string_view check,
+                                std::string_view text);
   std::size_t header_bytes(std::uint8_t type) const;
   std::optional<PduFault> check_common(PduSink& sink, const bool& gone);
   std::optional<PduFault> check_lengths(const tcp::PduShape& shape, PduSink& sink);
@@ -102,6 +118,10 @@ class PduReceiver {
   std::size_t have_ = 0;
   std::size_t header_end_ = tcp::kCommonHeaderBytes;  ///< bytes to gather in this phase of the header
   bool common_checked_ = false;
+  /// The last start with which nothing was wrong: most PDUs of a connection begin alike, and need not
+  /// be judged again.
+  Start usual_;
+  bool faulty_ = false;           ///< something was wrong with this PDU's start, and overlooked
   PduIn pdu_;
   bool skipped_ = false;          ///< a PDU that nobody looks at
   bool tail_ = false;             ///< this PDU ends in a data digest
