@@ -116,6 +116,16 @@ CONFORMANCE_CASE(io_connect_refuses_other_cntlid, "fabrics.connect.io-other-cntl
                            fabrics::InvalidParameter::in_connect_data(cd::cntlid));
 }
 
+CONFORMANCE_CASE(io_connect_refuses_an_ended_association, "fabrics.connect.io-ended-association",
+                 roles::controller, lasts{5_s}) {
+  RawAssociation& association = bench.associate();
+  const host::ConnectCommand command = association.io_connect();
+  association.admin().disconnect();
+  bench.world().run_for(1_s);  // the controller notices
+  check.status(try_io(check, association, command),
+               one_of(sc::connect_invalid_parameters, sc::controller_busy), "Connect of the I/O queue");
+}
+
 CONFORMANCE_CASE(io_connect_refuses_other_hostid, "fabrics.connect.io-other-hostid",
                  roles::controller, reaches{"connect.io.hostid"}) {
   RawAssociation& association = bench.associate();

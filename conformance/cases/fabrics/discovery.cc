@@ -121,6 +121,29 @@ CONFORMANCE_CASE(discovery_log_holds_as_many_entries_as_it_says, "fabrics.discov
   }
 }
 
+CONFORMANCE_CASE(discovery_entries_say_what_rdma_they_mean, "fabrics.discovery.rdma.tsas",
+                 roles::controller) {
+  using fabrics::RdmaProvider;
+  using fabrics::RdmaQpType;
+  RawAssociation& association = connect_discovery(bench);
+  const Bytes log = read_log(check, association);
+  bool any = false;
+  for (const auto& common : entries_of(log)) {
+    if (common.get(de::trtype) != fabrics::TransportType::rdma) continue;
+    any = true;
+    const View<fabrics::RdmaDiscoveryEntry> entry{common.bytes()};
+    const auto byte = [](auto value) { return words(static_cast<unsigned>(value)); };
+    check.that(in(entry.get(de::qptype), {RdmaQpType::reliable_connected, RdmaQpType::reliable_datagram}),
+               "RDMA_QPTYPE is defined", byte(entry.get(de::qptype)));
+    check.that(in(entry.get(de::prtype), {RdmaProvider::none, RdmaProvider::infiniband, RdmaProvider::roce,
+                                          RdmaProvider::roce_v2, RdmaProvider::iwarp}),
+               "RDMA_PRTYPE is defined", byte(entry.get(de::prtype)));
+    check.that(in(entry.get(de::cms), {fabrics::RdmaCms::rdma_cm}), "RDMA_CMS is defined",
+               byte(entry.get(de::cms)));
+  }
+  check.precondition(any, "the log lists an RDMA port");
+}
+
 CONFORMANCE_CASE(discovery_entries_have_valid_fields, "fabrics.discovery.entries",
                  roles::controller) {
   RawAssociation& association = connect_discovery(bench);

@@ -44,6 +44,43 @@ CONFORMANCE_CASE(identify_names_the_connected_controller, "nvme.identify.control
   check.equal("SUBNQN", text_of(id.get(nvme::id_ctrl::subnqn)), bench.nqn());
 }
 
+CONFORMANCE_CASE(identify_strings_are_ascii, "nvme.identify.controller.text", roles::controller) {
+  const auto reply = identify(bench.associate(), Cns::controller);
+  check.require_success(reply);
+  const View<nvme::IdentifyController> id{reply.data};
+  const auto judge = [&](const std::string& name, ByteView field) {
+    const bool ascii = std::all_of(field.begin(), field.end(),
+                                   [](std::uint8_t byte) { return byte >= 0x20 && byte <= 0x7E; });
+    check.that(ascii, name + " is ASCII, filled up with spaces", words(field));
+  };
+  judge("the serial number", id.get(nvme::id_ctrl::sn));
+  judge("the model number", id.get(nvme::id_ctrl::mn));
+  judge("the firmware revision", id.get(nvme::id_ctrl::fr));
+}
+
+CONFORMANCE_CASE(identify_version_is_that_of_the_property, "nvme.identify.controller.version",
+                 roles::controller) {
+  RawAssociation& association = bench.associate();
+  const auto vs = association.property(fabrics::property::vs);
+  const auto reply = identify(association, Cns::controller);
+  check.require_success(reply);
+  check.equal("VER", View<nvme::IdentifyController>{reply.data}.get(nvme::id_ctrl::ver),
+              static_cast<std::uint32_t>(vs));
+}
+
+CONFORMANCE_CASE(identify_entry_sizes_are_those_of_the_nvm_command_set,
+                 "nvme.identify.controller.entry-sizes", roles::controller) {
+  const auto reply = identify(bench.associate(), Cns::controller);
+  check.require_success(reply);
+  const View<nvme::IdentifyController> id{reply.data};
+  check.equal("required submission queue entry size, 2^n", id.get(nvme::id_ctrl::sqes_min), 6u);
+  check.that(id.get(nvme::id_ctrl::sqes_max) >= 6, "the largest is not smaller",
+             words(id.get(nvme::id_ctrl::sqes_max)));
+  check.equal("required completion queue entry size, 2^n", id.get(nvme::id_ctrl::cqes_min), 4u);
+  check.that(id.get(nvme::id_ctrl::cqes_max) >= 4, "the largest is not smaller",
+             words(id.get(nvme::id_ctrl::cqes_max)));
+}
+
 CONFORMANCE_CASE(identify_announces_possible_capsules, "nvme.identify.controller.fabrics",
                  roles::controller) {
   const auto reply = identify(bench.associate(), Cns::controller);

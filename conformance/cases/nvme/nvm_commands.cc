@@ -61,6 +61,18 @@ CONFORMANCE_CASE(compare_of_unequal_data_fails, "nvme.compare.mismatch", roles::
   check.status(scene.compare(kLba, data), sc::compare_failure);
 }
 
+CONFORMANCE_CASE(compare_finds_a_difference_far_behind, "nvme.compare.mismatch-far", roles::controller,
+                 needs(has_namespace), needs(claims_oncs<oncs::compare>)) {
+  constexpr std::uint64_t kLong = 128 * 1024;
+  IoScene scene(bench);
+  const std::uint64_t limit = bench.declared().transfer_max();
+  const std::uint64_t bytes = limit == 0 ? kLong : std::min(limit, kLong);
+  Bytes data = scene.prepare(check, 0, 0x29, static_cast<std::size_t>(bytes / scene.block_bytes));
+  check.success(scene.compare(0, data), "Compare of equal data");
+  data.back() ^= 1;
+  check.status(scene.compare(0, data), sc::compare_failure, "Compare with another last byte");
+}
+
 CONFORMANCE_CASE(blocks_read_as_zero_after_write_zeroes, "nvme.write-zeroes.reads-zero",
                  roles::controller, needs(has_namespace), needs(claims_oncs<oncs::write_zeroes>)) {
   IoScene scene(bench);

@@ -143,6 +143,8 @@ DEVIATION(connect_ignores_io_hostnqn, "fabrics.connect.io-other-hostnqn", Produc
           "does not compare the HOSTNQN of an I/O Connect", Tolerate{"connect.io.hostnqn"});
 DEVIATION(connect_ignores_io_subnqn, "fabrics.connect.io-other-subnqn", Product::controller,
           "does not compare the SUBNQN of an I/O Connect", hooks<OtherSubnqnOnIoQueue>());
+DEVIATION(connect_io_without_association, "fabrics.connect.io-ended-association", Product::controller,
+          "connects an I/O queue to a controller that nobody uses any more", Tolerate{"connect.io.cntlid"});
 DEVIATION(connect_ignores_io_cntlid, "fabrics.connect.io-other-cntlid", Product::controller,
           "connects an I/O queue to some controller or other", Tolerate{"connect.io.cntlid"});
 DEVIATION(connect_ignores_io_hostid, "fabrics.connect.io-other-hostid", Product::controller,

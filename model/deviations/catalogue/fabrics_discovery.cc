@@ -53,6 +53,19 @@ class DiscoveryForgetsOffset final : public SubsystemHooks {
   }
 };
 
+/// Entries do not say what RDMA they mean.
+class DiscoveryWithoutTsas final : public SubsystemHooks {
+ public:
+  void data_out(const CommandContext& command, MutableBytes data) override {
+    if (!on_discovery(command) || opcode_of(command) != 0x02) return;
+    constexpr std::size_t kEntry = fabrics::DiscoveryEntry::size;
+    for (std::size_t at = kEntry; at + kEntry <= data.size(); at += kEntry) {
+      std::fill_n(data.begin() + static_cast<std::ptrdiff_t>(at + fabrics::discovery_entry::qptype.offset), 3,
+                  std::uint8_t{0});
+    }
+  }
+};
+
 /// Referrals are listed as if they were NVM subsystems.
 class ReferralsAsSubsystems final : public SubsystemHooks {
  public:
@@ -80,6 +93,8 @@ DEVIATION(discovery_cntlid_zero, "fabrics.discovery.entries", Product::controlle
           "lists controller 0 for a dynamic subsystem", Departs{"sub.discovery.cntlid"});
 DEVIATION(discovery_subtype_referral, "fabrics.discovery.entries", Product::controller,
           "lists NVM subsystems as referrals", Departs{"sub.discovery.subtype"});
+DEVIATION(discovery_without_tsas, "fabrics.discovery.rdma.tsas", Product::controller,
+          "leaves the transport specific part of an entry empty", hooks<DiscoveryWithoutTsas>());
 DEVIATION(discovery_genctr_counts_reads, "fabrics.discovery.genctr-stable", Product::controller,
           "counts every read of the log as a change", Departs{"sub.discovery.genctr.runs"});
 DEVIATION(discovery_genctr_stays, "fabrics.discovery.genctr-counts", Product::controller,

@@ -26,6 +26,12 @@ void unkeyed_sgls(const CommandContext& command, MutableBytes data) {
   id.set(nvme::id_ctrl::sgls, id.get(nvme::id_ctrl::sgls) & ~nvme::sgls_bits::keyed);
 }
 
+template <auto Field>
+void identify_zeroed(const CommandContext& command, MutableBytes data) {
+  if (!is_identify(command, nvme::Cns::controller)) return;
+  std::fill_n(data.begin() + Field.offset, Field.size, std::uint8_t{0});
+}
+
 void missing_format(const CommandContext& command, MutableBytes data) {
   if (!is_identify(command, nvme::Cns::identify_namespace)) return;
   MutableView<nvme::IdentifyNamespace> ns{data};
@@ -48,6 +54,12 @@ DEVIATION(identify_names_another_controller, "nvme.identify.controller.cntlid", 
           "Identify reports the identifier of another controller", Departs{"sub.cntlid.identify"});
 DEVIATION(identify_names_another_subsystem, "nvme.identify.controller.cntlid", Product::controller,
           "Identify reports the name of another subsystem", Departs{"sub.identify.subnqn"});
+DEVIATION(identify_without_model, "nvme.identify.controller.text", Product::controller,
+          "the model number is all zeroes", hooks<AlteringDataOut, &identify_zeroed<nvme::id_ctrl::mn>>());
+DEVIATION(identify_without_version, "nvme.identify.controller.version", Product::controller,
+          "VER is 0", hooks<AlteringDataOut, &identify_zeroed<nvme::id_ctrl::ver>>());
+DEVIATION(identify_without_entry_sizes, "nvme.identify.controller.entry-sizes", Product::controller,
+          "SQES is 0", hooks<AlteringDataOut, &identify_zeroed<nvme::id_ctrl::sqes_min>>());
 DEVIATION(identify_capsules_too_small, "nvme.identify.controller.fabrics", Product::controller,
           "IOCCSZ announces capsules that hold no command", Departs{"sub.identify.ioccsz"});
 DEVIATION(identify_without_maxcmd, "nvme.identify.controller.fabrics", Product::controller,

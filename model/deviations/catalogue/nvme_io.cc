@@ -81,6 +81,10 @@ std::optional<nvme::Status> compare_never_equal(const CommandContext& command) {
 bool compare_always_equal(const CommandContext& command, Refusal& refusal) {
   return refusal.check != "compare.mismatch" || !is_fuse(command, Fuse::normal);
 }
+bool long_compare_equal(const CommandContext& command, Refusal& refusal) {
+  return refusal.check != "compare.mismatch" ||
+         View<nvme::ReadWriteSqe>{command.sqe}.get(nvme::rw_sqe::nlb).count() <= 8;
+}
 Answer flush_fails(const CommandContext& command, MutableBytes cqe) {
   MutableView<nvme::CqeLayout> entry{cqe};
   if (is_io(command, code(IoOpcode::flush)) && entry.get(nvme::cqe::status).ok()) {
@@ -146,6 +150,8 @@ DEVIATION(transfer_of_half_the_length, "nvme.transfer.mdts-limit", Product::cont
           "transfers are refused from half of MDTS on", hooks<Answering, &half_of_mdts>());
 DEVIATION(compare_never_succeeds, "nvme.compare.equal", Product::controller,
           "Compare of equal data fails", hooks<Answering, &compare_never_equal>());
+DEVIATION(compare_of_the_first_part, "nvme.compare.mismatch-far", Product::controller,
+          "a Compare of many blocks succeeds whatever they hold", hooks<Refusing, &long_compare_equal>());
 DEVIATION(compare_always_succeeds, "nvme.compare.mismatch", Product::controller,
           "Compare of unequal data succeeds", hooks<Refusing, &compare_always_equal>());
 DEVIATION(write_zeroes_does_nothing, "nvme.write-zeroes.reads-zero", Product::controller,
