@@ -207,10 +207,13 @@ host::RawQueue& ControllerBench::raw_queue(host::RawQueueOptions options) {
 }
 
 host::ConnectCommand ControllerBench::connect_command(const AssociationOptions& options) const {
+  // A discovery subsystem is connected as they all are.
+  const bool ours = options.subnqn.empty();
+  const Declared& declared = environment_.declared();
   return host::connect({.entries = options.entries,
-                        .kato_ms = options.kato_ms,
+                        .kato_ms = options.kato_ms.value_or(ours ? declared.usual_kato_ms : 0),
                         .cattr = options.cattr,
-                        .cntlid = options.cntlid,
+                        .cntlid = options.cntlid.value_or(ours ? declared.any_cntlid : fabrics::kAnyController),
                         .hostid = options.hostid,
                         .hostnqn = options.hostnqn,
                         .subnqn = options.subnqn.empty() ? std::string_view(nqn_)
@@ -266,7 +269,7 @@ host::Host& ControllerBench::host() {
   return *host_;
 }
 
-host::Controller& ControllerBench::connect_host(host::ConnectOptions options) {
+host::Controller::Outcome ControllerBench::connect_host(host::ConnectOptions options) {
   if (options.to == Endpoint{}) options.to = at_;
   if (options.subnqn.empty()) options.subnqn = nqn_;
   if (secured_) options.tls = host::TlsUse::always;
@@ -274,9 +277,7 @@ host::Controller& ControllerBench::connect_host(host::ConnectOptions options) {
     // The controller authenticates itself in the cases that are about it alone.
     options.authentication.secret = authentication_.secret;
   }
-  const host::Controller::Outcome outcome = host().connect(std::move(options)).wait();
-  if (!outcome) throw CannotArrange{"a host that behaves could not connect: " + outcome.error().text};
-  return *outcome.value();
+  return host().connect(std::move(options)).wait();
 }
 
 EmbeddedController& ControllerBench::product() {

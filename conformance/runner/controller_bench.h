@@ -68,9 +68,9 @@ struct AssociationOptions {
   bool enable = true;
   bool authenticate = true;  ///< where the product demands it
   std::uint16_t entries = 32;
-  std::uint32_t kato_ms = 0;
+  std::optional<std::uint32_t> kato_ms = {};  ///< without: as the product is usually connected
   std::uint8_t cattr = 0;
-  std::uint16_t cntlid = fabrics::kAnyController;
+  std::optional<std::uint16_t> cntlid = {};   ///< without: the product chooses
   std::string hostnqn = std::string(kBenchHostNqn);
   host::HostId hostid = kBenchHostId;
   std::string subnqn = {};  ///< empty: the product's
@@ -133,7 +133,7 @@ class ControllerBench final : public Bench {
 
   host::Host& host();
   /// An association of that host; `to` and `subnqn` are filled in when they are not set.
-  host::Controller& connect_host(host::ConnectOptions options = {});
+  host::Controller::Outcome connect_host(host::ConnectOptions options = {});
 
   // ---- behind the product's back: emulated products alone (say so with arranged{}) ----
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "wire/fabrics/connect.h"
 #include "wire/fabrics/property.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_namespace.h"
@@ -22,6 +23,10 @@ struct Declared {
   std::uint64_t blocks = 0;
   std::uint32_t in_capsule_bytes = 0;
   std::uint16_t io_queues = 0;     ///< granted when one asked for 64
+  /// What a host asks for that leaves the choice of controller to the product: FFFEh where controllers are
+  /// static.
+  std::uint16_t any_cntlid = fabrics::kAnyController;
+  std::uint32_t usual_kato_ms = 0;  ///< 0, but for a product that takes no host without a keep alive timeout
   bool mutual_authentication = false;  ///< the bench knows the controller's secret too
   Bytes controller = Bytes(4096);
   Bytes name_space = Bytes(4096);

@@ -38,6 +38,25 @@ void ask_queues_and_namespace(host::Controller& controller, Declared& found) {
   if (reply.ok()) found.name_space = reply.data;
 }
 
+/// Connects as a host that behaves, in the ways that a product may ask for, the usual one first. Null: it
+/// lets nobody in, and `found` says why.
+host::Controller* connect_somehow(ControllerBench& bench, Declared& found) {
+  constexpr std::uint32_t kLong = 120'000;
+  for (const std::uint32_t kato_ms : {0u, kLong}) {
+    for (const std::uint16_t cntlid : {fabrics::kAnyController, fabrics::kAnyStaticController}) {
+      const auto outcome = bench.connect_host({.cntlid = cntlid, .kato_ms = kato_ms});
+      if (outcome) {
+        found.any_cntlid = cntlid;
+        found.usual_kato_ms = kato_ms;
+        return outcome.value();
+      }
+      if (found.why.empty()) found.why = "a host that behaves could not connect: " + outcome.error().text;
+      if (outcome.error().kind != host::HostError::Kind::refused) return nullptr;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Declared explore(World& world, const Environment& environment) {
@@ -45,14 +64,15 @@ Declared explore(World& world, const Environment& environment) {
   found.embedded = environment.product->embedded;
   try {
     ControllerBench bench(world, environment);
-    host::Controller& controller = bench.connect_host({.kato_ms = 0});
-    const host::ControllerFacts& facts = controller.facts();
+    host::Controller* const controller = connect_somehow(bench, found);
+    if (controller == nullptr) return found;
+    const host::ControllerFacts& facts = controller->facts();
     found.cap = facts.cap;
     found.vs = facts.vs;
     found.controller = facts.identify;
     found.controller.resize(4096);
     found.in_capsule_bytes = facts.in_capsule_bytes;
-    ask_queues_and_namespace(controller, found);
+    ask_queues_and_namespace(*controller, found);
     found.mutual_authentication = bench.authentication().controller_secret.has_value();
     bench.finish();
     found.known = true;

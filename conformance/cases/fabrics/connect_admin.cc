@@ -22,6 +22,11 @@ Bytes unterminated(std::string_view text) {
   return field;
 }
 
+std::optional<std::string> chooses_controllers(const Declared& declared) {
+  if (!declared.known || declared.any_cntlid == fabrics::kAnyController) return {};
+  return "controllers are static: a host may ask for one";
+}
+
 void static_model(EmbeddedSetup& setup) {
   setup.subsystem.controllers = subsystem::ControllerModel::static_controllers;
   setup.subsystem.static_cntlids = {1, 2};
@@ -112,7 +117,7 @@ CONFORMANCE_CASE(connect_refuses_host_that_is_not_allowed, "fabrics.connect.host
 }
 
 CONFORMANCE_CASE(connect_leaves_choice_of_dynamic_controller, "fabrics.connect.cntlid.dynamic",
-                 roles::controller, reaches{"connect.cntlid.dynamic"}) {
+                 roles::controller, needs{&chooses_controllers}, reaches{"connect.cntlid.dynamic"}) {
   expect_invalid_parameter(check, try_connect(bench, bench.connect_command({.cntlid = 1})), kCntlid);
 }
 
@@ -128,7 +133,8 @@ CONFORMANCE_CASE(connect_refuses_any_controller_of_static_model,
                  "fabrics.connect.cntlid.static-any", roles::controller,
                  arranged{"the static controller model", &static_model},
                  reaches{"connect.cntlid.static"}) {
-  expect_invalid_parameter(check, try_connect(bench, bench.connect_command()), kCntlid);
+  const auto command = bench.connect_command({.cntlid = fabrics::kAnyController});
+  expect_invalid_parameter(check, try_connect(bench, command), kCntlid);
 }
 
 CONFORMANCE_CASE(connect_finds_static_controller_busy, "fabrics.connect.cntlid.static-busy",

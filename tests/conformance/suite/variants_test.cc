@@ -17,6 +17,9 @@ struct Variant {
 
 constexpr Variant kVariants[] = {
     {"of_version_1_4", [](EmbeddedSetup& s) { s.subsystem.version = fabrics::version(1, 4, 0); }},
+    {"with_static_controllers",
+     [](EmbeddedSetup& s) { s.subsystem.controllers = subsystem::ControllerModel::static_controllers; }},
+    {"that_demands_a_keep_alive_timeout", [](EmbeddedSetup& s) { s.subsystem.kato_required = true; }},
     {"that_keeps_sq_flow_control",
      [](EmbeddedSetup& s) { s.subsystem.flow_control_may_be_off = false; }},
     {"that_loses_the_association_with_a_queue",
