@@ -159,6 +159,7 @@ void Controller::fill_identify_controller(MutableBytes page) const {
   const bool other = departs(departure::cntlid_other_in_identify);
   auto type = discovery != nullptr ? nvme::ControllerType::discovery : nvme::ControllerType::io;
   if (departs(departure::identify_type)) type = nvme::ControllerType::administrative;
+  out.set(id::vid, options.vid).set(id::ssvid, options.ssvid);
   out.set(id::cntlid, other ? cntlid_ + 1u : cntlid_)
       .set(id::ver, options.version)
       .set(id::oaes, optional_events())
