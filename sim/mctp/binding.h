@@ -2,6 +2,9 @@
 // physical address, with whatever frame its binding puts around them, and knows nothing of messages.
 #pragma once
 
+#include <string>
+
+#include "base/time.h"
 #include "sim/mctp/port.h"
 #include "wire/mctp/control.h"
 
@@ -66,6 +69,8 @@ constexpr PhysicalAddress pcie_address(std::uint16_t bdf) {
   address.size = 2;
   return address;
 }
+/// On PCI Express: to the root complex, wherever it is. No device has this number.
+inline constexpr PhysicalAddress kToRoot = pcie_address(0xFFFF);
 constexpr std::uint16_t bdf_of(const PhysicalAddress& address) {
   return static_cast<std::uint16_t>(address.bytes[0] << 8 | address.bytes[1]);
 }

@@ -170,23 +170,16 @@ std::size_t Endpoint::next_sending() const {
 }
 
 void Endpoint::pump() {
-  if (in_flight_ != InFlight::nothing || pumping_) return;
-  pumping_ = true;
-  // Hooks may leave out a packet: it counts as sent, and the next is looked for.
-  while (in_flight_ == InFlight::nothing) {
-    const std::size_t index = next_sending();
-    if (!raw_.empty() && (index == kNone || !raw_was_last_)) {
-      raw_was_last_ = true;
-      send_raw();
-    } else if (index != kNone) {
-      raw_was_last_ = false;
-      turn_ = index + 1;
-      send_part(sendings_[index]);
-    } else {
-      break;
-    }
+  if (in_flight_ != InFlight::nothing) return;
+  const std::size_t index = next_sending();
+  if (!raw_.empty() && (index == kNone || !raw_was_last_)) {
+    raw_was_last_ = true;
+    send_raw();
+  } else if (index != kNone) {
+    raw_was_last_ = false;
+    turn_ = index + 1;
+    send_part(sendings_[index]);
   }
-  pumping_ = false;
 }
 
 void Endpoint::send_part(Sending& sending) {
@@ -235,7 +228,8 @@ void Endpoint::give_to_binding(const PhysicalAddress& to) {
   hooked_delivered_ = true;
   hooks_->packets_out(hooked_to_, hooked_);
   if (hooked_.empty()) {
-    finish_part(true);
+    // Left out, which counts as sent; told from an event as every end is.
+    world_.loop().schedule(left_out_, world_.now());
     return;
   }
   const Bytes first = std::move(hooked_.front());
@@ -327,6 +321,11 @@ void Endpoint::arm_gap() {
   } else if (!gap_.scheduled() || *deadline < gap_.deadline()) {
     world_.loop().schedule(gap_, *deadline);
   }
+}
+
+void Endpoint::on_left_out() {
+  finish_part(true);
+  pump();
 }
 
 void Endpoint::on_gap() {

@@ -142,6 +142,7 @@ class Endpoint final : public Port, private PacketSink, private AssemblySink {
   void finish_part(bool delivered);
   std::size_t find(SendId id) const;
   void remove(std::size_t index);
+  void on_left_out();
   void on_gap();
   void arm_gap();
 
@@ -167,10 +168,10 @@ class Endpoint final : public Port, private PacketSink, private AssemblySink {
   std::vector<Bytes> hooked_;  // what hooks made of one packet, still to be sent
   PhysicalAddress hooked_to_;
   bool hooked_delivered_ = true;
-  bool pumping_ = false;
   Bytes packet_;
   SendId last_id_ = 0;
   EndpointCounters counters_;
+  Timer<Endpoint, &Endpoint::on_left_out> left_out_{"mctp.left_out", *this};
   Timer<Endpoint, &Endpoint::on_gap> gap_{"mctp.gap", *this};
 };
 

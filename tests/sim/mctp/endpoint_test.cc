@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/mctp/control_requester.h"
+#include "sim/mctp/control_responder.h"
 #include "sim/mctp/smbus_segment.h"
 
 namespace fb::mctp {
@@ -95,6 +97,27 @@ TEST_F(TwoOnABus, AMessageOfManyPacketsAndItsAnswer) {
   world->run_until_idle();
   EXPECT_EQ(at_a.messages.size(), 1u) << "nobody waits for it any more";
   EXPECT_EQ(at_a.drops, std::vector<Drop>(3, Drop::unexpected_tag));
+}
+
+TEST_F(TwoOnABus, AnEndpointIsGivenAnEid) {
+  ControlDevice owner_device;
+  ControlDevice device({.types = {{0x04, {{0xF1, 0xF2, 0xFF, 0}}}}});
+  Control owner(a, owner_device);
+  Control control(b, device);
+  b.set_eid(kNullEid);
+  const ControlPeer there{kNullEid, smbus_address(0x3A)};
+  auto before = owner.requester().ask(there, control::Command::get_endpoint_id).wait();
+  ASSERT_TRUE(before.ok());
+  EXPECT_EQ(to_hex(before.data()), "000000");
+  EXPECT_EQ(before.source, kNullEid);
+  auto set = owner.requester().ask(there, control::Command::set_endpoint_id, {0, 9}).wait();
+  ASSERT_TRUE(set.ok());
+  EXPECT_EQ(to_hex(set.data()), "000900");
+  EXPECT_EQ(b.eid(), 9);
+  auto after = owner.requester().ask({9, {}}, control::Command::get_endpoint_id).wait();
+  ASSERT_TRUE(after.ok());
+  EXPECT_EQ(to_hex(after.data()), "090000");
+  EXPECT_EQ(after.source, 9);
 }
 
 }  // namespace
