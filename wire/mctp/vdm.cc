@@ -1,5 +1,7 @@
 #include "wire/mctp/vdm.h"
 
+#include <algorithm>
+
 #include "wire/mctp/packet.h"
 
 namespace fb::mctp::vdm {
@@ -20,9 +22,9 @@ std::string_view name_of(Fault fault) {
 
 void encode(Bytes& out, Route route, std::uint16_t requester, std::uint16_t target,
             ByteView packet) {
-  BENCH_ASSERT(packet.size() >= mctp::kHeaderSize && packet.size() <= mctp::kHeaderSize + kUnitMax,
-               "a TLP holds the packet");
-  const std::size_t payload = packet.size() - mctp::kHeaderSize;
+  BENCH_ASSERT(packet.size() <= mctp::kHeaderSize + kUnitMax, "a TLP holds the packet");
+  // The packet's header is a part of the TLP's: what is missing of it is zero.
+  const std::size_t payload = packet.size() - std::min(packet.size(), mctp::kHeaderSize);
   const std::size_t dwords = (payload + 3) / 4;
   out.assign(kPacketOffset, 0);
   out.insert(out.end(), packet.begin(), packet.end());
