@@ -41,7 +41,4 @@ inline constexpr std::size_t kBasicIdentityAt = 8;
 inline constexpr std::size_t kBasicBlockSize = 32;
 inline constexpr std::uint8_t kBasicAddress = 0xD4;  ///< 8-bit form, writing
 
-/// CRC-8, polynomial 07h, as SMBus has it.
-std::uint8_t smbus_pec(ByteView bytes, std::uint8_t crc = 0);
-
 }  // namespace fb::mi
