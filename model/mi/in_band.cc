@@ -1,5 +1,6 @@
 #include "model/mi/in_band.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "model/mi/exchange.h"
@@ -65,8 +66,9 @@ subsystem::InBandAnswer InBand::on_request(const subsystem::InBandRequest& reque
   if (!well_formed || (known && request.send != is_send(opcode))) return {sc::invalid_field.with_dnr(), 0, {}};
   Exchange exchange;
   exchange.in_band = true;
-  exchange.request.assign(head.bytes().begin(), head.bytes().end());
-  exchange.request.insert(exchange.request.end(), request.data.begin(), request.data.end());
+  exchange.request.resize(MiRequest::size + request.data.size());
+  std::copy_n(head.bytes().begin(), MiRequest::size, exchange.request.begin());
+  std::copy(request.data.begin(), request.data.end(), exchange.request.begin() + MiRequest::size);
   agent(request.cntlid).execute(exchange);
   BENCH_ASSERT(exchange.done, "MI commands are done at once");
   if (exchange.resets_subsystem) device_.subsystem().reset_subsystem_later();

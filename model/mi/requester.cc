@@ -16,7 +16,7 @@ std::string to_string(const Violation& violation) {
 struct Requester::Pending {
   enum class Form : std::uint8_t { request, raw, replay };
 
-  Pending(Requester& owner, Form kind) : requester(owner), form(kind) {}
+  Pending(Requester& owner, Form which) : requester(owner), form(which) {}
   Requester& requester;
   const Form form;
   mctp::Eid peer = 0;
