@@ -60,7 +60,10 @@ void Endpoint::reset(bool of_subsystem) {
   if (!departs(departure::reset_keeps_unit)) state.unit = mctp::kBaselineUnit;
   state.frequency = kFrequency100k;
   port_.set_unit(state.unit);
-  if (on_reset_) on_reset_();
+  if (!on_reset_) return;
+  // Who forgets the packets as well will never say that their messages came to nothing.
+  on_reset_();
+  ignored_.clear();
 }
 
 // ---- what arrives ----

@@ -40,7 +40,8 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
 
   /// An endpoint reset: power, its own bus, or the Reset command. `of_subsystem` sets NSSRO.
   void reset(bool of_subsystem = false);
-  /// Called at each reset, so that who owns the MCTP side can give up the EID.
+  /// Called at each reset, so that who owns the MCTP side can reset it: it is to forget what it was
+  /// putting together, and its EID where that is not static.
   void set_on_reset(std::function<void()> call) { on_reset_ = std::move(call); }
 
  private:

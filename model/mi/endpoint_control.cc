@@ -88,10 +88,8 @@ std::uint16_t Endpoint::resume() {
 std::uint16_t Endpoint::abort(Slot& slot) {
   AbortResult result = AbortResult::nothing;
   if (slot.state == SlotState::receive) result = AbortResult::before;
-  if (slot.state == SlotState::process && slot.exchange != nullptr) {
-    result = slot.paused && !slot.executed && slot.due == world_.now() ? AbortResult::before
-                                                                       : AbortResult::part_way;
-  }
+  // A response that Pause holds back is complete.
+  if (slot.state == SlotState::process && slot.ready.empty()) result = AbortResult::part_way;
   if (departs(departure::abort_answers) && slot.state != SlotState::receive) {
     return static_cast<std::uint16_t>(result);
   }

@@ -11,6 +11,14 @@ namespace {
 constexpr std::int64_t kMoreProcessingUnitMs = 100;
 /// A requester of the faulty kind that F1 tells of needs this long between two commands.
 constexpr Duration kGap = Duration::ms(1);
+
+/// Configuration Set of that identifier.
+bool configures(const Exchange& exchange, ConfigurationId id) {
+  return exchange.kind() == MessageKind::mi_command &&
+         exchange.opcode() == static_cast<std::uint8_t>(Opcode::configuration_set) &&
+         exchange.request.size() > configuration::id.offset &&
+         exchange.request[configuration::id.offset] == static_cast<std::uint8_t>(id);
+}
 }  // namespace
 
 void Endpoint::step(Slot& slot, SlotEvent event) {
@@ -143,11 +151,7 @@ void Endpoint::complete(Slot& slot) {
     EndpointHooks::Delivery delivery;
     Bytes body = exchange->response;
     // The answer that sets another unit still goes out in the old one: it was made before the change.
-    const bool sets_unit = exchange->kind() == MessageKind::mi_command &&
-                           exchange->opcode() == static_cast<std::uint8_t>(Opcode::configuration_set) &&
-                           exchange->request.size() > configuration::id.offset &&
-                           exchange->request[configuration::id.offset] ==
-                               static_cast<std::uint8_t>(ConfigurationId::transmission_unit);
+    const bool sets_unit = configures(*exchange, ConfigurationId::transmission_unit);
     if (!sets_unit || departs(departure::unit_too_early)) slot.stored_unit = unit();
     const bool leaves = dress(exchange->request, body, delivery);
     if (leaves) {
@@ -160,7 +164,7 @@ void Endpoint::complete(Slot& slot) {
     }
   }
   port_.set_unit(device_.port_state(options_.port).unit);
-  if (exchange->kind() == MessageKind::mi_command && agent_.events_offered()) event_peer_ = slot.path.peer;
+  if (configures(*exchange, ConfigurationId::async_event)) event_peer_ = slot.path.peer;
   if (exchange->resets_subsystem) {
     const Bytes answer = std::move(slot.ready);
     const ReturnPath path = slot.path;

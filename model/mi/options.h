@@ -49,7 +49,7 @@ struct DeviceOptions {
   Revision revision = Revision::r2_0;
   /// Ports by PORTID.
   std::vector<DevicePort> ports = {{.type = PortType::pcie}, {.type = PortType::two_wire}};
-  VpdFacts vpd;                     ///< serial and capacity are filled in where they are empty
+  VpdFacts vpd = {};                     ///< serial and capacity are filled in where they are empty
   unsigned vpd_updates_max = 64;    ///< more get VPD Updates Exceeded
   bool vpd_writable = true;
   bool reset_supported = true;
@@ -58,7 +58,7 @@ struct DeviceOptions {
   bool enclosure = false;           ///< SES Send and Receive; a storage device has none
   std::uint16_t device_id = 0x0001;
   std::uint16_t subsystem_id = 0x0001;
-  std::map<std::uint16_t, FunctionKind> functions;  ///< by controller; plain where absent
+  std::map<std::uint16_t, FunctionKind> functions = {};  ///< by controller; plain where absent
   /// Controller 0 stands for the one with the lowest identifier where there is none: what tools ask for
   /// that were not told a controller.
   bool controller_zero_is_lowest = false;
@@ -74,9 +74,9 @@ struct EndpointOptions {
   bool events = true;                    ///< asynchronous events, from 2.0 on
 
   /// Time between the arrival of a command and its response.
-  Duration latency;
+  Duration latency = {};
   /// Commands that take their time, by kind and opcode.
-  std::map<SupportedCommand, Duration> durations;
+  std::map<SupportedCommand, Duration> durations = {};
   /// More Processing Required is sent when the response is not there by then (1.2).
   Duration more_processing_after = Duration::ms(90);
 

@@ -121,9 +121,9 @@ struct Answer {
 /// A message as it is, for who wants to say what is illegal.
 struct RawRequest {
   mctp::Eid peer = 0;
-  mctp::PhysicalAddress to;
-  Bytes message;                   ///< with its check, or without
-  std::optional<mctp::Tag> tag;    ///< nothing: a free one is taken
+  mctp::PhysicalAddress to = {};
+  Bytes message = {};              ///< with its check, or without
+  std::optional<mctp::Tag> tag = {};  ///< nothing: a free one is taken
   std::size_t unit = mctp::kBaselineUnit;
   unsigned answers = 1;            ///< settles when so many have come
   Duration wait = Duration::ms(500);
@@ -134,7 +134,7 @@ struct CommandTerms {
   unsigned slot = 0;
   bool auto_pause = false;
   bool in_buffer = false;
-  std::optional<Duration> timeout;
+  std::optional<Duration> timeout = {};
 };
 
 struct ReplayReply {

@@ -42,6 +42,17 @@ HIDDEN = [
     ("model/transport", "model/host", "transports carry capsules for anybody"),
     ("model/subsystem", "model/host", "the two products do not know each other"),
     ("model/host", "model/subsystem", "the two products do not know each other"),
+    ("model/subsystem", "model/mi", "management looks into the subsystem, not the other way round"),
+    ("model/subsystem", "wire/mi", "the subsystem passes NVMe-MI on unread"),
+    ("model/subsystem", "sim/mctp", "the subsystem knows no bus"),
+    ("model/host", "model/mi", "the host talks to admin queues"),
+    ("model/transport", "model/mi", "transports carry capsules for anybody"),
+    ("model/mi", "model/host", "management meets hosts in the subsystem alone"),
+    ("model/mi", "sim/net", "management sees mctp::Port, not a network"),
+    ("model/mi", "sim/rdma", "management sees mctp::Port, not a fabric"),
+    ("model/mi", "sim/mctp/endpoint", "models see mctp::Port, not an implementation"),
+    ("model/mi", "sim/mctp/smbus", "models see mctp::Port, not an implementation"),
+    ("model/mi", "sim/mctp/network", "models see mctp::Port, not an implementation"),
 ]
 REAL_TIME_FILES = {"sim/core/real_loop.cc"}
 BANNED = [

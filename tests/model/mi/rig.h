@@ -136,8 +136,9 @@ inline Bytes mi_message(std::uint8_t opcode, std::uint32_t nmd0 = 0, std::uint32
       .set(request::opcode, opcode)
       .set(mi_request::nmd0, nmd0)
       .set(mi_request::nmd1, nmd1);
-  Bytes bytes(made.bytes().begin(), made.bytes().end());
-  bytes.insert(bytes.end(), data.begin(), data.end());
+  Bytes bytes(MiRequest::size + data.size());
+  std::copy_n(made.bytes().begin(), MiRequest::size, bytes.begin());
+  std::copy(data.begin(), data.end(), bytes.begin() + MiRequest::size);
   return bytes;
 }
 inline Bytes mi_message(Opcode opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, ByteView data = {},
