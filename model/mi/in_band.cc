@@ -62,7 +62,8 @@ subsystem::InBandAnswer InBand::on_request(const subsystem::InBandRequest& reque
                            head.get(header::nmimt) == MessageKind::mi_command;
   const auto opcode = head.get(request::opcode);
   // A command that goes with the other of the two would move data the wrong way.
-  const bool known = name_of(static_cast<Opcode>(opcode)) != "Reserved";
+  const bool known = opcode <= static_cast<std::uint8_t>(Opcode::ses_send) ||
+                     opcode == static_cast<std::uint8_t>(Opcode::shutdown);
   if (!well_formed || (known && request.send != is_send(opcode))) return {sc::invalid_field.with_dnr(), 0, {}};
   Exchange exchange;
   exchange.in_band = true;

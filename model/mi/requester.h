@@ -185,6 +185,7 @@ class Requester final : private mctp::MessageHandler {
   Op<Answer<std::vector<Record<ControllerHealth>>>> poll_controllers(mctp::Eid peer, PollTerms terms);
   Op<Reply> get_configuration(mctp::Eid peer, ConfigurationId id, std::uint8_t port = 0);
   Op<Reply> set_frequency(mctp::Eid peer, std::uint8_t port, std::uint8_t frequency);
+  /// The requester's own port takes packets of that size from now on.
   Op<Reply> set_unit(mctp::Eid peer, std::uint8_t port, std::uint16_t unit);
   Op<Reply> clear_health(mctp::Eid peer, std::uint32_t positions);
   Op<Answer<Bytes>> read_vpd(mctp::Eid peer, std::uint16_t offset, std::uint16_t length);
@@ -273,6 +274,7 @@ class Requester final : private mctp::MessageHandler {
   PendingList pending_;
   std::uint64_t strays_ = 0;
   std::uint8_t next_primitive_tag_ = 0;
+  std::size_t unit_taken_ = mctp::kBaselineUnit;  ///< the largest that any peer was told to send
   std::map<mctp::Eid, std::uint8_t> generations_;  ///< the last one seen of each peer
   std::function<void(const EventReport&)> event_listener_;
 };

@@ -212,6 +212,9 @@ Op<Reply> Requester::set_unit(mctp::Eid peer, std::uint8_t port, std::uint16_t u
         .set(configuration::portid, port)
         .set(configuration::unit, unit);
   });
+  // What comes from now on may be as large; what is sent stays at the baseline, which everybody takes.
+  port_.set_unit(std::min<std::size_t>(std::max<std::size_t>(unit, unit_taken_), port_.unit_max()));
+  unit_taken_ = std::max<std::size_t>(unit, unit_taken_);
   return command(peer, Opcode::configuration_set, nmd0, nmd1);
 }
 

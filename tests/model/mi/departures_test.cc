@@ -120,6 +120,13 @@ TEST(Departures, EveryPointMayBeTaken) {
     (void)rig.requester.poll_subsystem(kDriveEid, true).wait_for(limit);
     (void)rig.requester.poll_subsystem(kDriveEid).wait_for(limit);
     (void)rig.requester.poll_controllers(kDriveEid, {.clear = true}).wait_for(limit);
+    (void)rig.requester.poll_controllers(kDriveEid, {.all = false, .selection = 1}).wait_for(limit);
+    Bytes damaged = mi_message(Opcode::vpd_write, 0, 200, Bytes(200));
+    append_mic(damaged);
+    damaged.back() ^= 1;
+    (void)rig.requester.send_raw({.peer = kDriveEid, .message = damaged, .wait = Duration::ms(1)}).wait();
+    (void)rig.requester.primitive(kDriveEid, Primitive::get_state).wait_for(limit);
+    (void)rig.requester.primitive(kDriveEid, Primitive::abort).wait_for(limit);
     (void)rig.requester.clear_health(kDriveEid, 0xFFFF).wait_for(limit);
     (void)rig.requester.set_frequency(kDriveEid, 1, 2).wait_for(limit);
     (void)rig.requester.set_unit(kDriveEid, 1, 100).wait_for(limit);
@@ -174,9 +181,14 @@ TEST(Departures, MessagesOnTheirWayOut) {
       if (message.opcode() != 0x01) return std::nullopt;
       return Status::internal_error;
     }
-    void response(const MessageContext&, Bytes& body) override { body.push_back(0xAB); }
+    void response(const MessageContext& message, Bytes& body) override {
+      if (message.kind() == MessageKind::mi_command) body.push_back(0xAB);
+    }
     Delivery message_out(const MessageContext& message, Bytes&) override {
-      return message.opcode() == 0x02 ? Delivery::withhold : message.opcode() == 0x04 ? Delivery::send_twice : Delivery::send;
+      return message.kind() != MessageKind::mi_command ? Delivery::send
+             : message.opcode() == 0x02                    ? Delivery::withhold
+             : message.opcode() == 0x04                    ? Delivery::send_twice
+                                                           : Delivery::send;
     }
     Duration delay(const MessageContext& message) override {
       return message.opcode() == 0x05 ? Duration::ms(70) : Duration{};

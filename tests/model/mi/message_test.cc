@@ -192,6 +192,7 @@ TEST(Message, WhatLibnvmeSends) {
   EXPECT_EQ(rig.device.port_state(1).frequency, kFrequency400k);
   EXPECT_EQ(to_hex(send("84080000030000000300000" "1fa0000007ee7a539")), "8488000000000000");
   EXPECT_EQ(rig.device.port_state(1).unit, 250);
+  rig.requester_end.set_unit(250);
   const Bytes smart = send(("84100000" "02010000" "ffffffff" + std::string(40, '0') + "00020000" + zero8 + "02007f00" +
                             std::string(40, '0') + "0f8fb4ce").c_str());
   EXPECT_EQ(smart.size(), 20u + 512u);

@@ -49,7 +49,6 @@ std::vector<Wrong> wrong_answers() {
       {"response.size.minimum", checked("84880000000000")},
       {"response.size.minimum", {}},
       {"response.mic", mic},
-      {"response.type", checked("8588000000000000")},
       {"response.type", checked("0488000000000000")},
       {"response.direction", checked("8408000000000000")},
       {"response.kind", checked("8490000000000000")},
@@ -160,6 +159,7 @@ TEST(Requester, MoreProcessingRequired) {
   answers.insert(answers.begin(), checked("8488000001000a00"));
   reply = rig.requester.command(kDriveEid, Opcode::configuration_get, 2).wait();
   EXPECT_EQ(reply.violation->rule, "response.more_processing.once");
+  rig.world.run_for(Duration::ms(1));  // what else it sent belongs to nobody
   answers = {checked("8488000001000000")};
   before = rig.world.now();
   (void)rig.requester.command(kDriveEid, Opcode::configuration_get, 2).wait();
