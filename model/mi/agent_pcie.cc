@@ -66,6 +66,8 @@ void Agent::execute_pcie(Exchange& exchange) {
   if (!function.accessible() && !is_configuration(opcode) && refuse(exchange, check::pcie_inaccessible)) {
     return;
   }
+  const bool locked = function.locked() && opcode != PcieOpcode::configuration_read;
+  if (locked && refuse(exchange, check::pcie_locked)) return;
   if (!pcie_range(exchange, function)) return;
   const std::uint64_t limit =
       is_configuration(opcode) ? kConfigurationSpace : function.bar_size(asked.get(pr::bar));

@@ -43,7 +43,6 @@ struct Check {
   X(buffer_cleared, "mi.buffer.cleared", buffer_cleared)                   \
   X(admin_opcode, "mi.admin.opcode", invalid_opcode)                       \
   X(admin_data, "mi.admin.data", invalid_data_size)                        \
-  X(admin_sanitizing, "mi.admin.sanitize", sanitize_in_progress)           \
   X(pcie_opcode, "mi.pcie.opcode", invalid_opcode)                         \
   X(pcie_data, "mi.pcie.data", invalid_data_size)                          \
   X(pcie_locked, "mi.pcie.locked", access_denied)                          \

@@ -121,6 +121,7 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
   void on_primitive(const mctp::Incoming& message, ByteView body);
   std::uint16_t pause();
   std::uint16_t resume();
+  bool unabortable(const Slot& slot);
   std::uint16_t abort(Slot& slot);
   std::uint16_t get_state(Slot& slot, bool clear_flags);
   bool replay(Slot& slot, const mctp::Incoming& message, ByteView body, Bytes& answer);

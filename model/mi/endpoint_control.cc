@@ -32,7 +32,11 @@ void Endpoint::on_primitive(const mctp::Incoming& message, ByteView body) {
       result = resume();
       break;
     case Primitive::abort:
-      result = abort(slot);
+      if (unabortable(slot)) {
+        out.set(response::status, check::abort_impossible.status);
+      } else {
+        result = abort(slot);
+      }
       break;
     case Primitive::get_state:
       result = get_state(slot, View<GetStateRequest>{body}.get(primitive::cesf));
@@ -83,6 +87,15 @@ std::uint16_t Endpoint::resume() {
   if (event_sending_ != 0) port_.resume(event_sending_);
   if (std::exchange(event_waits_, false)) send_event(std::exchange(event_held_, {}));
   return options_.pause_result;
+}
+
+/// A command under way that cannot be stopped: Abort says so, and it goes on.
+bool Endpoint::unabortable(const Slot& slot) {
+  if (slot.exchange == nullptr || !device_.has(Revision::r2_1)) return false;
+  const SupportedCommand command{slot.exchange->kind(), slot.exchange->context().opcode()};
+  const auto& all = options_.unabortable;
+  if (std::find(all.begin(), all.end(), command) == all.end()) return false;
+  return discard(slot.exchange->request, check::abort_impossible);
 }
 
 std::uint16_t Endpoint::abort(Slot& slot) {

@@ -77,6 +77,8 @@ struct EndpointOptions {
   Duration latency = {};
   /// Commands that take their time, by kind and opcode.
   std::map<SupportedCommand, Duration> durations = {};
+  /// Commands that Abort cannot stop while they are processed (2.1); before, everything can be aborted.
+  std::vector<SupportedCommand> unabortable = {};
   /// More Processing Required is sent when the response is not there by then (1.2).
   Duration more_processing_after = Duration::ms(90);
 

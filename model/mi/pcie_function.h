@@ -38,6 +38,9 @@ class PcieFunction {
   /// The function is in D0 and its device is not held in reset: else PCIe commands may be refused.
   bool accessible() const { return accessible_ && power_state() == 0; }
   void set_accessible(bool accessible) { accessible_ = accessible; }
+  /// Locked down: nothing is written, and only configuration space is read.
+  bool locked() const { return locked_; }
+  void set_locked(bool locked) { locked_ = locked; }
   /// PMCSR: 0 is D0, 3 is D3hot.
   unsigned power_state() const;
 
@@ -49,6 +52,7 @@ class PcieFunction {
   Bytes scratch_;   ///< of the I/O BAR
   Bytes doorbells_; ///< of the memory BAR, behind the registers
   bool accessible_ = true;
+  bool locked_ = false;
 };
 
 }  // namespace fb::mi

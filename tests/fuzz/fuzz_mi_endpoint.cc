@@ -7,6 +7,7 @@
 #include "sim/mctp/endpoint.h"
 #include "sim/mctp/smbus_segment.h"
 #include "tests/fuzz/input.h"
+#include "wire/mi/tunnels.h"
 
 namespace {
 

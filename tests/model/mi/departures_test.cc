@@ -127,6 +127,7 @@ TEST(Departures, EveryPointMayBeTaken) {
     (void)rig.requester.send_raw({.peer = kDriveEid, .message = damaged, .wait = Duration::ms(1)}).wait();
     (void)rig.requester.primitive(kDriveEid, Primitive::get_state).wait_for(limit);
     (void)rig.requester.primitive(kDriveEid, Primitive::abort).wait_for(limit);
+    (void)rig.requester.command(kDriveEid, Opcode{0x70}).wait_for(limit);
     (void)rig.requester.clear_health(kDriveEid, 0xFFFF).wait_for(limit);
     (void)rig.requester.set_frequency(kDriveEid, 1, 2).wait_for(limit);
     (void)rig.requester.set_unit(kDriveEid, 1, 100).wait_for(limit);

@@ -60,13 +60,14 @@ struct RigOptions {
   EndpointOptions endpoint;
   RequesterOptions requester;
   EndpointHooks* hooks = nullptr;
+  subsystem::SubsystemHooks* subsystem_hooks = nullptr;
   RequesterHooks* requester_hooks = nullptr;
   bool timing = false;
 };
 
 struct Rig {
   explicit Rig(RigOptions options = {})
-      : target_rig(options.subsystem),
+      : target_rig(options.subsystem, options.subsystem_hooks),
         world(*target_rig.world),
         disk(*target_rig.disk),
         device(disk, options.device),

@@ -263,6 +263,21 @@ TEST(Abort, ResultsByState) {
   EXPECT_FALSE(held.settled());
 }
 
+TEST(Abort, SomeCommandsCannotBeStopped) {
+  for (const Revision revision : {Revision::r2_0, Revision::r2_1}) {
+    RigOptions options = slow(Duration::ms(50));
+    options.device.revision = revision;
+    options.endpoint.unabortable = {{MessageKind::mi_command, kVpdRead}};
+    Rig rig(options);
+    auto op = read_vpd(rig);
+    rig.world.run_for(Duration::ms(1));
+    const bool knows = revision == Revision::r2_1;
+    EXPECT_EQ(primitive(rig, Primitive::abort).status(), knows ? Status::unable_to_abort : Status::success);
+    rig.world.run_for(Duration::ms(100));
+    EXPECT_EQ(op.settled(), knows);
+  }
+}
+
 TEST(Abort, LeavesTheOtherSlotAlone) {
   Rig rig(slow(Duration::ms(50)));
   auto zero = read_vpd(rig, 0);

@@ -193,6 +193,61 @@ TEST(AdminTunnel, AControllerThatGoesAwayTakesNothingAlong) {
             (ParameterError{6, 0}));
 }
 
+// A command that lasts: the hook keeps its completion.
+struct Withholding final : subsystem::SubsystemHooks {
+  Answer completion(const subsystem::CommandContext& command, MutableBytes) override {
+    return command.sqe[0] == 0x06 && on ? Answer::withhold : Answer::send;
+  }
+  bool on = true;
+};
+
+TEST(AdminTunnel, ACommandThatLasts) {
+  Withholding hooks;
+  RigOptions options;
+  options.subsystem_hooks = &hooks;
+  Rig rig(options);
+  auto op = rig.requester.identify(kDriveEid, 1, nvme::Cns::controller);
+  rig.world.run_for(Duration::ms(200));
+  EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::process);
+  EXPECT_EQ(rig.packets.from(test::kDriveEid).at(0).payload()[4], 0x01) << "More Processing Required";
+  EXPECT_EQ(load_le<std::uint16_t>(rig.packets.from(test::kDriveEid).at(0).payload().data() + 6), 0) << "no estimate";
+  EXPECT_EQ(rig.requester.primitive(kDriveEid, Primitive::abort).wait().cpsr(), 2u);
+  EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::idle);
+  hooks.on = false;
+  EXPECT_FALSE(op.settled());
+  rig.world.run_for(Duration::s(20));
+  EXPECT_TRUE(rig.requester.identify(kDriveEid, 1, nvme::Cns::controller).wait().ok());
+}
+
+TEST(AdminTunnel, ACommandThatItsControllerGivesUp) {
+  Withholding hooks;
+  RigOptions options;
+  options.subsystem_hooks = &hooks;
+  options.subsystem.controllers = subsystem::ControllerModel::dynamic_controllers;
+  Rig rig(options);
+  auto session = rig.target_rig.start();
+  auto op = rig.requester.identify(kDriveEid, session.cntlid, nvme::Cns::controller);
+  rig.world.run_for(Duration::ms(10));
+  session.admin.lose();
+  rig.world.run_for(Duration::ms(10));
+  ASSERT_TRUE(op.settled());
+  EXPECT_TRUE(op.value().reply.ok());
+  EXPECT_TRUE(nvme::same_code(op.value().reply.nvme_status(), nvme::sc::abort_requested));
+}
+
+TEST(AdminTunnel, ACommandThatASubsystemResetEnds) {
+  Withholding hooks;
+  RigOptions options;
+  options.subsystem_hooks = &hooks;
+  Rig rig(options);
+  auto op = rig.requester.identify(kDriveEid, 1, nvme::Cns::controller);
+  rig.world.run_for(Duration::ms(10));
+  rig.disk.reset_subsystem();
+  rig.world.run_for(Duration::s(1));
+  EXPECT_FALSE(op.settled());
+  EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::idle);
+}
+
 // ---- PCIe ----
 
 Reply pcie(Rig& rig, PcieOpcode opcode, std::uint64_t offset, std::uint16_t length, std::uint8_t bar = 0,
@@ -266,6 +321,15 @@ TEST(PcieTunnel, Errors) {
   EXPECT_EQ(pcie(rig, PcieOpcode::memory_read, 0, 4).status(), Status::pcie_inaccessible);
   EXPECT_TRUE(pcie(rig, PcieOpcode::configuration_read, 0, 4).ok());
   EXPECT_TRUE(pcie(rig, PcieOpcode::memory_read, 0, 4, 0, {}, 2).ok()) << "the other function is";
+}
+
+TEST(PcieTunnel, LockedDown) {
+  Rig rig;
+  rig.device.function(1)->set_locked(true);
+  EXPECT_EQ(pcie(rig, PcieOpcode::configuration_write, 0x3C, 1, 0, Bytes(4)).status(), Status::access_denied);
+  EXPECT_EQ(pcie(rig, PcieOpcode::memory_read, 0, 4).status(), Status::access_denied);
+  EXPECT_EQ(pcie(rig, PcieOpcode::io_write, 0, 4, 2, Bytes(4)).status(), Status::access_denied);
+  EXPECT_TRUE(pcie(rig, PcieOpcode::configuration_read, 0x10, 24).ok()) << "BARs can always be read";
 }
 
 TEST(PcieTunnel, APowerStateBelowD0) {
