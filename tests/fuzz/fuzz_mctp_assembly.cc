@@ -4,6 +4,7 @@
 // The input is a list of steps: a kind, then what the kind needs. Packets carry a right header mostly, so that
 // the rules behind the first are reached.
 #include <cstdlib>
+#include <set>
 
 #include "sim/mctp/endpoint.h"
 #include "sim/mctp/smbus_segment.h"
@@ -12,17 +13,21 @@
 namespace fb::mctp {
 namespace {
 
+// What has begun ends once: as a message, or by being abandoned.
 struct Counting final : MessageHandler {
   void on_message(const Incoming& message) override {
     if (message.body.empty() || message.body.size() > kMax) std::abort();
-    if (open > 0 && message.body.size() > kBaselineUnit) --open;
+    const auto begun = open.find({message.source, message.tag});
+    if (begun != open.end()) open.erase(begun);
   }
-  void on_started(const Incoming&) override { ++open; }
-  void on_abandoned(Eid, Tag, Abandoned) override {
-    if (--open < 0) std::abort();
+  void on_started(const Incoming& first) override { open.insert({first.source, first.tag}); }
+  void on_abandoned(Eid source, Tag tag, Abandoned) override {
+    const auto begun = open.find({source, tag});
+    if (begun == open.end()) std::abort();
+    open.erase(begun);
   }
   static constexpr std::size_t kMax = 600;
-  int open = 0;
+  std::multiset<std::pair<Eid, Tag>> open;
 };
 
 class Target {
@@ -54,7 +59,7 @@ class Target {
 
   void finish() {
     world_->run_until_idle();
-    if (endpoint_.assembler().open() != 0) std::abort();
+    if (endpoint_.assembler().open() != 0 || !handler_.open.empty()) std::abort();
     const AssemblyCounters& counters = endpoint_.assembly();
     std::uint64_t sum = counters.forwarded + counters.used + counters.bad_source + counters.spoilers;
     for (std::size_t why = 0; why < kDrops; ++why) {
