@@ -215,6 +215,27 @@ void ControlRequester::settle_all(std::size_t index) {
   done->then_all(done->replies);
 }
 
+void ControlRequester::reset() {
+  std::vector<std::unique_ptr<Ask>> gone = std::move(asks_);
+  asks_.clear();
+  arm();
+  for (const auto& ask : gone) {
+    if (ask->begun) endpoint_.release_tag(ask->everybody ? Eid{kNullEid} : ask->peer.eid, ask->tag);
+    if (ask->sending != 0) endpoint_.withdraw(ask->sending);
+  }
+  for (const auto& ask : gone) {
+    if (ask->everybody) {
+      ask->then_all(ask->replies);
+      continue;
+    }
+    ControlReply reply;
+    reply.end = ControlEnd::no_answer;
+    reply.tries = ask->tries;
+    ++counters_.no_answer;
+    ask->then(reply);
+  }
+}
+
 // ----------------------------------------------------------------------------------------- timers
 
 void ControlRequester::on_timer() {

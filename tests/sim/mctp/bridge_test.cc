@@ -328,6 +328,57 @@ TEST(BusOwner, DiscoveryNotifyReachesTheOwner) {
   EXPECT_TRUE(network.known().contains(9));
 }
 
+TEST(BusOwner, DiscoveryForgetsWhoDoesNotAnswerAnyMore) {
+  const auto world = World::make_virtual(1);
+  Network network(*world);
+  const std::size_t pcie = network.add_pcie();
+  SimpleDevice& stays = network.add_endpoint(pcie, pcie_address(0x0100), drive(1));
+  SimpleDevice& moves = network.add_endpoint(pcie, pcie_address(0x0200), drive(2));
+  network.enumerate();
+  EXPECT_EQ(network.known().size(), 2u);
+  EXPECT_TRUE(moves.control().responder().discovered());
+  EXPECT_TRUE(dynamic_cast<PciePort&>(moves.binding()).move_to(0x0300));
+  EXPECT_FALSE(moves.control().responder().discovered()) << "lost with the address";
+  const EnumerationReport report = network.enumerate();
+  EXPECT_EQ(report.lost, 1u);
+  EXPECT_EQ(network.known().size(), 2u);
+  EXPECT_EQ(network.known().at(stays.endpoint().eid()).address, pcie_address(0x0100));
+  EXPECT_EQ(network.known().at(moves.endpoint().eid()).address, pcie_address(0x0300));
+  EXPECT_NE(stays.endpoint().eid(), moves.endpoint().eid());
+}
+
+TEST(BusOwner, ADeviceThatWasResetIsGivenItsEidAgain) {
+  const auto world = World::make_virtual(1);
+  Network network(*world);
+  const std::size_t bus = network.add_smbus();
+  SimpleDevice& device = network.add_endpoint(bus, smbus_address(0x3A), drive(1));
+  network.enumerate();
+  auto unanswered = device.control().requester().ask({8, smbus_address(0x66)}, Command::get_endpoint_id);
+  device.reset();
+  EXPECT_EQ(unanswered.wait().end, ControlEnd::no_answer);
+  EXPECT_EQ(device.endpoint().eid(), kNullEid);
+  EXPECT_FALSE(device.control().responder().owner().has_value());
+  network.enumerate();
+  EXPECT_EQ(device.endpoint().eid(), 9);
+}
+
+TEST(BusOwner, EveryAddressOfASegmentCanBeLookedAt) {
+  const auto world = World::make_virtual(1);
+  Network network(*world);
+  const std::size_t bus = network.add_smbus();
+  network.add_endpoint(bus, smbus_address(0x3A), drive(1));
+  network.add_endpoint(bus, smbus_address(0x98), drive(2));
+  std::vector<PhysicalAddress> all;
+  for (int address = 0; address < 256; address += 2) {
+    const auto octet = static_cast<std::uint8_t>(address);
+    if (smbus::assignable(octet) && octet != 0x20) all.push_back(smbus_address(octet));
+  }
+  const auto report = network.bus_owner(0).enumerate(all).wait();
+  EXPECT_EQ(report.looked_at, all.size());
+  EXPECT_EQ(report.found, 2u);
+  EXPECT_LT((world->now() - Instant{}).count_ms(), 1000);
+}
+
 TEST(BusOwner, LossyMediaAreEnumeratedAllTheSame) {
   struct Losing final : FrameFilter {
     explicit Losing(Rng with) : rng(with) {}

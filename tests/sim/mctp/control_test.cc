@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/rng.h"
 #include "sim/mctp/departure_points.h"
 #include "sim/mctp/network.h"
@@ -355,6 +357,39 @@ TEST(ControlResponder, EveryControlDepartureShows) {
   again.endpoint.set_hooks(&hooks);
   again.control.responder().set_discovered(true);
   EXPECT_EQ(again.ask("00800c"), "00000c00");
+}
+
+TEST(ControlResponder, ADepartingEndpointTakesAnEidFromAnybody) {
+  const auto world = World::make_virtual(1);
+  OnSmbus first(*world);
+  OnSmbus second(*world);
+  DeviceOptions options = device_options();
+  options.one_eid = true;
+  ControlDevice device(options);
+  Endpoint left(*world, *first.b, {.name = "left"});
+  Endpoint right(*world, *second.b, {.name = "right"});
+  Control at_left(left, device);
+  Control at_right(right, device);
+  Hooks hooks;
+  hooks.name = departure::kControlForeignOwner;
+  right.set_hooks(&hooks);
+  ControlDevice owners;
+  Endpoint owner_a(*world, *first.a, {.name = "a", .eid = 8});
+  Endpoint owner_b(*world, *second.a, {.name = "b", .eid = 8});
+  Control a(owner_a, owners);
+  Control b(owner_b, owners);
+  const ControlPeer there{kNullEid, smbus_address(0x3A)};
+  a.requester().ask(there, Command::set_endpoint_id, {0, 9}).wait();
+  EXPECT_EQ(to_hex(b.requester().ask(there, Command::set_endpoint_id, {0, 20}).wait().data()), "001400");
+}
+
+TEST(ControlResponder, DeparturePointsHaveNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (const DeparturePoint& point : kDeparturePoints) {
+    EXPECT_TRUE(names.insert(point.name).second) << point.name;
+    EXPECT_TRUE(point.name.starts_with("mctp.")) << point.name;
+    EXPECT_FALSE(point.breaks.empty()) << point.name;
+  }
 }
 
 TEST(ControlResponder, HooksMayChangeOrKeepBackAnAnswer) {
