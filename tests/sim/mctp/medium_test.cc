@@ -182,6 +182,58 @@ TEST(SmbusMedium, DamageIsCountedByItsKind) {
   EXPECT_TRUE(bus.at_b.packets.empty());
 }
 
+// Bytes behind an offset, as an EEPROM has them.
+struct Eeprom final : SmbusSlave {
+  void on_write(ByteView bytes) override {
+    writes.push_back(to_hex(bytes));
+    if (!bytes.empty()) at = bytes[0];
+  }
+  Bytes on_read(std::size_t count) override {
+    Bytes read;
+    for (; read.size() < count && at < 8; ++at) read.push_back(static_cast<std::uint8_t>(0xE0 + at));
+    return read;
+  }
+  std::vector<std::string> writes;
+  std::size_t at = 0;
+};
+
+TEST(SmbusMedium, PlainSlavesAreReadAndWritten) {
+  Smbus bus;
+  Eeprom eeprom;
+  bus.segment.set_slave(0xA6, &eeprom);
+  EXPECT_FALSE(bus.segment.is_free(0xA6));
+  std::vector<std::string> results;
+  const auto then = [&](const std::optional<Bytes>& read) {
+    results.push_back(read ? to_hex(*read) : "nack");
+  };
+  const auto run = [&](std::uint8_t address, Bytes write, std::size_t read) {
+    bus.a->transact(address, write, read, then);
+    bus.world->run_until_idle();
+  };
+  run(0xA6, {2}, 4);
+  // START, two bytes written, a repeated START with the address, four bytes read.
+  EXPECT_EQ(bus.segment.counters().busy.count_ns(), (7 * 9 + 2) * 10'000);
+  run(0xA6, {}, 4);
+  run(0xA6, {0, 1, 2}, 0);
+  run(0xD4, {0}, 6);
+  run(0x3A, {0x0E, 1}, 0);
+  run(0x3A, {}, 3);
+  EXPECT_EQ(results, (std::vector<std::string>{"e2e3e4e5", "e6e7ffff", "", "nack", "", "nack"}));
+  EXPECT_EQ(eeprom.writes, (std::vector<std::string>{"02", "000102"}));
+  EXPECT_EQ(bus.at_b.damaged, 1) << "what was written to the MCTP device was no packet";
+  // Packets go on beside it, and one to a plain slave is but bytes.
+  bus.a->send(smbus_address(0x3A), kPacket);
+  bus.world->run_until_idle();
+  bus.a->send(smbus_address(0xA6), kPacket);
+  bus.world->run_until_idle();
+  EXPECT_EQ(bus.at_b.packets.size(), 1u);
+  EXPECT_EQ(bus.at_a.ends, (std::vector<bool>{true, true}));
+  EXPECT_TRUE(eeprom.writes.back().starts_with("0f0821" + to_hex(kPacket)));
+  bus.segment.set_slave(0xA6, nullptr);
+  run(0xA6, {}, 1);
+  EXPECT_EQ(results.back(), "nack");
+}
+
 struct Twisting final : FrameFilter {
   FrameVerdict on_frame(FrameContext& context) override {
     if (context.ordinal == 0) return {.drop = true};
