@@ -153,7 +153,11 @@ void BusOwner::discover_more() {
                             current_->addresses.push_back(reply.from);
                           }
                         }
-                        if (seen.empty()) current_->rounds = 0;
+                        current_->seen.insert(current_->seen.end(), seen.begin(), seen.end());
+                        if (seen.empty()) {
+                          current_->rounds = 0;
+                          forget_unseen();
+                        }
                         proceed();
                       }));
 }
@@ -396,6 +400,19 @@ void BusOwner::record(Visit& visit) {
 void BusOwner::end_visit(Visit& visit) {
   std::erase_if(visits_, [&](const auto& one) { return one.get() == &visit; });
   proceed();
+}
+
+// After Prepare for Endpoint Discovery everybody who is there has answered.
+void BusOwner::forget_unseen() {
+  std::vector<PhysicalAddress> gone;
+  const std::vector<PhysicalAddress>& seen = current_->seen;
+  for (const auto& [eid, one] : bridge_.known()) {
+    const bool ours = one.port == port_ && one.behind == kNullEid;
+    if (ours && std::find(seen.begin(), seen.end(), one.address) == seen.end()) {
+      gone.push_back(one.address);
+    }
+  }
+  for (const PhysicalAddress& address : gone) forget_at(address);
 }
 
 void BusOwner::forget_at(const PhysicalAddress& address) {

@@ -83,6 +83,7 @@ class BusOwner {
   void ask_vendors(Visit& visit, std::uint8_t selector);
   void record(Visit& visit);
   void end_visit(Visit& visit);
+  void forget_unseen();
   void forget_at(const PhysicalAddress& address);
   Eid known_at(const PhysicalAddress& address) const;
   const KnownEndpoint* outermost(Eid eid) const;

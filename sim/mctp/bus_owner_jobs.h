@@ -16,6 +16,7 @@ struct BusOwner::Job {
   std::deque<Eid> eids;            // behind a bridge, still to be asked
   Eid bridge = kNullEid;
   int rounds = 0;
+  std::vector<PhysicalAddress> seen;  // who has answered a discovery
   bool changed = false;            // the tables are not what they were
   bool waiting = false;            // for one answer before anything else
   std::deque<std::pair<Eid, Bytes>> updates;

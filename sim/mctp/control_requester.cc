@@ -162,8 +162,8 @@ std::size_t ControlRequester::find_answered(const Incoming& message) const {
     if (ask.command != head.get(control::header::command)) continue;
     if (ask.everybody) return at;
     const bool by_eid = ask.peer.eid != kNullEid && ask.peer.eid == message.source;
-    const bool by_address = ask.peer.eid == kNullEid &&
-                            (ask.peer.to.size == 0 || ask.peer.to == message.from);
+    const bool anywhere = ask.peer.to.size == 0 || ask.peer.to == kToRoot;
+    const bool by_address = ask.peer.eid == kNullEid && (anywhere || ask.peer.to == message.from);
     if (by_eid || by_address) return at;
   }
   return kNone;
@@ -213,6 +213,27 @@ void ControlRequester::settle_all(std::size_t index) {
   begin_what_may();
   arm();
   done->then_all(done->replies);
+}
+
+void ControlRequester::reset() {
+  std::vector<std::unique_ptr<Ask>> gone = std::move(asks_);
+  asks_.clear();
+  arm();
+  for (const auto& ask : gone) {
+    if (ask->begun) endpoint_.release_tag(ask->everybody ? Eid{kNullEid} : ask->peer.eid, ask->tag);
+    if (ask->sending != 0) endpoint_.withdraw(ask->sending);
+  }
+  for (const auto& ask : gone) {
+    if (ask->everybody) {
+      ask->then_all(ask->replies);
+      continue;
+    }
+    ControlReply reply;
+    reply.end = ControlEnd::no_answer;
+    reply.tries = ask->tries;
+    ++counters_.no_answer;
+    ask->then(reply);
+  }
 }
 
 // ----------------------------------------------------------------------------------------- timers

@@ -83,6 +83,8 @@ class ControlRequester {
   void on_response(const Incoming& message);
   void on_sent(SendId id, bool delivered);
 
+  /// Everything that is asked ends without an answer.
+  void reset();
   std::size_t pending() const { return asks_.size(); }
   const ControlRequesterCounters& counters() const { return counters_; }
 

@@ -67,7 +67,7 @@ ControlResponder::ControlResponder(Endpoint& endpoint, ControlDevice& device)
 
 void ControlResponder::reset() {
   owner_.reset();
-  discovered_ = false;
+  set_discovered(false);
   due_.clear();
   leaving_.clear();
   endpoint_.world().loop().cancel(timer_);
@@ -197,7 +197,7 @@ ControlResponder::Answer ControlResponder::set_eid(const Incoming& message) {
     case control::SetOperation::set_discovered: {
       if (!endpoint_.binding().facts().discovery) return refuse(Completion::invalid_data);
       const Eid now = endpoint_.eid();
-      discovered_ = true;
+      set_discovered(true);
       return accept_eid(message, now, false);
     }
     case control::SetOperation::set:
@@ -230,7 +230,7 @@ ControlResponder::Answer ControlResponder::accept_eid(const Incoming& message, E
     if (!endpoint_.departs(departure::kControlEidKept)) device_.assign(port_, eid);
     device_.remember_owner(port_);
     owner_ = Owner{message.source, message.from};
-    discovered_ = true;
+    set_discovered(true);
   }
   Record<control::SetEidResponse> response;
   response.set(control::set_eid_response::eid, eid);
@@ -322,12 +322,12 @@ ControlResponder::Answer ControlResponder::get_vendors(const Incoming& message) 
 // -------------------------------------------------------------------------------------- discovery
 
 ControlResponder::Answer ControlResponder::prepare(const Incoming&) {
-  discovered_ = false;  // the EID stays
+  set_discovered(false);  // the EID stays
   return {};
 }
 
 ControlResponder::Answer ControlResponder::discover(const Incoming&) {
-  if (discovered_ && !endpoint_.departs(departure::kControlDiscovered)) return silence();
+  if (discovered() && !endpoint_.departs(departure::kControlDiscovered)) return silence();
   return {};
 }
 

@@ -31,8 +31,14 @@ class ControlResponder {
   void on_sent(SendId id);
 
   std::size_t port() const { return port_; }
-  bool discovered() const { return discovered_; }
-  void set_discovered(bool discovered) { discovered_ = discovered; }
+  /// Lost with the physical address that it was found at.
+  bool discovered() const {
+    return discovered_at_.has_value() && *discovered_at_ == endpoint_.binding().address();
+  }
+  void set_discovered(bool discovered) {
+    discovered_at_.reset();
+    if (discovered) discovered_at_ = endpoint_.binding().address();
+  }
   /// The bus owner, as its last Set Endpoint ID said; empty before.
   struct Owner {
     Eid eid = kNullEid;
@@ -93,7 +99,7 @@ class ControlResponder {
   Endpoint& endpoint_;
   ControlDevice& device_;
   std::size_t port_;
-  bool discovered_ = false;
+  std::optional<PhysicalAddress> discovered_at_;
   std::optional<Owner> owner_;
   std::vector<SendId> leaving_;  // answers that have not left yet
   struct Due {

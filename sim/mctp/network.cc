@@ -70,6 +70,13 @@ SimpleDevice::SimpleDevice(World& world, Binding& binding, const DeviceOptions& 
                            const EndpointOptions& options)
     : device_(device), endpoint_(world, binding, options), control_(endpoint_, device_) {}
 
+void SimpleDevice::reset() {
+  endpoint_.reset();
+  control_.requester().reset();
+  control_.responder().reset();
+  device_.reset();
+}
+
 // ---------------------------------------------------------------------------------------- network
 
 Network::Network(World& world, const NetworkOptions& options) : world_(world), options_(options) {

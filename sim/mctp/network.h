@@ -57,6 +57,8 @@ class SimpleDevice {
   Endpoint& endpoint() { return endpoint_; }
   ControlDevice& device() { return device_; }
   Control& control() { return control_; }
+  /// As after power-on: what was on its way is forgotten, and the EID but for a static one.
+  void reset();
 
  private:
   ControlDevice device_;

@@ -37,20 +37,24 @@ SmbusPort::~SmbusPort() { segment_.forget(*this); }
 void SmbusPort::send(const PhysicalAddress& to, ByteView packet) {
   BENCH_ASSERT(!waiting_, "one packet at a time");
   smbus::encode(frame_, to.size == 1 ? to.bytes[0] : std::uint8_t{0}, address_.bytes[0], packet);
-  waiting_ = true;
-  tries_ = 0;
-  segment_.waiting_.push_back(this);
-  segment_.contend();
+  segment_.enqueue(*this);
 }
 
 void SmbusPort::send_frame(Bytes frame) {
   BENCH_ASSERT(!waiting_, "one packet at a time");
   frame_ = std::move(frame);
   if (frame_.empty()) frame_.push_back(0);
-  waiting_ = true;
-  tries_ = 0;
-  segment_.waiting_.push_back(this);
-  segment_.contend();
+  segment_.enqueue(*this);
+}
+
+void SmbusPort::transact(std::uint8_t address, ByteView write, std::size_t read, SmbusThen then) {
+  BENCH_ASSERT(!waiting_ && then != nullptr, "one thing at a time");
+  const bool reads_only = write.empty() && read > 0;
+  frame_.assign(1, static_cast<std::uint8_t>((address & 0xFE) | (reads_only ? 1 : 0)));
+  frame_.insert(frame_.end(), write.begin(), write.end());
+  read_ = read;
+  then_ = std::move(then);
+  segment_.enqueue(*this);
 }
 
 bool SmbusPort::move_to(std::uint8_t address) {
@@ -82,6 +86,18 @@ std::unique_ptr<SmbusPort> SmbusSegment::attach(std::string name, std::uint8_t a
   std::unique_ptr<SmbusPort> port(new SmbusPort(*this, std::move(name), address));
   slaves_[address >> 1] = port.get();
   return port;
+}
+
+void SmbusSegment::set_slave(std::uint8_t address, SmbusSlave* slave) {
+  BENCH_ASSERT(slave == nullptr || is_free(address), "one device an address");
+  plain_[address >> 1] = slave;
+}
+
+void SmbusSegment::enqueue(SmbusPort& port) {
+  port.waiting_ = true;
+  port.tries_ = 0;
+  waiting_.push_back(&port);
+  contend();
 }
 
 void SmbusSegment::forget(SmbusPort& port) {
@@ -137,7 +153,7 @@ void SmbusSegment::begin() {
   current_ = &master;
   ++counters_.transfers;
   outcome_ = judge(master);
-  const Duration time = transfer_time(outcome_ == Outcome::nack ? 1 : on_the_bus_.size());
+  const Duration time = transfer_time(outcome_ == Outcome::nack ? 1 : bytes_on_the_bus(master));
   counters_.busy = counters_.busy + time;
   if (options_.timing) {
     free_at_ = world_.now() + time + free_time(options_.clock_hz);
@@ -147,11 +163,27 @@ void SmbusSegment::begin() {
   }
 }
 
+// A write and a read have each its address; a read's bytes come from the slave.
+std::size_t SmbusSegment::bytes_on_the_bus(const SmbusPort& master) const {
+  const bool both = master.then_ != nullptr && master.read_ > 0 && (master.frame_[0] & 1) == 0;
+  return on_the_bus_.size() + (master.then_ != nullptr ? master.read_ : 0) + (both ? 1 : 0);
+}
+
+// Whether somebody acknowledges the address on the bus.
+bool SmbusSegment::answers(const SmbusPort& master) const {
+  if (!master.present_) return false;
+  const std::size_t index = on_the_bus_[0] >> 1;
+  if (plain_[index] != nullptr) return true;
+  const SmbusPort* const slave = slaves_[index];
+  // An MCTP device takes block writes, and nothing can be read from it.
+  return slave != nullptr && slave != &master && slave->present_ && (on_the_bus_[0] & 1) == 0;
+}
+
 SmbusSegment::Outcome SmbusSegment::judge(SmbusPort& master) {
   copies_ = 1;
   on_the_bus_.assign(master.frame_.begin(), master.frame_.end());
   Outcome outcome = Outcome::delivered;
-  if (filter_ != nullptr) {
+  if (filter_ != nullptr && master.then_ == nullptr) {
     FrameContext context{medium_.name, ordinal_, world_.now(), master.address_, on_the_bus_};
     const FrameVerdict verdict = filter_->on_frame(context);
     if (on_the_bus_.empty()) on_the_bus_.push_back(0);
@@ -160,13 +192,12 @@ SmbusSegment::Outcome SmbusSegment::judge(SmbusPort& master) {
     if (verdict.nack) outcome = Outcome::nack;
   }
   ++ordinal_;
-  SmbusPort* const slave = slaves_[on_the_bus_[0] >> 1];
-  const bool there = slave != nullptr && slave != &master && slave->present_ && master.present_;
-  if (!there) {
+  if (!answers(master)) {
     ++counters_.absent;
     return Outcome::nack;
   }
-  if (slave->nacks_ > 0) {
+  SmbusPort* const slave = slaves_[on_the_bus_[0] >> 1];
+  if (slave != nullptr && slave->nacks_ > 0) {
     --slave->nacks_;
     return Outcome::nack;
   }
@@ -176,6 +207,7 @@ SmbusSegment::Outcome SmbusSegment::judge(SmbusPort& master) {
 void SmbusSegment::finish() {
   SmbusPort* const master = std::exchange(current_, nullptr);
   if (master == nullptr) return contend();
+  if (master->then_ != nullptr) return finish_transaction(*master);
   if (outcome_ == Outcome::nack) {
     ++counters_.nacks;
     if (world_.trace().on()) {
@@ -195,9 +227,34 @@ void SmbusSegment::finish() {
   contend();
 }
 
+void SmbusSegment::finish_transaction(SmbusPort& master) {
+  SmbusSlave* const slave = plain_[on_the_bus_[0] >> 1];
+  const bool acknowledged = outcome_ != Outcome::nack;
+  std::optional<Bytes> result;
+  if (acknowledged) {
+    ++counters_.delivered;
+    const bool writes = (on_the_bus_[0] & 1) == 0;
+    if (writes && slave != nullptr) slave->on_write(ByteView(on_the_bus_).subspan(1));
+    if (writes && slave == nullptr) receive(master, on_the_bus_);
+    result.emplace();
+    if (master.read_ > 0 && slave != nullptr) *result = slave->on_read(master.read_);
+    result->resize(master.read_, 0xFF);
+  } else {
+    ++counters_.nacks;
+  }
+  master.waiting_ = false;
+  master.read_ = 0;
+  const SmbusThen then = std::exchange(master.then_, nullptr);
+  then(result);
+  contend();
+}
+
 void SmbusSegment::receive(SmbusPort& master, ByteView frame) {
   SmbusPort* const slave = slaves_[frame[0] >> 1];
-  if (slave == nullptr) return;
+  if (slave == nullptr) {
+    if (SmbusSlave* const plain = plain_[frame[0] >> 1]) plain->on_write(frame.subspan(1));
+    return;
+  }
   const auto decoded = smbus::decode(frame);
   if (!decoded) {
     ++slave->counters_.faults[static_cast<std::size_t>(decoded.error())];

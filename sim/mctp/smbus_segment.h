@@ -5,7 +5,9 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/mctp/medium.h"
@@ -41,6 +43,22 @@ struct SmbusPortCounters {
   std::array<std::uint64_t, smbus::kFaults> faults{};
 };
 
+/// What a master reads and writes as any SMBus does, beside MCTP: an EEPROM, the basic management command of
+/// NVMe. Told at the STOP of a write, and byte for byte of a read.
+class SmbusSlave {
+ public:
+  /// The bytes behind the address, at a STOP or a repeated START.
+  virtual void on_write(ByteView bytes) = 0;
+  /// What it sends in a read of `count` bytes; what is missing reads as FFh, as an idle line does.
+  virtual Bytes on_read(std::size_t count) = 0;
+
+ protected:
+  ~SmbusSlave() = default;
+};
+
+/// What came of a transaction with a slave; nothing when it did not acknowledge its address.
+using SmbusThen = std::function<void(const std::optional<Bytes>& read)>;
+
 class SmbusSegment;
 
 /// One device on the segment.
@@ -54,6 +72,10 @@ class SmbusPort final : public Binding {
   void send(const PhysicalAddress& to, ByteView packet) override;
   /// Whatever bytes, to the slave whose address is the first; on_packet_sent() follows.
   void send_frame(Bytes frame);
+  /// Writes, and then, behind a repeated START, reads `read` bytes, as SMBus has it for blocks; either
+  /// may be empty. Not while a packet is on its way, nor the other way round: a management controller does
+  /// this on a port of its own. Not tried again.
+  void transact(std::uint8_t address, ByteView write, std::size_t read, SmbusThen then);
 
   /// Moves the device to another address, as ARP does. False when it is taken.
   bool move_to(std::uint8_t address);
@@ -84,6 +106,9 @@ class SmbusPort final : public Binding {
   int retries_ = 8;
   int tries_ = 0;
   int nacks_ = 0;
+  // A transaction with a plain slave instead of a packet.
+  SmbusThen then_;
+  std::size_t read_ = 0;
 };
 
 class SmbusSegment {
@@ -95,7 +120,12 @@ class SmbusSegment {
 
   /// A device at an address (8-bit form) that is free and may be given away.
   std::unique_ptr<SmbusPort> attach(std::string name, std::uint8_t address);
-  bool is_free(std::uint8_t address) const { return slaves_[address >> 1] == nullptr; }
+  bool is_free(std::uint8_t address) const {
+    return slaves_[address >> 1] == nullptr && plain_[address >> 1] == nullptr;
+  }
+  /// A slave that is no MCTP device, at an address that is free; null takes it off. It outlives its being
+  /// here.
+  void set_slave(std::uint8_t address, SmbusSlave* slave);
 
   void set_filter(FrameFilter* filter) { filter_ = filter; }
   /// Somebody who is no part of this world has the bus for so long.
@@ -116,6 +146,10 @@ class SmbusSegment {
   void begin();
   Outcome judge(SmbusPort& master);
   void finish();
+  void finish_transaction(SmbusPort& master);
+  bool answers(const SmbusPort& master) const;
+  std::size_t bytes_on_the_bus(const SmbusPort& master) const;
+  void enqueue(SmbusPort& port);
   void receive(SmbusPort& master, ByteView frame);
   void retry(SmbusPort& master);
   void end_for(SmbusPort& master, bool delivered);
@@ -125,6 +159,7 @@ class SmbusSegment {
   SmbusOptions options_;
   MediumName medium_;
   std::array<SmbusPort*, 128> slaves_{};
+  std::array<SmbusSlave*, 128> plain_{};
   std::vector<SmbusPort*> waiting_;   // masters with a frame, in the order of asking
   SmbusPort* current_ = nullptr;      // whose transfer is on the bus
   Outcome outcome_ = Outcome::delivered;
