@@ -196,6 +196,7 @@ bool Endpoint::dress(ByteView request, Bytes& body, EndpointHooks::Delivery& del
   hooks_.response(context, body);
   append_check(body);
   delivery = hooks_.message_out(context, body);
+  if (body.empty()) delivery = EndpointHooks::Delivery::withhold;
   return delivery != EndpointHooks::Delivery::withhold;
 }
 
@@ -248,7 +249,7 @@ void Endpoint::send_event(const Bytes& list) {
   } else {
     append_mic(body);
   }
-  if (delivery == EndpointHooks::Delivery::withhold) return port_.release_tag(event_peer_, *tag);
+  if (delivery == EndpointHooks::Delivery::withhold || body.empty()) return port_.release_tag(event_peer_, *tag);
   event_tag_ = *tag;
   mctp::Tag sent = *tag;
   if (departs(departure::event_tag)) sent.owner = false;

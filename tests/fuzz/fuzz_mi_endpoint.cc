@@ -71,6 +71,7 @@ struct Session {
 };
 
 void send(Session& session, Bytes body, std::uint8_t tag) {
+  if (body.empty()) return;
   session.bmc.send({.destination = kDrive,
                     .to = {},
                     .source = mctp::kNullEid,
