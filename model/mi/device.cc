@@ -29,10 +29,32 @@ Device::Device(subsystem::Subsystem& subsystem, DeviceOptions options)
     }
   }
   vpd_ = make_vpd(facts);
+  tell_identify();
   subsystem_.add_observer(*this);
 }
 
-Device::~Device() { subsystem_.remove_observer(*this); }
+Device::~Device() {
+  subsystem_.management_facts() = {};
+  subsystem_.remove_observer(*this);
+}
+
+/// What Identify Controller has of it: the kind of device, and the VPD updates that are left.
+void Device::tell_identify() {
+  constexpr std::uint8_t kStorageDevice = 1u << 0, kEnclosure = 1u << 1;
+  constexpr std::uint8_t kCyclesValid = 1u << 7;
+  constexpr unsigned kCyclesMax = 127;
+  subsystem::ManagementFacts& facts = subsystem_.management_facts();
+  facts.nvmsr = options_.enclosure ? kStorageDevice | kEnclosure : kStorageDevice;
+  const unsigned left = std::min(options_.vpd_updates_max - vpd_updates_, kCyclesMax);
+  facts.vwci = static_cast<std::uint8_t>(kCyclesValid | left);
+}
+
+void Device::add_endpoint_at(std::uint8_t port) {
+  constexpr std::uint8_t kTwoWire = 1u << 0, kPcie = 1u << 1;
+  subsystem::ManagementFacts& facts = subsystem_.management_facts();
+  const PortType type = options_.ports[port].type;
+  facts.mec = static_cast<std::uint8_t>(facts.mec | (type == PortType::pcie ? kPcie : kTwoWire));
+}
 
 void Device::power_on_ports() {
   for (PortState& state : port_states_) state = {.link_active = state.link_active};
@@ -101,6 +123,7 @@ bool Device::write_vpd(std::size_t offset, ByteView data) {
   if (vpd_updates_ >= options_.vpd_updates_max) return false;
   BENCH_ASSERT(offset <= vpd_.size() && data.size() <= vpd_.size() - offset, "a write beyond the VPD");
   ++vpd_updates_;
+  tell_identify();
   std::copy(data.begin(), data.end(), vpd_.begin() + static_cast<std::ptrdiff_t>(offset));
   return true;
 }

@@ -66,6 +66,8 @@ class Device final : private subsystem::SubsystemObserver {
 
   // ---- controllers ----
 
+  /// There is an endpoint at that port: Identify Controller says so.
+  void add_endpoint_at(std::uint8_t port);
   /// By identifier, with controller 0 taken as the options say; nullptr when unknown.
   subsystem::Controller* find_controller(std::uint16_t cntlid);
   FunctionKind function_kind(std::uint16_t cntlid) const;
@@ -108,6 +110,7 @@ class Device final : private subsystem::SubsystemObserver {
  private:
   void on_change(subsystem::Change what, std::uint16_t cntlid) override;
   void power_on_ports();
+  void tell_identify();
 
   subsystem::Subsystem& subsystem_;
   DeviceOptions options_;

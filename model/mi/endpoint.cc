@@ -26,6 +26,7 @@ Endpoint::Endpoint(World& world, Device& device, mctp::Port& port, EndpointOptio
       slots_{Slot{*this, 0}, Slot{*this, 1}} {
   BENCH_ASSERT(device.has_port(options_.port), "an endpoint is at a port of its device");
   agent_.set_reporter(&reporter_);
+  device_.add_endpoint_at(options_.port);
   device_.add_listener(*this);
   port_.set_handler(MessageType::nvme_mi, this, kMessageMax);
 }
@@ -49,7 +50,7 @@ void Endpoint::reset(bool of_subsystem) {
   }
   if (event_sending_ != 0) {
     port_.withdraw(event_sending_);
-    port_.release_tag(event_peer_, event_tag_);
+    port_.release_tag(event_sent_to_, event_tag_);
     event_sending_ = 0;
   }
   event_waits_ = false;
@@ -127,16 +128,9 @@ bool Endpoint::message_ok(const mctp::Incoming& message) {
 }
 
 void Endpoint::on_message(const mctp::Incoming& message) {
-  if (hooked_ && !hooks_.message_in(message.body)) return;
   const bool known = forgotten(message.source, message.tag);
-  if (!message_ok(message)) {
-    for (Slot& slot : slots_) {
-      if (slot.state == SlotState::receive && slot.path.same_message(message.source, message.tag)) {
-        if (!departs(departure::slot_stuck)) step(slot, SlotEvent::give_up);
-      }
-    }
-    return;
-  }
+  const bool unseen = hooked_ && !hooks_.message_in(message.body);
+  if (unseen || !message_ok(message)) return give_up(message.source, message.tag);
   const ByteView body = message.body.first(message.body.size() - kMicSize);
   switch (View<MessageHeader>{body}.get(header::nmimt)) {
     case MessageKind::control_primitive:
@@ -251,6 +245,7 @@ void Endpoint::send_event(const Bytes& list) {
   }
   if (delivery == EndpointHooks::Delivery::withhold || body.empty()) return port_.release_tag(event_peer_, *tag);
   event_tag_ = *tag;
+  event_sent_to_ = event_peer_;
   mctp::Tag sent = *tag;
   if (departs(departure::event_tag)) sent.owner = false;
   event_sending_ = port_.send({.destination = event_peer_,

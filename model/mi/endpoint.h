@@ -116,6 +116,7 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
   void clear(Slot& slot);
   void start_replay(Slot& slot);
   bool forgotten(mctp::Eid source, mctp::Tag tag);
+  void give_up(mctp::Eid source, mctp::Tag tag);
 
   // endpoint_control.cc
   void on_primitive(const mctp::Incoming& message, ByteView body);
@@ -144,6 +145,7 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
   /// Who enabled events: they go there.
   mctp::Eid event_peer_ = 0;
   mctp::SendId event_sending_ = 0;
+  mctp::Eid event_sent_to_ = 0;
   mctp::Tag event_tag_;
   bool event_waits_ = false;  ///< held by Pause before it was sent
   Bytes event_held_;

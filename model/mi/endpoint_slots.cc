@@ -60,6 +60,11 @@ void Endpoint::on_abandoned(mctp::Eid source, mctp::Tag tag, mctp::Abandoned why
       break;
   }
   forgotten(source, tag);
+  give_up(source, tag);
+}
+
+/// What was coming in is not a command: its slot is idle again.
+void Endpoint::give_up(mctp::Eid source, mctp::Tag tag) {
   for (Slot& slot : slots_) {
     if (slot.state != SlotState::receive || !slot.path.same_message(source, tag)) continue;
     if (!departs(departure::slot_stuck)) step(slot, SlotEvent::give_up);
@@ -68,10 +73,10 @@ void Endpoint::on_abandoned(mctp::Eid source, mctp::Tag tag, mctp::Abandoned why
 
 void Endpoint::on_command(const mctp::Incoming& message, ByteView body) {
   Slot& slot = slots_[View<MessageHeader>{body}.get(header::csi)];
-  if (slot.index == 1 && departs(departure::slot_one_ignored)) return;
-  if (departs(departure::gap_needed) && last_response_ != Instant{} &&
-      world_.now() - last_response_ < kGap) {
-    return;
+  const bool too_soon = departs(departure::gap_needed) && last_response_ != Instant{} &&
+                        world_.now() - last_response_ < kGap;
+  if (too_soon || (slot.index == 1 && departs(departure::slot_one_ignored))) {
+    return give_up(message.source, message.tag);
   }
   const bool ours = slot.state == SlotState::idle ||
                     (slot.state == SlotState::receive && slot.path.same_message(message.source, message.tag));
@@ -239,7 +244,7 @@ void Endpoint::on_sent(mctp::SendId id, bool delivered) {
   (void)delivered;  // what the medium gave up is not sent again: the requester may ask for a Replay
   if (id == event_sending_ && id != 0) {
     event_sending_ = 0;
-    port_.release_tag(event_peer_, event_tag_);
+    port_.release_tag(event_sent_to_, event_tag_);
     return;
   }
   for (Slot& slot : slots_) {

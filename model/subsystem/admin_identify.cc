@@ -239,6 +239,11 @@ void Controller::fill_io_controller(MutableBytes page) const {
       .set(id::vwc, vwc)
       .set(id::nwpc, options.namespace_write_protect ? nvme::nwpc_bits::write_protect : 0u)
       .set(id::awun, 0xFFFFu);
+  const ManagementFacts& management = subsystem_.management_facts();
+  out.set(id::nvmsr, management.nvmsr)
+      .set(id::vwci, management.vwci)
+      .set(id::mec, management.mec)
+      .set(id::oacs, subsystem_.in_band_management() != nullptr ? nvme::oacs_bits::nvme_mi : 0u);
   if (options.fused_compare_and_write) {
     out.set(id::acwu, std::max(options.atomic_compare_write_blocks, std::uint16_t{1}) - 1u);
   }

@@ -69,6 +69,13 @@ struct InBandAnswer {
   Bytes data;  ///< Receive only
 };
 
+/// What Identify Controller says of the management of its subsystem.
+struct ManagementFacts {
+  std::uint8_t nvmsr = 0;  ///< storage device, enclosure
+  std::uint8_t vwci = 0;   ///< VPD write cycles that are left
+  std::uint8_t mec = 0;    ///< kinds of ports with a management endpoint
+};
+
 /// Serves NVMe-MI Send and Receive. The subsystem owns the interface: it knows no NVMe-MI.
 class InBandManagement {
  public:

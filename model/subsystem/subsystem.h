@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/subsystem/controller.h"
+#include "model/subsystem/management.h"
 #include "model/subsystem/namespace.h"
 #include "model/subsystem/options.h"
 #include "model/subsystem/port.h"
@@ -16,7 +17,6 @@
 namespace fb::subsystem {
 
 class DiscoveryService;
-class InBandManagement;
 
 class Subsystem {
  public:
@@ -114,6 +114,8 @@ class Subsystem {
   void tell(Change what, std::uint16_t cntlid = 0) const {
     for (SubsystemObserver* observer : observers_) observer->on_change(what, cntlid);
   }
+  /// What Identify Controller says; all zero where nobody manages.
+  ManagementFacts& management_facts() { return management_facts_; }
   /// Who serves NVMe-MI Send and Receive; null: there are no such commands.
   void set_in_band_management(InBandManagement* management) { in_band_ = management; }
   InBandManagement* in_band_management() const { return in_band_; }
@@ -154,6 +156,7 @@ class Subsystem {
   std::vector<SubsystemObserver*> observers_;
   InBandManagement* in_band_ = nullptr;
   Port management_port_;
+  ManagementFacts management_facts_;
   Timer<Subsystem, &Subsystem::reap> reaper_{"subsystem.reap", *this};
   Timer<Subsystem, &Subsystem::on_reset_due> reset_timer_{"subsystem.nssr", *this};
 };

@@ -52,6 +52,19 @@ TEST(Path, IdentifyThroughTheTunnel) {
   EXPECT_EQ(View<nvme::IdentifyController>{*other.value}.get(nvme::id_ctrl::cntlid), 2);
 }
 
+TEST(Path, IdentifyTellsOfManagement) {
+  Rig rig;
+  const auto page = [&] { return Record<nvme::IdentifyController>{*rig.requester.identify(kDriveEid, 1, nvme::Cns::controller).wait().value}; };
+  EXPECT_EQ(page().get(nvme::id_ctrl::nvmsr), 1);
+  EXPECT_EQ(page().get(nvme::id_ctrl::mec), 1) << "the endpoint is at the two-wire port";
+  EXPECT_EQ(page().get(nvme::id_ctrl::vwci), 0x80 | 64);
+  EXPECT_EQ(page().get(nvme::id_ctrl::oacs), 0);
+  ASSERT_TRUE(rig.requester.write_vpd(kDriveEid, 250, {1}).wait().ok());
+  EXPECT_EQ(page().get(nvme::id_ctrl::vwci), 0x80 | 63);
+  InBand tunnel(rig.device);
+  EXPECT_EQ(page().get(nvme::id_ctrl::oacs), nvme::oacs_bits::nvme_mi);
+}
+
 // The same command over fabrics and over the tunnel gives the same bytes.
 TEST(Path, TheTunnelIsServedByTheCodeOfTheAdminQueue) {
   Rig rig;
