@@ -319,8 +319,7 @@ TEST(BusOwner, DiscoveryNotifyReachesTheOwner) {
     told.push_back(from);
     network.bus_owner(port).enumerate({from}, BusOwner::Then{});
   });
-  const auto reply =
-      device.control().requester().ask({kNullEid, kToRoot}, Command::discovery_notify).wait();
+  const auto reply = device.control().notify_owner().wait();
   EXPECT_TRUE(reply.ok());
   EXPECT_EQ(told, std::vector<PhysicalAddress>{pcie_address(0x0100)});
   world->run_until_idle();
