@@ -105,7 +105,8 @@ struct Watch final : TraceSink {
   void on_event(const TraceEvent& event) override {
     if (event.label != kTraceLabel) return;
     const View<PacketHeader> head{event.bytes};
-    std::string text = std::to_string(head.get(packet::tag)) + "/" + std::to_string(head.get(packet::sequence));
+    std::string text = std::to_string(head.get(packet::tag)) + "/";
+    text += std::to_string(head.get(packet::sequence));
     if (head.get(packet::som)) text += "S";
     if (head.get(packet::eom)) text += "E";
     packets.push_back(text);

@@ -261,7 +261,7 @@ Outcome talk(std::uint64_t seed) {
     out.destination = devices[to]->endpoint().eid();
     out.tag = {static_cast<std::uint8_t>(rng.below(8)), true};
     // Not from the same place: over the owner, which hands it on.
-    if (from < devices.size() && from < 3) out.to = to < 3 ? devices[to]->binding().address() : smbus_address(0x20);
+    if (from < 3) out.to = to < 3 ? devices[to]->binding().address() : smbus_address(0x20);
     out.body = Bytes(1 + rng.below(700), static_cast<std::uint8_t>(step));
     out.body[0] = 0x04;
     Port& port = from < devices.size() ? static_cast<Port&>(devices[from]->endpoint()) : owner;
