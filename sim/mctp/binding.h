@@ -15,6 +15,7 @@ struct BindingFacts {
   control::BindingId binding = control::BindingId::vendor;
   control::MediumId medium = control::MediumId::unspecified;
   std::size_t unit_max = kBaselineUnit;         ///< payload of a packet that its frame can hold
+  std::size_t unit_step = 1;                    ///< parts that are not the last are multiples of it
   std::uint8_t address_size = 0;
   bool discovery = false;                       ///< has Endpoint Discovery and the Discovered flag
   Duration answer_within = Duration::ms(100);   ///< MT1

@@ -283,6 +283,17 @@ Control::Control(Endpoint& endpoint, ControlDevice& device, const ControlRequest
 
 Control::~Control() { endpoint_.set_handler(MessageType::control, nullptr, 0); }
 
+Op<ControlReply> Control::notify_owner() {
+  const auto& owner = responder_->owner();
+  ControlPeer peer;
+  if (owner) {
+    peer = {owner->eid, owner->address};
+  } else if (endpoint_.binding().facts().discovery) {
+    peer.to = kToRoot;
+  }
+  return requester_.ask(peer, control::Command::discovery_notify);
+}
+
 void Control::on_message(const Incoming& message) {
   if (message.tag.owner) {
     responder_->on_request(message);

@@ -139,6 +139,8 @@ class Control final : public MessageHandler {
   ControlResponder& responder() { return *responder_; }
   ControlRequester& requester() { return requester_; }
   Endpoint& endpoint() { return endpoint_; }
+  /// Discovery Notify to the bus owner: it is known, or the root complex.
+  Op<ControlReply> notify_owner();
 
  private:
   void on_message(const Incoming& message) override;

@@ -89,7 +89,9 @@ SendId Endpoint::send(Outgoing message) {
   Sending sending;
   sending.id = ++last_id_;
   sending.message = std::move(message);
-  sending.message.unit = std::min(sending.message.unit, binding_.facts().unit_max);
+  std::size_t& unit = sending.message.unit;
+  unit = std::min(unit, binding_.facts().unit_max);
+  if (unit > binding_.facts().unit_step) unit -= unit % binding_.facts().unit_step;
   sendings_.push_back(std::move(sending));
   ++counters_.messages_out;
   pump();
@@ -337,6 +339,7 @@ void Endpoint::reset() {
   assembler_.clear();
   sendings_.clear();
   raw_.clear();
+  hooked_.clear();
   foreign_waiting_ = 0;
   turn_ = 0;
   arm_gap();

@@ -11,6 +11,7 @@ namespace fb::mctp {
 namespace {
 
 // How long bridges may take for the buses behind them.
+constexpr int kBridgeRetries = 12;  // PN2 of SMBus
 constexpr Duration kBridgesWithin = Duration::s(120);
 
 EnumerationReport& operator+=(EnumerationReport& sum, const EnumerationReport& one) {
@@ -64,6 +65,13 @@ Binding& Segment::attach(const std::string& name, const PhysicalAddress& address
     ports_.push_back(pcie()->attach(name, bdf_of(address), owner));
   }
   return *ports_.back();
+}
+
+Binding& Segment::attach_bridge(const std::string& name, const PhysicalAddress& address,
+                                bool owner) {
+  Binding& made = attach(name, address, owner);
+  if (smbus() != nullptr) static_cast<SmbusPort&>(made).set_retries(kBridgeRetries);
+  return made;
 }
 
 SimpleDevice::SimpleDevice(World& world, Binding& binding, const DeviceOptions& device,
@@ -124,7 +132,7 @@ std::size_t Network::own(std::size_t segment) {
   BENCH_ASSERT(port_ == nullptr, "segments are added before port() is used");
   const std::string name = fmt::format("{}.owner{}", options_.name, segment);
   Segment& on = *segments_[segment];
-  const std::size_t port = owner_->add_port(name, on.attach(name, owner_address(on), true));
+  const std::size_t port = owner_->add_port(name, on.attach_bridge(name, owner_address(on), true));
   owned_.push_back(segment);
   owners_.push_back(std::make_unique<BusOwner>(world_, *owner_, port, options_.enumeration));
   return segment;
@@ -158,7 +166,7 @@ BridgeNode& Network::add_bridge(std::size_t segment, const PhysicalAddress& addr
   auto node = std::make_unique<BridgeNode>();
   node->bridge = std::make_unique<Bridge>(world_, options);
   const std::string name = fmt::format("{}.{}.{}", options_.name, options.name, to_string(address));
-  node->bridge->add_port(name, segments_[segment]->attach(name, address));
+  node->bridge->add_port(name, segments_[segment]->attach_bridge(name, address));
   bridges_.push_back(std::move(node));
   BridgeNode& made = *bridges_.back();
   // With its EIDs a bridge goes to work, and what it is told it tells on.
@@ -183,7 +191,8 @@ std::size_t Network::add_behind(BridgeNode& node, Options options, const char* k
   const std::size_t index = add_segment(std::move(options), kind);
   const std::string name = fmt::format("{}.{}.{}", options_.name, node.bridge->options().name, index);
   Segment& on = *segments_[index];
-  const std::size_t port = node.bridge->add_port(name, on.attach(name, owner_address(on), true));
+  const std::size_t port =
+      node.bridge->add_port(name, on.attach_bridge(name, owner_address(on), true));
   node.segments.push_back(index);
   node.owners.push_back(
       std::make_unique<BusOwner>(world_, *node.bridge, port, options_.enumeration));

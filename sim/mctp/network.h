@@ -31,6 +31,8 @@ class Segment {
   /// Attaches a device; on a serial line, which has two ends, the owner is on the left. `owner` is the root
   /// complex on PCI Express.
   Binding& attach(const std::string& name, const PhysicalAddress& address, bool owner = false);
+  /// The same for a bridge, which tries a packet more often where the medium has tries.
+  Binding& attach_bridge(const std::string& name, const PhysicalAddress& address, bool owner = false);
   /// Where devices are that are not the owner, in the order of attaching.
   const std::vector<PhysicalAddress>& addresses() const { return addresses_; }
   bool has_discovery() const { return std::holds_alternative<std::unique_ptr<PcieFabric>>(medium_); }

@@ -13,6 +13,7 @@ PciePort::PciePort(PcieFabric& fabric, std::string name, std::uint16_t bdf, bool
   facts_.binding = control::BindingId::pcie_vdm;
   facts_.medium = control::MediumId::pcie_3;
   facts_.unit_max = vdm::kUnitMax;
+  facts_.unit_step = 4;  // only the last packet may be padded
   facts_.address_size = 2;
   facts_.discovery = true;
   facts_.answer_within = Duration::ms(120);

@@ -160,7 +160,8 @@ TEST(AfMctp, OlderKernelsHaveTheOlderTagCalls) {
   const Tag tag = *(*port)->take_tag(9);
   (*port)->send(request_to(9, tag));
   (*port)->release_tag(9, tag);
-  EXPECT_EQ(fake.requests, (std::vector<unsigned long>{kernel::kAllocTag2, kernel::kAllocTag, kernel::kDropTag}));
+  EXPECT_EQ(fake.requests, (std::vector<unsigned long>{kernel::kAllocTag2, kernel::kAllocTag,
+                                                       kernel::kDropTag}));
 }
 
 TEST(AfMctp, WhatCannotBeSentIsTold) {

@@ -184,18 +184,22 @@ TEST_F(Bridged, RoutingUpdatesAreCheckedAndBounded) {
 TEST_F(Bridged, AnUpdateWithoutSpaceIsRefused) {
   Network other(*world, {.number = 2, .name = "other"});
   const std::size_t bus = other.add_smbus();
-  BridgeNode& tight = other.add_bridge(bus, smbus_address(0x40), {.name = "tight", .pool_size = 2, .routes_max = 2});
+  BridgeNode& tight = other.add_bridge(bus, smbus_address(0x40),
+                                       {.name = "tight", .pool_size = 2, .routes_max = 2});
   other.add_smbus_behind(tight);
   other.enumerate();
   Bytes data{3};
   for (Eid eid = 100; eid < 103; ++eid) data.insert(data.end(), {0, 1, eid, 0x20});
-  const auto reply =
-      other.owner().control(0).requester().ask({tight.bridge->eid(), {}}, Command::routing_information_update, data).wait();
+  auto& requester = other.owner().control(0).requester();
+  const ControlPeer peer{tight.bridge->eid(), {}};
+  const auto reply = requester.ask(peer, Command::routing_information_update, data).wait();
   EXPECT_EQ(reply.completion, control::Completion::command_specific);
 }
 
 TEST_F(Bridged, TheRoutingTableIsReadInParts) {
-  for (Eid eid = 100; eid < 130; ++eid) network->owner().add_route({.first = eid, .port = 0, .address = smbus_address(0x3A)});
+  for (Eid eid = 100; eid < 130; ++eid) {
+    network->owner().add_route({.first = eid, .port = 0, .address = smbus_address(0x3A)});
+  }
   std::vector<Eid> seen;
   std::uint8_t handle = 0;
   int reads = 0;
@@ -208,7 +212,7 @@ TEST_F(Bridged, TheRoutingTableIsReadInParts) {
     for (unsigned left_over = response->get(control::routing_response::count); left_over > 0; --left_over) {
       const View<control::TableEntry> entry{rest};
       seen.push_back(entry.get(control::table_entry::first));
-      EXPECT_EQ(entry.get(control::table_entry::binding), entry.get(control::table_entry::first) >= 100 ? 0xFF : 1);
+      EXPECT_EQ(entry.get(control::table_entry::binding), seen.back() >= 100 ? 0xFF : 1);
       rest = rest.subspan(control::TableEntry::size + entry.get(control::table_entry::address_size));
     }
     EXPECT_TRUE(rest.empty());
@@ -319,8 +323,7 @@ TEST(BusOwner, DiscoveryNotifyReachesTheOwner) {
     told.push_back(from);
     network.bus_owner(port).enumerate({from}, BusOwner::Then{});
   });
-  const auto reply =
-      device.control().requester().ask({kNullEid, kToRoot}, Command::discovery_notify).wait();
+  const auto reply = device.control().notify_owner().wait();
   EXPECT_TRUE(reply.ok());
   EXPECT_EQ(told, std::vector<PhysicalAddress>{pcie_address(0x0100)});
   world->run_until_idle();

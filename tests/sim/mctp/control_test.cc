@@ -482,7 +482,8 @@ TEST(ControlRequester, StraysAreNoAnswers) {
   Pair pair;
   struct Twisting final : EndpointHooks {
     bool control_answer(ByteView, Bytes& answer) override {
-      answer[static_cast<std::size_t>(at)] = static_cast<std::uint8_t>(answer[static_cast<std::size_t>(at)] ^ bits);
+      std::uint8_t& byte = answer[static_cast<std::size_t>(at)];
+      byte = static_cast<std::uint8_t>(byte ^ bits);
       return true;
     }
     int at = 0;

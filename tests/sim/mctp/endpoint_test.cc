@@ -7,6 +7,7 @@
 
 #include "sim/mctp/control_requester.h"
 #include "sim/mctp/control_responder.h"
+#include "sim/mctp/pcie_fabric.h"
 #include "sim/mctp/smbus_segment.h"
 
 namespace fb::mctp {
@@ -104,7 +105,8 @@ struct Watch final : TraceSink {
   void on_event(const TraceEvent& event) override {
     if (event.label != kTraceLabel) return;
     const View<PacketHeader> head{event.bytes};
-    std::string text = std::to_string(head.get(packet::tag)) + "/" + std::to_string(head.get(packet::sequence));
+    std::string text = std::to_string(head.get(packet::tag)) + "/";
+    text += std::to_string(head.get(packet::sequence));
     if (head.get(packet::som)) text += "S";
     if (head.get(packet::eom)) text += "E";
     packets.push_back(text);
@@ -295,6 +297,32 @@ TEST_F(TwoOnABus, RawPacketsTakeTheirTurn) {
   world->run_until_idle();
   ASSERT_EQ(at_b.messages.size(), 1u) << "the raw packet restarted the message of the same tag";
   EXPECT_EQ(port_b->counters().faults[0], 1u) << "too short for a block write of MCTP";
+}
+
+TEST(Endpoint, OnPcieOnlyTheLastPacketIsPadded) {
+  const auto world = World::make_virtual(1);
+  PcieFabric fabric(*world);
+  const auto root = fabric.attach("root", 0, true);
+  const auto device = fabric.attach("device", 0x0100);
+  Endpoint a(*world, *root, {.name = "a", .eid = 8});
+  Endpoint b(*world, *device, {.name = "b", .eid = 9});
+  Recorder at_b;
+  b.set_handler(MessageType::nvme_mi, &at_b, 4224);
+  b.set_unit(128);
+  for (std::size_t unit = 64; unit < 72; ++unit) {
+    Outgoing out;
+    out.destination = 9;
+    out.to = pcie_address(0x0100);
+    out.tag = {0, true};
+    out.unit = unit;
+    out.body = body_of(300 + unit);
+    a.send(out);
+    world->run_until_idle();
+    ASSERT_FALSE(at_b.messages.empty());
+    EXPECT_EQ(at_b.messages.back().body, out.body) << unit;
+  }
+  EXPECT_EQ(at_b.messages.size(), 8u);
+  EXPECT_TRUE(at_b.drops.empty());
 }
 
 // The same run twice is the same run.

@@ -160,6 +160,146 @@ TEST(Network, TwoHundredEndpointsAreEnumeratedInUnderASecond) {
       std::chrono::duration_cast<std::chrono::milliseconds>(wall).count()));
 }
 
+// One port on two buses.
+TEST(MultiPort, GoesWhereTheEidIs) {
+  const auto world = World::make_virtual(1);
+  Network network(*world);
+  std::vector<SimpleDevice*> devices;
+  for (int at = 0; at < 2; ++at) {
+    devices.push_back(&network.add_endpoint(network.add_smbus(), smbus_address(0x3A),
+                                            drive(static_cast<std::uint8_t>(at))));
+  }
+  network.enumerate();
+  Port& port = network.port();
+  EXPECT_EQ(port.eid(), 8);
+  EXPECT_EQ(port.unit_max(), 250u);
+  Inbox inbox;
+  port.set_handler(MessageType::nvme_mi, &inbox, 4224);
+  Inbox at_device[2];
+  std::vector<SendId> ids;
+  for (std::size_t at = 0; at < 2; ++at) {
+    devices[at]->endpoint().set_handler(MessageType::nvme_mi, &at_device[at], 4224);
+    Outgoing out;
+    out.destination = devices[at]->endpoint().eid();
+    out.tag = {0, true};
+    out.body = Bytes(300, 0x84);
+    ids.push_back(port.send(out));
+  }
+  EXPECT_NE(ids[0], ids[1]);
+  port.hold(ids[0]);
+  world->run_until([&] { return port.packets_sent(ids[1]) == 2; }, Duration::s(1));
+  EXPECT_EQ(port.packets_sent(ids[0]), 1u) << "what was on the bus when it was held";
+  port.withdraw(ids[1]);
+  port.resume(ids[0]);
+  world->run_until_idle();
+  EXPECT_EQ(inbox.sent, (std::vector<std::pair<SendId, bool>>{{ids[0], true}}));
+  EXPECT_EQ(at_device[0].bodies.size(), 1u);
+  EXPECT_TRUE(at_device[1].bodies.empty());
+  port.set_handler(MessageType::nvme_mi, nullptr, 0);
+}
+
+// Everybody talks with everybody over media that lose, damage and double: every message ends for its sender,
+// what arrives is whole, nothing is left over, and the same seed is the same run.
+class Troubled final : public FrameFilter {
+ public:
+  explicit Troubled(Rng rng) : rng_(rng) {}
+  FrameVerdict on_frame(FrameContext& context) override {
+    switch (rng_.below(40)) {
+      case 0: return {.drop = true};
+      case 1: return {.nack = true};
+      case 2: return {.duplicates = 1};
+      case 3: {
+        // The links of PCI Express mend what is damaged.
+        if (context.medium.find("pcie") != std::string_view::npos) return {};
+        const std::size_t at = rng_.below(context.frame.size());
+        context.frame[at] = static_cast<std::uint8_t>(rng_.next() >> 56);
+        return {.corrupted = true};
+      }
+      default: return {};
+    }
+  }
+
+ private:
+  Rng rng_;
+};
+
+struct Outcome {
+  std::uint64_t digest = 0;
+  std::size_t arrived = 0;
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome talk(std::uint64_t seed) {
+  const auto world = World::make_virtual(seed);
+  Network network(*world);
+  const std::size_t smbus = network.add_smbus({.clock_hz = 1'000'000});
+  const std::size_t pcie = network.add_pcie();
+  const std::size_t serial = network.add_serial();
+  std::vector<SimpleDevice*> devices;
+  for (std::uint8_t at = 0; at < 3; ++at) {
+    const auto address = static_cast<std::uint8_t>(0x30 + 2 * at);
+    devices.push_back(&network.add_endpoint(smbus, smbus_address(address), drive(at)));
+  }
+  devices.push_back(&network.add_endpoint(pcie, pcie_address(0x0100), drive(10)));
+  devices.push_back(&network.add_endpoint(serial, {}, drive(11)));
+  network.enumerate();
+  Troubled filter(world->stream("trouble"));
+  for (std::size_t at = 0; at < network.segments(); ++at) network.segment(at).set_filter(&filter);
+  std::vector<Inbox> boxes(devices.size() + 1);
+  Port& owner = network.port();
+  for (std::size_t at = 0; at < devices.size(); ++at) {
+    devices[at]->endpoint().set_handler(MessageType::nvme_mi, &boxes[at], 4224);
+  }
+  owner.set_handler(MessageType::nvme_mi, &boxes.back(), 4224);
+  Rng rng = world->stream("talk");
+  std::vector<std::size_t> sent(boxes.size());
+  for (int step = 0; step < 120; ++step) {
+    const std::size_t from = rng.below(boxes.size());
+    const std::size_t to = rng.below(devices.size());
+    if (from == to) continue;
+    Outgoing out;
+    out.destination = devices[to]->endpoint().eid();
+    out.tag = {static_cast<std::uint8_t>(rng.below(8)), true};
+    // Not from the same place: over the owner, which hands it on.
+    if (from < 3) out.to = to < 3 ? devices[to]->binding().address() : smbus_address(0x20);
+    out.body = Bytes(1 + rng.below(700), static_cast<std::uint8_t>(step));
+    out.body[0] = 0x04;
+    Port& port = from < devices.size() ? static_cast<Port&>(devices[from]->endpoint()) : owner;
+    port.send(std::move(out));
+    ++sent[from];
+    world->run_for(Duration::us(static_cast<std::int64_t>(rng.below(5000))));
+  }
+  EXPECT_TRUE(world->run_until_idle());
+  Outcome outcome;
+  outcome.digest = world->digest();
+  for (std::size_t at = 0; at < boxes.size(); ++at) {
+    EXPECT_EQ(boxes[at].sent.size(), sent[at]) << "every message ends for its sender, seed " << seed;
+    outcome.arrived += boxes[at].bodies.size();
+    for (const Bytes& body : boxes[at].bodies) {
+      for (std::size_t byte = 2; byte < body.size(); ++byte) {
+        EXPECT_EQ(body[byte], body[1]);
+      }
+    }
+  }
+  for (SimpleDevice* device : devices) {
+    EXPECT_EQ(device->endpoint().queued(), 0u);
+    EXPECT_EQ(device->endpoint().assembler().open(), 0u);
+  }
+  owner.set_handler(MessageType::nvme_mi, nullptr, 0);
+  return outcome;
+}
+
+TEST(Network, TroubledMediaLeaveNothingBehind) {
+  std::size_t arrived = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const Outcome outcome = talk(seed);
+    arrived += outcome.arrived;
+    if (seed % 20 != 0) continue;
+    EXPECT_EQ(talk(seed), outcome) << seed;
+  }
+  EXPECT_GT(arrived, 60u * 30);
+}
+
 TEST(Bus, NetworksAreApart) {
   const auto world = World::make_virtual(1);
   Bus bus(*world);
