@@ -23,7 +23,8 @@ void Agent::buffer_read(Exchange& exchange) {
   const std::size_t start =
       departs(departure::buffer_offset_ignored) ? 0 : asked.get(buffer_access::dofst);
   const std::size_t offset = std::min<std::size_t>(start, buffer_.size());
-  const std::size_t length = std::min({std::size_t{asked.get(buffer_access::dlen)}, buffer_.size() - offset, kDataMax});
+  const std::size_t wanted = asked.get(buffer_access::dlen);
+  const std::size_t length = std::min({wanted, buffer_.size() - offset, kDataMax});
   finish(exchange, 0, ByteView{buffer_}.subspan(offset, length));
 }
 

@@ -174,7 +174,9 @@ void Endpoint::complete(Slot& slot) {
     const Bytes answer = std::move(slot.ready);
     const ReturnPath path = slot.path;
     device_.reset_subsystem();
-    if (!answer.empty()) port_.send({path.peer, path.to, path.self, {path.tag.value, false}, mctp::kBaselineUnit, answer});
+    if (!answer.empty()) {
+      port_.send({path.peer, path.to, path.self, {path.tag.value, false}, mctp::kBaselineUnit, answer});
+    }
     return;
   }
   if (slot.ready.empty()) return step(slot, SlotEvent::clear);  // withheld by a hook

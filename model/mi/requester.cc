@@ -83,7 +83,8 @@ Op<Reply> Requester::request(mctp::Eid peer, Bytes body, std::optional<Duration>
 }
 
 Op<std::vector<Bytes>> Requester::send_raw(RawRequest request) {
-  auto made = make_op<std::vector<Bytes>>(world_, "answers to raw bytes from EID " + std::to_string(request.peer));
+  auto made = make_op<std::vector<Bytes>>(
+      world_, "answers to raw bytes from EID " + std::to_string(request.peer));
   auto pending = std::make_unique<Pending>(*this, Pending::Form::raw);
   pending->peer = request.peer;
   pending->to = request.to;

@@ -211,11 +211,13 @@ class Requester final : private mctp::MessageHandler {
     CommandTerms command = {};
   };
   /// `data` goes to the controller; DLEN is its size then.
-  Op<Reply> admin(mctp::Eid peer, std::uint16_t cntlid, const nvme::Sqe& sqe, AdminTerms terms, Bytes data = {});
+  Op<Reply> admin(mctp::Eid peer, std::uint16_t cntlid, const nvme::Sqe& sqe, AdminTerms terms,
+                  Bytes data = {});
   Op<Answer<Bytes>> identify(mctp::Eid peer, std::uint16_t cntlid, nvme::Cns cns, std::uint32_t nsid = 0,
                              std::uint32_t dofst = 0, std::uint32_t dlen = kDataMax);
   Op<Reply> get_feature(mctp::Eid peer, std::uint16_t cntlid, std::uint8_t fid, std::uint32_t cdw11 = 0);
-  Op<Reply> set_feature(mctp::Eid peer, std::uint16_t cntlid, std::uint8_t fid, std::uint32_t cdw11, Bytes data = {});
+  Op<Reply> set_feature(mctp::Eid peer, std::uint16_t cntlid, std::uint8_t fid, std::uint32_t cdw11,
+                        Bytes data = {});
   Op<Reply> pcie(mctp::Eid peer, std::uint16_t cntlid, PcieOpcode opcode, std::uint64_t offset,
                  std::uint16_t length, std::uint8_t bar = 0, Bytes data = {}, CommandTerms terms = {});
 
@@ -236,7 +238,8 @@ class Requester final : private mctp::MessageHandler {
   };
   Op<Answer<std::vector<EventState>>> supported_events(mctp::Eid peer);
   /// Switches these events; gives what had occurred.
-  Op<Answer<OccurrenceList>> synchronize_events(mctp::Eid peer, std::vector<EventState> events, EventTerms terms);
+  Op<Answer<OccurrenceList>> synchronize_events(mctp::Eid peer, std::vector<EventState> events,
+                                                EventTerms terms);
   Op<Answer<OccurrenceList>> acknowledge_events(mctp::Eid peer);
   void on_event(std::function<void(const EventReport&)> call) { event_listener_ = std::move(call); }
 

@@ -40,7 +40,9 @@ Op<Reply> Requester::command(mctp::Eid peer, Opcode opcode, std::uint32_t nmd0, 
                              CommandTerms terms) {
   Record<MiRequest> made;
   fill_header(made, MessageKind::mi_command, terms);
-  made.set(request::opcode, static_cast<unsigned>(opcode)).set(mi_request::nmd0, nmd0).set(mi_request::nmd1, nmd1);
+  made.set(request::opcode, static_cast<unsigned>(opcode))
+      .set(mi_request::nmd0, nmd0)
+      .set(mi_request::nmd1, nmd1);
   return request(peer, message_of(made, data), terms.timeout);
 }
 
@@ -50,7 +52,9 @@ template <class L>
 Op<Answer<Record<L>>> Requester::read_structure(mctp::Eid peer, DataType type, std::uint8_t port,
                                                 std::uint16_t cntlid) {
   const auto [nmd0, nmd1] = dwords<ReadDataStructure>([&](auto& record) {
-    record.set(read_ds::dtyp, static_cast<unsigned>(type)).set(read_ds::portid, port).set(read_ds::ctrlid, cntlid);
+    record.set(read_ds::dtyp, static_cast<unsigned>(type))
+        .set(read_ds::portid, port)
+        .set(read_ds::ctrlid, cntlid);
   });
   return read_reply<Record<L>>(
       world_, command(peer, Opcode::read_data_structure, nmd0, nmd1),
@@ -287,7 +291,8 @@ Op<Reply> Requester::primitive(mctp::Eid peer, Primitive primitive, unsigned slo
   return request(peer, message_of(made));
 }
 
-Op<Reply> Requester::admin(mctp::Eid peer, std::uint16_t cntlid, const nvme::Sqe& sqe, AdminTerms terms, Bytes data) {
+Op<Reply> Requester::admin(mctp::Eid peer, std::uint16_t cntlid, const nvme::Sqe& sqe, AdminTerms terms,
+                           Bytes data) {
   namespace ar = admin_request;
   Record<AdminRequest> made;
   fill_header(made, MessageKind::admin_command, terms.command);

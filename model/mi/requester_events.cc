@@ -24,7 +24,8 @@ Op<Answer<std::vector<EventState>>> Requester::supported_events(mctp::Eid peer) 
                               std::optional<ListFault> fault;
                               States states = parse_event_list(reply.data(), fault);
                               if (fault) {
-                                return violate<States>(reply, {"event.supported", kResponseMin + fault->offset, 0, 0});
+                                const std::size_t at = kResponseMin + fault->offset;
+                                return violate<States>(reply, {"event.supported", at, 0, 0});
                               }
                               return states;
                             });
