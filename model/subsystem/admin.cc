@@ -4,6 +4,7 @@
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
 #include "model/subsystem/discovery.h"
+#include "model/subsystem/management.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/sqe.h"
 
@@ -35,6 +36,9 @@ bool Controller::admin_supported(std::uint8_t opcode) const {
       return options.kas != 0 && (!discovery || features_.kato_ms != 0);
     case AdminOpcode::abort:
       return !discovery;
+    case AdminOpcode::nvme_mi_send:
+    case AdminOpcode::nvme_mi_receive:
+      return subsystem_.in_band_management() != nullptr;
     default:
       return false;
   }
@@ -43,7 +47,7 @@ bool Controller::admin_supported(std::uint8_t opcode) const {
 void Controller::on_admin(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::SqeLayout>();
-  if (!executes_commands() && queue.refuse(command, check::admin_ready)) return;
+  if (!queue.out_of_band() && !executes_commands() && queue.refuse(command, check::admin_ready)) return;
   if (sqe.get(nvme::sqe::psdt) != nvme::Psdt::sgl && queue.refuse(command, check::command_psdt)) {
     return;
   }
@@ -66,6 +70,9 @@ void Controller::on_admin(const Command& command) {
       return event_request(command);
     case AdminOpcode::keep_alive:
       return keep_alive(command);
+    case AdminOpcode::nvme_mi_send:
+    case AdminOpcode::nvme_mi_receive:
+      return management_command(command);
     default:
       queue.complete(command, sc::success);
   }
@@ -99,6 +106,50 @@ void Controller::abort(const Command& command) {
   }
   if (departs(departure::abort_claims)) not_done = 0;
   queue.complete(command, sc::success, not_done);
+}
+
+// ---- NVMe-MI in band ----
+
+namespace {
+
+InBandRequest in_band_request(const Command& command, std::uint16_t cntlid) {
+  const auto sqe = command.as<nvme::SqeLayout>();
+  const auto opcode = static_cast<AdminOpcode>(command.opcode());
+  return {cntlid,
+          opcode == AdminOpcode::nvme_mi_send,
+          {sqe.get(nvme::sqe::cdw10), sqe.get(nvme::sqe::cdw11), sqe.get(nvme::sqe::cdw12),
+           sqe.get(nvme::sqe::cdw13)},
+          {}};
+}
+
+}  // namespace
+
+void Controller::management_command(const Command& command) {
+  Queue& queue = *command.queue;
+  InBandManagement* const management = subsystem_.in_band_management();
+  if (management == nullptr) return queue.complete(command, sc::success);  // a deviation went on
+  const InBandRequest request = in_band_request(command, cntlid_);
+  const std::size_t incoming = request.send ? management->data_bytes(request) : 0;
+  if (incoming != 0) {
+    if (queue.stage(command, incoming)) queue.pull(command);
+    return;
+  }
+  const InBandAnswer answer = management->on_request(request);
+  if (!answer.status.ok() || answer.data.empty()) {
+    return queue.complete(command, answer.status, answer.dw0);
+  }
+  if (!queue.stage(command, answer.data.size())) return;
+  std::copy(answer.data.begin(), answer.data.end(), command.data().begin());
+  queue.complete_with_data(command, answer.data.size(), answer.dw0);
+}
+
+void Controller::management_data(const Command& command) {
+  InBandRequest request = in_band_request(command, cntlid_);
+  request.data = command.data();
+  InBandManagement* const management = subsystem_.in_band_management();
+  if (management == nullptr) return command.queue->complete(command, sc::internal_error);
+  const InBandAnswer answer = management->on_request(request);
+  command.queue->complete(command, answer.status, answer.dw0);
 }
 
 // ---- asynchronous events ----
@@ -189,7 +240,10 @@ void Controller::on_temperature() {
   const std::uint16_t now = subsystem_.temperature();
   const bool alarm = now >= features_.temperature_over || now <= features_.temperature_under;
   const bool news = alarm && !temperature_alarm_;
-  temperature_alarm_ = alarm;
+  if (alarm != temperature_alarm_) {
+    temperature_alarm_ = alarm;
+    tell(Change::warning);
+  }
   if (news && ((features_.events & nvme::smart_warning_bits::temperature) != 0 ||
                departs(departure::event_mask_ignored))) {
     raise({nvme::EventType::smart, nvme::event_info::smart_temperature,

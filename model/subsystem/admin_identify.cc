@@ -159,6 +159,7 @@ void Controller::fill_identify_controller(MutableBytes page) const {
   const bool other = departs(departure::cntlid_other_in_identify);
   auto type = discovery != nullptr ? nvme::ControllerType::discovery : nvme::ControllerType::io;
   if (departs(departure::identify_type)) type = nvme::ControllerType::administrative;
+  out.set(id::vid, options.vid).set(id::ssvid, options.ssvid);
   out.set(id::cntlid, other ? cntlid_ + 1u : cntlid_)
       .set(id::ver, options.version)
       .set(id::oaes, optional_events())
@@ -238,6 +239,11 @@ void Controller::fill_io_controller(MutableBytes page) const {
       .set(id::vwc, vwc)
       .set(id::nwpc, options.namespace_write_protect ? nvme::nwpc_bits::write_protect : 0u)
       .set(id::awun, 0xFFFFu);
+  const ManagementFacts& management = subsystem_.management_facts();
+  out.set(id::nvmsr, management.nvmsr)
+      .set(id::vwci, management.vwci)
+      .set(id::mec, management.mec)
+      .set(id::oacs, subsystem_.in_band_management() != nullptr ? nvme::oacs_bits::nvme_mi : 0u);
   if (options.fused_compare_and_write) {
     out.set(id::acwu, std::max(options.atomic_compare_write_blocks, std::uint16_t{1}) - 1u);
   }

@@ -79,8 +79,10 @@ void Controller::get_log_page(const Command& command) {
   std::copy_n(page.begin() + static_cast<std::ptrdiff_t>(from), copied, out.begin());
   std::fill(out.begin() + static_cast<std::ptrdiff_t>(copied), out.end(), std::uint8_t{0});
   const bool retain = sqe.get(gl::rae) && !departs(departure::event_rae_clears);
+  const bool out_of_band = queue.out_of_band();
   queue.complete_with_data(command, out.size());
-  if (!retain) acknowledge_log(lid);
+  // Out of band nothing is ever acknowledged, whatever RAE says (NVMe-MI 1.2).
+  if (!retain && !out_of_band) acknowledge_log(lid);
 }
 
 void Controller::acknowledge_log(std::uint8_t lid) {
@@ -133,15 +135,20 @@ Bytes Controller::log_supported_pages() const {
   return page;
 }
 
+std::uint8_t Controller::smart_warning() const {
+  std::uint8_t warning = subsystem_.critical_warning();
+  if (temperature_alarm_) warning |= nvme::smart_warning_bits::temperature;
+  return warning;
+}
+
 Bytes Controller::log_smart() const {
   namespace sm = nvme::smart;
   Record<nvme::SmartLog> log;
-  std::uint8_t warning = subsystem_.critical_warning();
-  if (temperature_alarm_) warning |= nvme::smart_warning_bits::temperature;
-  log.set(sm::cw, warning)
+  log.set(sm::cw, smart_warning())
       .set(sm::ctemp, subsystem_.temperature())
-      .set(sm::avsp, 100u)
-      .set(sm::avspt, 10u);
+      .set(sm::avsp, subsystem_.available_spare())
+      .set(sm::avspt, 10u)
+      .set(sm::pused, subsystem_.percentage_used());
   // Data units are thousands of 512 bytes, rounded up.
   constexpr std::uint64_t kDataUnit = 512'000;
   nvme::set_counter(log, sm::dur, (counters_.bytes_read + kDataUnit - 1) / kDataUnit);

@@ -13,7 +13,10 @@ namespace fb::subsystem {
 Controller::Controller(Subsystem& subsystem, std::uint16_t cntlid)
     : subsystem_(subsystem), cntlid_(cntlid), features_(default_features()) {}
 
-Controller::~Controller() { end_association("the controller is gone"); }
+Controller::~Controller() {
+  end_association("the controller is gone");
+  end_management("the controller is gone");
+}
 
 bool Controller::departs(std::string_view point) const { return subsystem_.departs(point); }
 
@@ -38,10 +41,7 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   port_ = &admin.port();
   host_ = std::move(host);
   individual_deletion_ = individual_deletion;
-  state_ = ControllerState::disabled;
-  cc_ = 0;
-  rdy_ = false;
-  shst_ = 0;
+  leave_all_states();
   features_ = default_features();
   features_.kato_ms = rounded_kato(kato_ms);
   events_.reset();
@@ -82,12 +82,25 @@ void Controller::end_association(std::string_view why) {
                          "controller " + std::to_string(cntlid_) + ": " + std::string(why));
   subsystem_.world().trace().mark("subsystem.association.ended");
   port_ = nullptr;
+  leave_all_states();
+  events_.reset();
+  subsystem_.reap_later();
+}
+
+void Controller::leave_all_states() {
+  const std::uint32_t before = csts();
+  Loop& loop = subsystem_.world().loop();
+  for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_),
+                       static_cast<Event*>(&shutdown_timer_)}) {
+    loop.cancel(*event);
+  }
+  const bool enabled = cc_enabled();
   state_ = ControllerState::disabled;
   cc_ = 0;
   rdy_ = false;
   shst_ = 0;
-  events_.reset();
-  subsystem_.reap_later();
+  if (enabled) tell(Change::enable);
+  tell_csts(before);
 }
 
 void Controller::on_queue_lost(Queue& queue, std::string_view why) {
@@ -127,7 +140,15 @@ void Controller::on_io_loss_due() { end_association("an I/O queue was lost"); }
 void Controller::forget(Queue& queue) {
   if (&queue == admin_queue_) admin_queue_ = nullptr;
   std::erase(io_queues_, &queue);
+  std::erase(management_queues_, &queue);
 }
+
+void Controller::end_management(std::string_view why) {
+  const std::vector<Queue*> queues = std::exchange(management_queues_, {});
+  for (Queue* queue : queues) queue->close(why);
+}
+
+void Controller::tell(Change what) const { subsystem_.tell(what, cntlid_); }
 
 void Controller::fail_association(std::string_view why) {
   if (!departs(departure::overfill_no_cfs)) step(ControllerEvent::fail);
@@ -135,7 +156,10 @@ void Controller::fail_association(std::string_view why) {
 }
 
 void Controller::on_subsystem_reset() {
+  const bool alone = !associated_;
   end_association("NVM subsystem reset");
+  if (alone) leave_all_states();
+  end_management("NVM subsystem reset");
   nssro_ = true;
   clear_errors();
 }

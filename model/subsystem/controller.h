@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/subsystem/event_queue.h"
+#include "model/subsystem/observer.h"
 #include "model/subsystem/queue.h"
 #include "model/subsystem/state.h"
 #include "wire/nvme/features.h"
@@ -64,6 +65,8 @@ class Controller {
   void deny_all(Queue& queue);
   /// The queue object goes away.
   void forget(Queue& queue);
+  /// A queue of one command that came out of band; it is no part of an association.
+  void add_management_queue(Queue& queue) { management_queues_.push_back(&queue); }
   /// A fatal error of the host's making: CSTS.CFS, then the end of the association.
   void fail_association(std::string_view why);
   /// NSSR, from whichever controller: everything ends; CSTS.NSSRO stays.
@@ -92,6 +95,20 @@ class Controller {
   /// Bits of the critical warning that were not set before.
   void on_critical_warning(std::uint8_t news);
 
+  // ---- what management sees and does: properties.cc ----
+
+  /// CAP, VS, CC, CSTS ...: false where no property stands. `bytes` is its size.
+  bool property_value(std::uint32_t offset, std::uint64_t& value, unsigned& bytes) const;
+  /// A write to CC, CSTS or NSSR that did not come over Fabrics; others are ignored.
+  void write_register(std::uint32_t offset, std::uint32_t value);
+  std::uint32_t csts() const;
+  /// The controller shuts down as if CC.SHN had been written; false when it is down already.
+  bool shut_down();
+  /// As the SMART log tells it.
+  std::uint8_t smart_warning() const;
+  bool admin_supported(std::uint8_t opcode) const;
+  bool feature_supported(std::uint8_t fid) const;
+
  private:
   struct Features {
     std::uint32_t arbitration = 0;
@@ -108,6 +125,9 @@ class Controller {
     std::uint32_t command_sets = 0;
   };
   Features default_features() const;
+  void end_management(std::string_view why);
+  /// As after power on: disabled, CC and CSTS zero.
+  void leave_all_states();
 
   // state and properties: properties.cc
   bool step(ControllerEvent event);
@@ -121,8 +141,6 @@ class Controller {
   void arm_ready();
   void clear_for_reset();
   std::uint64_t cap() const;
-  std::uint32_t csts() const;
-  bool property_value(std::uint32_t offset, std::uint64_t& value, unsigned& bytes) const;
   void property_get(const Command& command);
   void property_set(const Command& command);
   void disconnect(const Command& command);
@@ -151,11 +169,15 @@ class Controller {
   void clear_errors() { errors_valid_ = 0; }
 
   // admin.cc
-  bool admin_supported(std::uint8_t opcode) const;
   bool io_supported(std::uint8_t opcode) const;
   void abort(const Command& command);
   void abort_held(const Command& victim);
   void event_request(const Command& command);
+  void management_command(const Command& command);
+  void management_data(const Command& command);
+  void tell(Change what) const;
+  /// Tells what differs between CSTS now and `before`.
+  void tell_csts(std::uint32_t before) const;
   void deliver_events();
 
   // admin_identify.cc
@@ -185,7 +207,6 @@ class Controller {
   Bytes log_feature_effects() const;
 
   // admin_features.cc
-  bool feature_supported(std::uint8_t fid) const;
   void get_features(const Command& command);
   void set_features(const Command& command);
   bool temperature_ok(const Command& command, std::uint32_t cdw11);
@@ -238,6 +259,7 @@ class Controller {
   Port* port_ = nullptr;
   Queue* admin_queue_ = nullptr;
   std::vector<Queue*> io_queues_;
+  std::vector<Queue*> management_queues_;
   bool individual_deletion_ = false;
 
   ControllerState state_ = ControllerState::disabled;

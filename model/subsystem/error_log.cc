@@ -50,8 +50,9 @@ nvme::Status Controller::log_error(const Command& command, nvme::Status status) 
   const bool fabrics = command.opcode() == nvme::kFabricsOpcode;
   const bool io = command.queue->qid() != 0 && !fabrics;
   status = status.with_more();
-  add_error({.sqid = command.queue->qid(),
-             .cid = command.cid(),
+  const bool out_of_band = command.queue->out_of_band();  // neither queue nor identifier says anything
+  add_error({.sqid = out_of_band ? std::uint16_t{0xFFFF} : command.queue->qid(),
+             .cid = out_of_band ? std::uint16_t{0xFFFF} : command.cid(),
              .status = status,
              .lba = io ? command.as<nvme::ReadWriteSqe>().get(nvme::rw_sqe::slba) : 0,
              .nsid = fabrics ? 0 : command.nsid(),

@@ -83,7 +83,10 @@ void Controller::start_io(const Command& command) {
 
 void Controller::on_data(const Command& command) {
   Queue& queue = *command.queue;
-  if (queue.qid() == 0) return set_features_data(command);
+  if (queue.qid() == 0) {
+    const bool management = command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::nvme_mi_send);
+    return management ? management_data(command) : set_features_data(command);
+  }
   if (command.arrived == queue.fused_first || command.arrived == queue.fused_second) {
     return on_fused_data(command);
   }

@@ -37,6 +37,8 @@ struct SubsystemOptions {
   std::string serial = "FB0000000001";
   std::string model = "fabricbench emulated controller";
   std::string firmware = "1.0";
+  std::uint16_t vid = 0;    ///< PCI vendor of the product; 0 where there is no PCI Express
+  std::uint16_t ssvid = 0;  ///< PCI subsystem vendor
   /// 1.4.0 or 2.0.0; the older one has no CRTO, no log pages 00h and 12h, no command set selection.
   std::uint32_t version = fabrics::version(2, 0, 0);
 

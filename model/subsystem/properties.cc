@@ -33,8 +33,18 @@ bool Controller::step(ControllerEvent event) {
                                                    std::string(name_of(state_)) + " -> " +
                                                    std::string(name_of(*to)));
   }
+  const std::uint32_t before = csts();
   state_ = *to;
+  tell_csts(before);
   return true;
+}
+
+void Controller::tell_csts(std::uint32_t before) const {
+  const auto was = record_from_integer<fabrics::Csts>(before);
+  const auto is = record_from_integer<fabrics::Csts>(csts());
+  if (was.get(fabrics::csts::rdy) != is.get(fabrics::csts::rdy)) tell(Change::ready);
+  if (was.get(fabrics::csts::cfs) != is.get(fabrics::csts::cfs)) tell(Change::fatal);
+  if (was.get(fabrics::csts::shst) != is.get(fabrics::csts::shst)) tell(Change::shutdown);
 }
 
 bool Controller::configuration_ok(std::uint32_t value) const {
@@ -68,6 +78,7 @@ void Controller::write_cc(std::uint32_t value) {
   const bool enabled = after.get(fabrics::cc::en);
   if (was_enabled && !enabled && departs(departure::cc_en_sticks)) return;
   cc_ = value & kCcMask;
+  if (was_enabled != enabled) tell(Change::enable);
   if (was_enabled && !enabled) return start_reset();
   if (!was_enabled && enabled) {
     if (state_ == ControllerState::resetting) finish_reset();
@@ -90,6 +101,7 @@ void Controller::write_cc(std::uint32_t value) {
     if (!departs(departure::kato_after_shutdown)) subsystem_.world().loop().cancel(kato_timer_);
     if (departs(departure::shst_never)) return;
     shst_ = kShstBusy;
+    tell(Change::shutdown);
     subsystem_.world().loop().schedule_after(shutdown_timer_, subsystem_.options().shutdown_delay);
   }
 }
@@ -97,6 +109,7 @@ void Controller::write_cc(std::uint32_t value) {
 void Controller::enter_ready() {
   if (!step(ControllerEvent::enabled)) return;
   rdy_ = true;
+  tell(Change::ready);
   restart_keep_alive();
 }
 
@@ -147,9 +160,12 @@ void Controller::clear_for_reset() {
 void Controller::finish_reset() {
   subsystem_.world().loop().cancel(reset_timer_);
   if (!step(ControllerEvent::reset_done)) return;
+  const std::uint32_t before = csts();
   if (!departs(departure::rdy_stays)) rdy_ = false;
   if (!departs(departure::shst_not_cleared)) shst_ = kShstNone;
   cc_ = 0;
+  tell_csts(before);
+  if (!associated_) return;
   watch_idleness();
   if (departs(departure::kato_before_ready)) restart_keep_alive();
 }
@@ -158,7 +174,29 @@ void Controller::finish_shutdown() {
   if (!step(ControllerEvent::shutdown_done)) return;
   for (const auto& [nsid, ns] : subsystem_.namespaces()) ns->flush();
   shst_ = kShstDone;
-  watch_idleness();
+  tell(Change::shutdown);
+  if (associated_) watch_idleness();
+}
+
+bool Controller::shut_down() {
+  auto cc = record_from_integer<fabrics::Cc>(cc_);
+  cc.set(fabrics::cc::shn, ShutdownNotification::none);
+  cc_ = static_cast<std::uint32_t>(integer_of(cc));
+  cc.set(fabrics::cc::shn, ShutdownNotification::normal);
+  const std::uint8_t before = shst_;
+  write_cc(static_cast<std::uint32_t>(integer_of(cc)));
+  return shst_ != before;
+}
+
+void Controller::write_register(std::uint32_t offset, std::uint32_t value) {
+  const bool resettable = subsystem_.options().subsystem_reset && subsystem_.discovery() == nullptr;
+  if (offset == prop::cc) write_cc(value);
+  if (offset == prop::csts && resettable && record_from_integer<fabrics::Csts>(value).get(fabrics::csts::nssro)) {
+    nssro_ = false;
+  }
+  if (offset == prop::nssr && resettable && value == fabrics::kNssrValue) {
+    subsystem_.reset_subsystem_later();
+  }
 }
 
 std::uint64_t Controller::cap() const {

@@ -56,6 +56,12 @@ void Queue::attach(Controller& controller, const Terms& terms) {
   individually_deletable_ = terms.individually_deletable;
 }
 
+void Queue::attach_management(Controller& controller) {
+  attach(controller, {});
+  out_of_band_ = true;
+  controller.add_management_queue(*this);
+}
+
 void Queue::set_authentication(std::unique_ptr<Authentication> authentication) {
   authentication_ = std::move(authentication);
 }
@@ -188,7 +194,7 @@ void Queue::dispatch(const Command& command) {
     if (authentication_->due() && refuse(command, check::auth_required)) return;
   }
   if (command.opcode() == nvme::kFabricsOpcode) return controller_->on_fabrics(command);
-  controller_->on_traffic();
+  if (!out_of_band_) controller_->on_traffic();
   if (qid_ == fabrics::kAdminQueue) return controller_->on_admin(command);
   controller_->on_io(command);
 }

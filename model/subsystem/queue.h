@@ -78,6 +78,9 @@ class Queue final : public transport::ControllerChannelHandler {
     bool individually_deletable = false;
   };
   void attach(Controller& controller, const Terms& terms);
+  /// The queue carries one Admin command from a management endpoint: no Connect, no host.
+  void attach_management(Controller& controller);
+  bool out_of_band() const { return out_of_band_; }
   /// The controller lets go of the queue without closing the connection.
   void detach() { controller_ = nullptr; }
   /// Ends the connection; commands are void. The controller is not told.
@@ -173,6 +176,7 @@ class Queue final : public transport::ControllerChannelHandler {
   bool individually_deletable_ = false;
   bool alive_ = true;
   bool retired_ = false;
+  bool out_of_band_ = false;
   std::uint64_t fetched_ = 0;   ///< commands taken out of the submission queue
   std::uint64_t reported_ = 0;  ///< the same when SQHD was last told to the host
   std::uint32_t outstanding_ = 0;

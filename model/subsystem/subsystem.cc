@@ -18,7 +18,8 @@ Subsystem::Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hoo
     : world_(world),
       options_(std::move(options)),
       hooks_(hooks != nullptr ? hooks : &no_hooks()),
-      nonces_(auth::make_nonces(world, "subsystem.auth/" + options_.nqn)) {
+      nonces_(auth::make_nonces(world, "subsystem.auth/" + options_.nqn)),
+      management_port_(world, *hooks_, {}) {
   if (options_.controllers != ControllerModel::static_controllers) return;
   for (const std::uint16_t cntlid : options_.static_cntlids) {
     controllers_[cntlid] = std::make_unique<Controller>(*this, cntlid);
@@ -93,6 +94,7 @@ Namespace* Subsystem::find_namespace(std::uint32_t nsid) {
 
 void Subsystem::namespace_changed(std::uint32_t nsid) {
   for (const auto& [id, controller] : controllers_) controller->on_namespace_changed(nsid);
+  tell(Change::namespaces);
 }
 
 // ---- asymmetric access ----
@@ -129,13 +131,24 @@ std::uint64_t Subsystem::ana_group_change_count(std::uint32_t group) const {
 // ---- health ----
 
 void Subsystem::set_temperature(std::uint16_t kelvins) {
-  temperature_ = kelvins;
+  if (kelvins != temperature_) {
+    temperature_ = kelvins;
+    tell(Change::temperature);
+  }
   for (const auto& [id, controller] : controllers_) controller->on_temperature();
+}
+
+void Subsystem::set_percentage_used(std::uint8_t percent) {
+  if (std::exchange(percentage_used_, percent) != percent) tell(Change::life_used);
+}
+
+void Subsystem::set_available_spare(std::uint8_t percent) {
+  if (std::exchange(available_spare_, percent) != percent) tell(Change::spare);
 }
 
 void Subsystem::set_critical_warning(std::uint8_t bits) {
   const auto news = static_cast<std::uint8_t>(bits & ~critical_warning_);
-  critical_warning_ = bits;
+  if (std::exchange(critical_warning_, bits) != bits) tell(Change::warning);
   for (const auto& [id, controller] : controllers_) controller->on_critical_warning(news);
 }
 
@@ -192,6 +205,7 @@ Controller* Subsystem::make_controller() {
   const std::uint16_t cntlid = next_cntlid_++;
   auto& slot = controllers_[cntlid];
   slot = std::make_unique<Controller>(*this, cntlid);
+  tell(Change::controller_list);
   return slot.get();
 }
 
@@ -210,6 +224,7 @@ void Subsystem::reset_subsystem() {
   world_.trace().mark("subsystem.reset");
   trace_state("subsystem.reset", options_.nqn);
   for (const auto& [id, controller] : controllers_) controller->on_subsystem_reset();
+  tell(Change::subsystem_reset);
 }
 
 void Subsystem::reset_subsystem_later() {
@@ -222,7 +237,9 @@ void Subsystem::reap_later() {
 }
 
 void Subsystem::reap() {
-  std::erase_if(controllers_, [](const auto& entry) { return !entry.second->in_association(); });
+  const std::size_t gone = std::erase_if(
+      controllers_, [](const auto& entry) { return !entry.second->in_association(); });
+  if (gone != 0) tell(Change::controller_list);
 }
 
 }  // namespace fb::subsystem

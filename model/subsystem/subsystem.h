@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/subsystem/controller.h"
+#include "model/subsystem/management.h"
 #include "model/subsystem/namespace.h"
 #include "model/subsystem/options.h"
 #include "model/subsystem/port.h"
@@ -69,6 +70,11 @@ class Subsystem {
   std::uint16_t temperature() const { return temperature_; }
   void set_critical_warning(std::uint8_t bits);
   std::uint8_t critical_warning() const { return critical_warning_; }
+  /// As SMART tells them, in percent; what is used may pass 100.
+  void set_percentage_used(std::uint8_t percent);
+  std::uint8_t percentage_used() const { return percentage_used_; }
+  void set_available_spare(std::uint8_t percent);
+  std::uint8_t available_spare() const { return available_spare_; }
 
   // ---- hosts ----
 
@@ -97,6 +103,23 @@ class Subsystem {
   /// Destroys the controllers of ended associations (dynamic model) in an event of its own.
   void reap_later();
 
+  // ---- management ----
+
+  /// What commands that come out of band belong to, in place of a port of the fabric.
+  Port& management_port() { return management_port_; }
+
+  /// Told of every change until it is removed. It may not add or remove observers in the call.
+  void add_observer(SubsystemObserver& observer) { observers_.push_back(&observer); }
+  void remove_observer(SubsystemObserver& observer) { std::erase(observers_, &observer); }
+  void tell(Change what, std::uint16_t cntlid = 0) const {
+    for (SubsystemObserver* observer : observers_) observer->on_change(what, cntlid);
+  }
+  /// What Identify Controller says; all zero where nobody manages.
+  ManagementFacts& management_facts() { return management_facts_; }
+  /// Who serves NVMe-MI Send and Receive; null: there are no such commands.
+  void set_in_band_management(InBandManagement* management) { in_band_ = management; }
+  InBandManagement* in_band_management() const { return in_band_; }
+
   void set_watcher(DiscoveryService* watcher) { watcher_ = watcher; }
   void trace_state(std::string_view label, const std::string& text);
   bool tracing() { return world_.trace().on(); }
@@ -124,10 +147,16 @@ class Subsystem {
   std::uint64_t ana_changes_ = 0;
   std::uint16_t temperature_ = 310;
   std::uint8_t critical_warning_ = 0;
+  std::uint8_t percentage_used_ = 0;
+  std::uint8_t available_spare_ = 100;
   bool moved_ = false;
   std::map<std::uint16_t, std::unique_ptr<Controller>> controllers_;
   std::uint16_t next_cntlid_ = 1;
   Bytes scratch_;
+  std::vector<SubsystemObserver*> observers_;
+  InBandManagement* in_band_ = nullptr;
+  Port management_port_;
+  ManagementFacts management_facts_;
   Timer<Subsystem, &Subsystem::reap> reaper_{"subsystem.reap", *this};
   Timer<Subsystem, &Subsystem::on_reset_due> reset_timer_{"subsystem.nssr", *this};
 };

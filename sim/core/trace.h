@@ -2,6 +2,7 @@
 // and logs are sinks of it. The trace knows no protocol: decoders are handed in as callbacks.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -49,6 +50,15 @@ struct TcpFacts {
   std::uint8_t window_shift = 0;   ///< option of a SYN; there when `mss` is
 };
 
+/// Where an MCTP packet was seen. A packet with these has no IP end points.
+struct MctpFacts {
+  std::uint32_t bus = 1;                    ///< number of the medium in this world, from 1 on
+  std::uint8_t binding = 0;                 ///< physical transport binding id
+  std::array<std::uint8_t, 2> source{};     ///< the sender's address on the medium
+  std::uint8_t address_size = 0;            ///< bytes of it
+  bool broadcast = false;
+};
+
 /// One thing that was observed. Views are valid only during on_event().
 struct TraceEvent {
   TraceKind kind = TraceKind::note;
@@ -61,6 +71,7 @@ struct TraceEvent {
   Endpoint destination;    ///< packets only
   IpFacts ip;              ///< packets only
   const TcpFacts* tcp = nullptr;  ///< TCP segments only
+  const MctpFacts* mctp = nullptr;  ///< MCTP packets only; `bytes` begins with their header
 };
 
 class TraceSink {

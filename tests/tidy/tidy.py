@@ -21,6 +21,9 @@ HIDDEN = [
     ("sim/net", "wire/", "the network knows no protocol"),
     ("sim/net", "sim/tls", "TLS is a layer above"),
     ("sim/tls", "wire/", "TLS carries anybody's bytes"),
+    ("sim/mctp", "sim/net", "MCTP needs no IP"),
+    ("sim/mctp", "sim/rdma", "MCTP needs no fabric"),
+    ("sim/mctp", "wire/mi", "MCTP carries anybody's messages"),
     ("sim", "wire/nvme", "sim does not know NVMe"),
     ("sim", "wire/fabrics", "sim does not know NVMe"),
     ("model/transport", "sim/rdma/softroce", "models see rdma::Device, not an implementation"),
@@ -42,6 +45,17 @@ HIDDEN = [
     ("model/transport", "model/host", "transports carry capsules for anybody"),
     ("model/subsystem", "model/host", "the two products do not know each other"),
     ("model/host", "model/subsystem", "the two products do not know each other"),
+    ("model/subsystem", "model/mi", "management looks into the subsystem, not the other way round"),
+    ("model/subsystem", "wire/mi", "the subsystem passes NVMe-MI on unread"),
+    ("model/subsystem", "sim/mctp", "the subsystem knows no bus"),
+    ("model/host", "model/mi", "the host talks to admin queues"),
+    ("model/transport", "model/mi", "transports carry capsules for anybody"),
+    ("model/mi", "model/host", "management meets hosts in the subsystem alone"),
+    ("model/mi", "sim/net", "management sees mctp::Port, not a network"),
+    ("model/mi", "sim/rdma", "management sees mctp::Port, not a fabric"),
+    ("model/mi", "sim/mctp/endpoint", "models see mctp::Port, not an implementation"),
+    ("model/mi", "sim/mctp/smbus", "models see mctp::Port, not an implementation"),
+    ("model/mi", "sim/mctp/network", "models see mctp::Port, not an implementation"),
 ]
 REAL_TIME_FILES = {"sim/core/real_loop.cc"}
 BANNED = [

@@ -1,0 +1,36 @@
+// The in-band tunnel: NVMe-MI Send and Receive of a host's admin queue, executed by an agent for each
+// controller. No message check, no slots, no buffer; commands of buses and endpoints are not offered.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "model/mi/agent.h"
+#include "model/mi/device.h"
+#include "model/subsystem/management.h"
+
+namespace fb::mi {
+
+class InBand final : private subsystem::InBandManagement {
+ public:
+  /// Serves the subsystem's admin queues from now on.
+  explicit InBand(Device& device, EndpointOptions options = {}, EndpointHooks* hooks = nullptr);
+  ~InBand();
+  InBand(const InBand&) = delete;
+  InBand& operator=(const InBand&) = delete;
+
+  /// MI commands that go with Send; the others go with Receive.
+  static bool is_send(std::uint8_t opcode);
+
+ private:
+  std::size_t data_bytes(const subsystem::InBandRequest& request) override;
+  subsystem::InBandAnswer on_request(const subsystem::InBandRequest& request) override;
+  Agent& agent(std::uint16_t cntlid);
+
+  Device& device_;
+  EndpointOptions options_;
+  EndpointHooks& hooks_;
+  std::map<std::uint16_t, std::unique_ptr<Agent>> agents_;
+};
+
+}  // namespace fb::mi

@@ -1,0 +1,66 @@
+// The named points at which an endpoint can be told to depart from MCTP, each of which breaks one rule.
+// EndpointHooks::departs() is asked with the name, and only where the rule is about to be applied.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace fb::mctp {
+
+struct DeparturePoint {
+  std::string_view name;
+  std::string_view breaks;  ///< what the product then does wrong
+};
+
+namespace departure {
+// Packets on their way in.
+inline constexpr std::string_view kVersion = "mctp.packet.version";
+inline constexpr std::string_view kDestination = "mctp.packet.destination";
+inline constexpr std::string_view kUnexpectedTag = "mctp.packet.unexpected_tag";
+inline constexpr std::string_view kUnitAbove = "mctp.packet.unit.above";
+inline constexpr std::string_view kUnitBelow = "mctp.packet.unit.below";
+// Messages on their way in.
+inline constexpr std::string_view kRestart = "mctp.assembly.restart";
+inline constexpr std::string_view kSequence = "mctp.assembly.sequence";
+inline constexpr std::string_view kUnitChanged = "mctp.assembly.unit_changed";
+inline constexpr std::string_view kGap = "mctp.assembly.gap";
+// Control messages.
+inline constexpr std::string_view kControlClass = "mctp.control.class";
+inline constexpr std::string_view kControlIc = "mctp.control.ic";
+inline constexpr std::string_view kControlLength = "mctp.control.length";
+inline constexpr std::string_view kControlUnknownSilent = "mctp.control.unknown.silent";
+inline constexpr std::string_view kControlDatagramAnswered = "mctp.control.datagram.answered";
+inline constexpr std::string_view kControlEidRange = "mctp.control.set_eid.range";
+inline constexpr std::string_view kControlEidKept = "mctp.control.set_eid.kept";
+inline constexpr std::string_view kControlForeignOwner = "mctp.control.set_eid.foreign_owner";
+inline constexpr std::string_view kControlDiscovered = "mctp.control.discovery.discovered";
+inline constexpr std::string_view kControlDiscoveryAnywhere = "mctp.control.discovery.anywhere";
+inline constexpr std::string_view kControlVersionType = "mctp.control.version.type";
+inline constexpr std::string_view kControlBridgeOnly = "mctp.control.bridge_only";
+}  // namespace departure
+
+inline constexpr std::array kDeparturePoints = {
+    DeparturePoint{departure::kVersion, "takes packets of any header version"},
+    DeparturePoint{departure::kDestination, "takes packets for other EIDs as its own"},
+    DeparturePoint{departure::kUnexpectedTag, "takes answers to nothing as messages"},
+    DeparturePoint{departure::kUnitAbove, "takes packets above the unit that is agreed"},
+    DeparturePoint{departure::kUnitBelow, "takes parts below 64 bytes that are not the last"},
+    DeparturePoint{departure::kRestart, "drops a new start instead of the old message"},
+    DeparturePoint{departure::kSequence, "does not look at sequence numbers"},
+    DeparturePoint{departure::kUnitChanged, "takes middle parts of any size"},
+    DeparturePoint{departure::kGap, "waits for the next packet for ever"},
+    DeparturePoint{departure::kControlClass, "does not look at the Rq and D bits"},
+    DeparturePoint{departure::kControlIc, "takes control messages with IC set"},
+    DeparturePoint{departure::kControlLength, "does not check the length of requests"},
+    DeparturePoint{departure::kControlUnknownSilent, "is silent about commands it does not know"},
+    DeparturePoint{departure::kControlDatagramAnswered, "answers datagrams"},
+    DeparturePoint{departure::kControlEidRange, "lets itself be given any EID"},
+    DeparturePoint{departure::kControlEidKept, "accepts an EID and goes on with the old one"},
+    DeparturePoint{departure::kControlForeignOwner, "takes an EID from a second bus owner unforced"},
+    DeparturePoint{departure::kControlDiscovered, "answers Endpoint Discovery when discovered"},
+    DeparturePoint{departure::kControlDiscoveryAnywhere, "has discovery on every binding"},
+    DeparturePoint{departure::kControlVersionType, "gives a version for any message type"},
+    DeparturePoint{departure::kControlBridgeOnly, "answers a bridge's commands with success"},
+};
+
+}  // namespace fb::mctp
