@@ -206,6 +206,21 @@ FrameFault parse_ip(ByteView bytes, CarriedPacket& frame) {
   }
 }
 
+constexpr std::uint16_t kProtocolMctp = 0x00FA;
+
+// Where Linux's cooked headers keep who sent a packet, and to whom.
+FrameFault parse_cooked_mctp(ByteView packet, std::uint32_t interface, std::size_t to,
+                             ByteView address, CarriedPacket& frame) {
+  MctpFacts& facts = frame.mctp.emplace();
+  facts.bus = interface;
+  facts.broadcast = to == 1;
+  facts.address_size = static_cast<std::uint8_t>(std::min(address.size(), facts.source.size()));
+  std::copy_n(address.begin(), facts.address_size, facts.source.begin());
+  frame.payload = packet;
+  frame.ip_packet = {};
+  return FrameFault::none;
+}
+
 // `at` is where the EtherType stands; VLAN tags may lie between it and the packet.
 FrameFault parse_ethertype(ByteView bytes, std::size_t at, CarriedPacket& frame) {
   for (;;) {
@@ -298,15 +313,43 @@ void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destinatio
       &out[start + 16], checksum_of(source, destination, v4, kTcp, ByteView(out).subspan(start)));
 }
 
+void append_mctp_frame(Bytes& out, const MctpFacts& facts, ByteView packet) {
+  constexpr std::uint16_t kHardwareMctp = 290;
+  constexpr std::uint8_t kToUs = 0, kToAll = 1;
+  constexpr std::size_t kAddressRoom = 8;
+  append_be16(out, kProtocolMctp);
+  append_be16(out, 0);
+  append_be16(out, facts.bus >> 16);
+  append_be16(out, facts.bus & 0xFFFF);
+  append_be16(out, kHardwareMctp);
+  out.push_back(facts.broadcast ? kToAll : kToUs);
+  out.push_back(facts.address_size);
+  append(out, facts.source);
+  out.resize(out.size() + kAddressRoom - facts.source.size());
+  append(out, packet);
+}
+
 FrameFault parse_frame(std::uint32_t link, ByteView bytes, CarriedPacket& frame) {
   switch (link) {
     case link_type::ethernet: return parse_ethertype(bytes, 12, frame);
-    case link_type::linux_sll: return parse_ethertype(bytes, 14, frame);
+    case link_type::linux_sll: {
+      if (bytes.size() >= 16 && load_be<std::uint16_t>(&bytes[14]) == kProtocolMctp) {
+        const std::size_t size = std::min<std::size_t>(load_be<std::uint16_t>(&bytes[4]), 8);
+        return parse_cooked_mctp(bytes.subspan(16), 0, load_be<std::uint16_t>(bytes.data()),
+                                 bytes.subspan(6, size), frame);
+      }
+      return parse_ethertype(bytes, 14, frame);
+    }
     case link_type::linux_sll2: {
       // The protocol comes first, the packet after twenty bytes.
       if (bytes.size() < 20) return FrameFault::cut_short;
       const std::uint16_t type = load_be<std::uint16_t>(bytes.data());
       if (type == 0x8100 || type == 0x88A8) return parse_ethertype(bytes, 22, frame);
+      if (type == kProtocolMctp) {
+        const std::size_t size = std::min<std::size_t>(bytes[11], 8);
+        return parse_cooked_mctp(bytes.subspan(20), load_be<std::uint32_t>(&bytes[4]), bytes[10],
+                                 bytes.subspan(12, size), frame);
+      }
       if (type != kEtherIpv4 && type != kEtherIpv6) return FrameFault::other_protocol;
       return parse_ip(bytes.subspan(20), frame);
     }

@@ -42,12 +42,17 @@ void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destinatio
 void append_frame(Bytes& out, const Endpoint& source, const Endpoint& destination,
                   const IpFacts& ip, const TcpFacts& tcp, ByteView payload);
 
-/// What a frame carries: a UDP datagram, or a TCP segment.
+/// An MCTP packet as a capture on Linux has it: the "cooked" header of its link type 276 with protocol
+/// 00FAh, then the packet.
+void append_mctp_frame(Bytes& out, const MctpFacts& facts, ByteView packet);
+
+/// What a frame carries: a UDP datagram, a TCP segment, or an MCTP packet, which is all payload.
 struct CarriedPacket {
   Endpoint source;
   Endpoint destination;
   IpFacts ip;
   std::optional<TcpFacts> tcp;
+  std::optional<MctpFacts> mctp;
   ByteView payload;
   ByteView ip_packet;  ///< from the IP header to the end that the header gives
 };

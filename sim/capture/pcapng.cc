@@ -24,6 +24,7 @@ constexpr std::uint16_t kOptionComment = 1;
 constexpr std::uint16_t kOptionUserApplication = 4;
 constexpr std::uint16_t kOptionInterfaceName = 2;
 constexpr std::uint16_t kOptionTimeResolution = 9;
+constexpr std::uint32_t kMctpInterface = 1;  // the fabric's is 0
 constexpr std::size_t kCommentMax = 4000;  // bytes a packet
 constexpr std::size_t kHexMax = 32;        // bytes of an event without words
 
@@ -96,7 +97,7 @@ std::string words_of(const TraceEvent& event, const Trace* decoders) {
 }  // namespace
 
 PcapngWriter::PcapngWriter(const PcapngOptions& options) : options_(options) {
-  std::size_t block = begin_block(file_, kSectionHeader);
+  const std::size_t block = begin_block(file_, kSectionHeader);
   append_le32(file_, kByteOrderMagic);
   append_le16(file_, 1);  // version 1.0
   append_le16(file_, 0);
@@ -106,15 +107,19 @@ PcapngWriter::PcapngWriter(const PcapngOptions& options) : options_(options) {
   append_option(file_, kOptionUserApplication, "fabricbench");
   end_block(file_, block);
 
-  block = begin_block(file_, kInterface);
-  append_le16(file_, static_cast<std::uint16_t>(link_type::ethernet));
+  add_interface(link_type::ethernet, options_.interface);
+  preface_ = file_.size();
+}
+
+void PcapngWriter::add_interface(std::uint32_t link, std::string_view name) {
+  const std::size_t block = begin_block(file_, kInterface);
+  append_le16(file_, static_cast<std::uint16_t>(link));
   append_le16(file_, 0);
   append_le32(file_, 0);  // no limit on a packet's length
-  append_option(file_, kOptionInterfaceName, printable(options_.interface));
+  append_option(file_, kOptionInterfaceName, printable(name));
   append_option(file_, kOptionTimeResolution, "\x09");
   if (!options_.title.empty()) append_option(file_, kOptionComment, printable(options_.title));
   end_block(file_, block);
-  preface_ = file_.size();
 }
 
 void PcapngWriter::add_tls_keys(std::string_view keylog_line) {
@@ -153,6 +158,7 @@ void PcapngWriter::add_packet(const TraceEvent& event) {
     ++left_out_;
     return;
   }
+  if (event.mctp != nullptr) return add_mctp(event);
   if (event.tcp != nullptr) {
     add_segments(event);
     return;
@@ -161,6 +167,13 @@ void PcapngWriter::add_packet(const TraceEvent& event) {
     append_frame(file_, event.source, event.destination, event.ip,
                  event.bytes.first(std::min(event.bytes.size(), kPayloadMax)));
   });
+}
+
+// Few files have such packets: their interface is described in front of the first.
+void PcapngWriter::add_mctp(const TraceEvent& event) {
+  if (!has_mctp_) add_interface(link_type::linux_sll2, "mctp");
+  has_mctp_ = true;
+  add_frame(event, [&] { append_mctp_frame(file_, *event.mctp, event.bytes); }, kMctpInterface);
 }
 
 // As many frames as IP needs: a socket's trace shows what one call moved.
@@ -181,10 +194,10 @@ void PcapngWriter::add_segments(const TraceEvent& event) {
 }
 
 template <class Append>
-void PcapngWriter::add_frame(const TraceEvent& event, Append&& append) {
+void PcapngWriter::add_frame(const TraceEvent& event, Append&& append, std::uint32_t interface) {
   const std::size_t block = begin_block(file_, kEnhancedPacket);
   const auto time = static_cast<std::uint64_t>(event.time.count_ns() + options_.epoch_ns);
-  append_le32(file_, 0);  // interface
+  append_le32(file_, interface);
   append_le32(file_, static_cast<std::uint32_t>(time >> 32));
   append_le32(file_, static_cast<std::uint32_t>(time & 0xFFFFFFFF));
   const std::size_t lengths = file_.size();

@@ -1,5 +1,6 @@
 // The trace as a pcapng file: each packet with the Ethernet, IP and UDP or TCP headers that it would have
-// on a wire, and every other event as a comment on the packet that follows it.
+// on a wire, or as an MCTP packet on an interface of its own, and every other event as a comment on the
+// packet that follows it.
 #pragma once
 
 #include <cstdint>
@@ -44,11 +45,14 @@ class PcapngWriter final : public TraceSink {
  private:
   void add_packet(const TraceEvent& event);
   void add_segments(const TraceEvent& event);
+  void add_mctp(const TraceEvent& event);
+  void add_interface(std::uint32_t link, std::string_view name);
   template <class Append>
-  void add_frame(const TraceEvent& event, Append&& append);
+  void add_frame(const TraceEvent& event, Append&& append, std::uint32_t interface = 0);
 
   PcapngOptions options_;
   Bytes file_;
+  bool has_mctp_ = false;    // the interface of MCTP packets stands in the file
   std::size_t preface_ = 0;  // bytes in front of the first packet
   std::string tls_keys_;
   std::string pending_;  // comments for the next packet, one a line

@@ -59,6 +59,10 @@ TraceEvent CapturedPacket::as_event(std::int64_t epoch_ns) const {
   event.destination = carried.destination;
   event.ip = carried.ip;
   if (carried.tcp) event.tcp = &*carried.tcp;
+  if (carried.mctp) {
+    event.label = "mctp";
+    event.mctp = &*carried.mctp;
+  }
   return event;
 }
 
