@@ -2,25 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/result.h"
+#include "wire/mctp/smbus.h"
 
 namespace fb::cli {
 
 namespace {
 
-/// 7-bit addresses from 1Dh on, that of a management endpoint; above 77h the bus keeps them for itself.
-constexpr unsigned kFirstAddress = 0x1D;
-constexpr unsigned kLastAddress = 0x77;
-constexpr unsigned kAddresses = kLastAddress - kFirstAddress + 1;
-/// Where other devices usually are: the owner, VPD, basic management, ARP.
-constexpr std::uint8_t kTaken[] = {0x20, 0x53, 0x61, 0x6A};
+/// From that of a management endpoint on, in the 8-bit form.
+constexpr unsigned kFirstAddress = 0x3A;
+/// Where other devices usually are: the owner, VPD, basic management.
+constexpr unsigned kTaken[] = {0x40, 0xA6, 0xD4};
 
 std::vector<std::uint8_t> free_addresses() {
   std::vector<std::uint8_t> found;
-  for (unsigned at = kFirstAddress; at <= kLastAddress; ++at) {
-    if (std::find(std::begin(kTaken), std::end(kTaken), at) == std::end(kTaken)) {
-      found.push_back(static_cast<std::uint8_t>(at));
-    }
+  for (unsigned at = kFirstAddress; at <= 0xFF; at += 2) {
+    const bool taken = std::find(std::begin(kTaken), std::end(kTaken), at) != std::end(kTaken);
+    const auto address = static_cast<std::uint8_t>(at);
+    if (!taken && mctp::smbus::assignable(address)) found.push_back(address);
   }
   return found;
 }
@@ -38,7 +40,6 @@ mctp::control::Uuid uuid_of(World& world, unsigned number) {
 
 MctpBus::MctpBus(World& world, const MctpBusOptions& options)
     : world_(world), options_(options), bus_(world) {
-  static_assert(kAddresses > std::size(kTaken));
   if (options.endpoints == 0 || options.endpoints > free_addresses().size()) {
     throw UserError(fmt::format("--endpoints {}: one segment has room for 1 to {}", options.endpoints,
                                 free_addresses().size()));
@@ -65,12 +66,12 @@ void MctpBus::add_drive(mctp::Network& network, std::size_t segment, unsigned nu
   const std::uint8_t address = free_addresses()[number];
   mi::DeviceOptions device;
   device.controller_zero_is_lowest = options_.controller_zero;
-  for (mi::DevicePort& port : device.ports) port.endpoint_address = static_cast<std::uint8_t>(address << 1);
+  for (mi::DevicePort& port : device.ports) port.endpoint_address = address;
   drive.device = std::make_unique<mi::Device>(*drive.disk, device);
   const mctp::DeviceOptions node{
       .uuid = uuid_of(world_, number),
       .types = {{.type = static_cast<std::uint8_t>(mctp::MessageType::nvme_mi), .versions = {{0xF1, 0xF2, 0xFF, 0}}}}};
-  drive.node = &network.add_endpoint(segment, mctp::smbus_address(static_cast<std::uint8_t>(address << 1)), node,
+  drive.node = &network.add_endpoint(segment, mctp::smbus_address(address), node,
                                      {.name = fmt::format("drive {}", number + 1)});
   drive.endpoint = std::make_unique<mi::Endpoint>(world_, *drive.device, drive.node->endpoint(), mi::EndpointOptions{});
   drives_.push_back(std::move(drive));
