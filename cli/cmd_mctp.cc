@@ -1,9 +1,5 @@
 // The virtual MCTP bus for programs that know nothing of it.
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,16 +12,22 @@
 
 #include "cli/common.h"
 #include "cli/mctp_bus.h"
+#include "cli/mctp_dbus.h"
+#include "cli/program.h"
 #include "sim/mctp/socket_server.h"
 
 namespace fb::cli {
 
 namespace {
 
+/// Where programs look for the system's D-Bus.
+constexpr char kDbusVariable[] = "DBUS_SYSTEM_BUS_ADDRESS";
+
 struct MctpArguments {
   MctpBusOptions bus;
   std::string size = "64M";
   std::string socket;
+  bool dbus = false;
   std::vector<std::string> program;
 };
 
@@ -65,45 +67,20 @@ MctpBusOptions bus_options(const MctpArguments& arguments) {
   return options;
 }
 
+void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
+  std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  environment.push_back(name + "=" + value);
+}
+
 std::vector<std::string> environment_with(const std::string& socket) {
-  std::vector<std::string> made;
+  std::vector<std::string> made = own_environment();
   std::string preload = preload_library();
-  const std::string variable = mctp::kSocketVariable;
-  for (char** at = environ; *at != nullptr; ++at) {
-    const std::string entry = *at;
-    if (entry.starts_with("LD_PRELOAD=")) {
-      if (entry.size() > 11) preload += ":" + entry.substr(11);
-    } else if (!entry.starts_with(variable + "=")) {
-      made.push_back(entry);
-    }
+  for (const std::string& entry : made) {
+    if (entry.starts_with("LD_PRELOAD=") && entry.size() > 11) preload += ":" + entry.substr(11);
   }
-  made.push_back("LD_PRELOAD=" + preload);
-  made.push_back(variable + "=" + socket);
+  set_variable(made, "LD_PRELOAD", preload);
+  set_variable(made, mctp::kSocketVariable, socket);
   return made;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-/// Starts the program with our signals let through again.
-pid_t start(std::vector<std::string> words, std::vector<std::string> environment) {
-  const std::vector<char*> argv = pointers_to(words);
-  const std::vector<char*> envp = pointers_to(environment);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, argv[0], nullptr, &attributes, argv.data(), envp.data());
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) throw UserError(words.front() + ": " + std::strerror(error));
-  return child;
 }
 
 /// Told by the kernel when the program has ended.
@@ -127,25 +104,42 @@ int wait_for(World& world, pid_t child) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/// What --dbus asks for; null without.
+std::unique_ptr<MctpDbus> publish(World& world, MctpBus& bus, mctp::SocketServer& server,
+                                  const std::filesystem::path& directory, bool wanted) {
+  if (!wanted) return nullptr;
+  return std::make_unique<MctpDbus>(world, bus.bus(), directory,
+                                    [&server](std::uint32_t network, mctp::Eid eid, std::uint32_t mtu) {
+                                      server.set_unit(network, eid, mtu - mctp::kHeaderSize);
+                                    });
+}
+
 int run_exec(const MctpArguments& arguments) {
   const auto world = World::make_real(nonce());
   MctpBus bus(*world, bus_options(arguments));
   const PrivateDirectory directory;
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), directory.path() / "bus"));
-  return wait_for(*world, start(arguments.program, environment_with(server->path())));
+  const auto dbus = publish(*world, bus, *server, directory.path(), arguments.dbus);
+  auto environment = environment_with(server->path());
+  if (dbus) set_variable(environment, kDbusVariable, dbus->address());
+  return wait_for(*world, start_program(arguments.program, std::move(environment)));
 }
 
 int run_serve(const MctpArguments& arguments) {
   const auto world = World::make_real(nonce());
   MctpBus bus(*world, bus_options(arguments));
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), arguments.socket));
+  const PrivateDirectory directory;
+  const auto dbus = publish(*world, bus, *server, directory.path(), arguments.dbus);
   const SignalWatcher signals([&] { world->interrupt(); });
   for (const MctpDrive& drive : bus.drives()) {
     std::printf("endpoint mctp:%u,%u %s\n", bus.network(), drive.node->endpoint().eid(),
                 drive.disk->options().serial.c_str());
   }
-  std::printf("serving %s\nLD_PRELOAD=%s %s=%s\n", server->path().c_str(), preload_library().c_str(),
+  std::printf("serving %s\nLD_PRELOAD=%s %s=%s", server->path().c_str(), preload_library().c_str(),
               mctp::kSocketVariable, server->path().c_str());
+  if (dbus) std::printf(" %s=%s", kDbusVariable, dbus->address().c_str());
+  std::printf("\n");
   std::fflush(stdout);
   try {
     for (;;) world->run_for(Duration::s(3600));
@@ -161,6 +155,7 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--controllers", arguments.bus.controllers, "Controllers of each drive, from 1 on")
       ->capture_default_str();
   command.add_option("--namespace", arguments.size, "Size of NSID 1 of each drive")->type_name("SIZE")->capture_default_str();
+  command.add_flag("--dbus", arguments.dbus, "Publish the endpoints on a D-Bus of its own, as the MCTP daemon does");
   command.add_flag("--timing", arguments.bus.timing, "The bus takes its time: SMBus at 100 kHz");
   command.add_flag("!--strict-controllers", arguments.bus.controller_zero,
                    "Controller 0, which nvme means when it is told none, does not exist");

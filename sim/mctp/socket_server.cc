@@ -282,6 +282,8 @@ SocketFrame SocketServer::send(Socket& socket, const SocketFrame& frame, ByteVie
   Outgoing message;
   if (const int error = choose_tag(socket, *network, to, to.eid, message.tag)) return answer(error);
   message.destination = to.eid;
+  const auto unit = units_.find({network->number(), to.eid});
+  if (unit != units_.end()) message.unit = unit->second;
   if (physical) message.to = {to.address, std::min<std::uint8_t>(to.address_size, 2)};
   message.body.reserve(payload.size() + 1);
   message.body.push_back(to.type);

@@ -37,6 +37,8 @@ class SocketServer final : private FdHandler {
   SocketServer& operator=(const SocketServer&) = delete;
 
   const std::string& path() const { return path_; }
+  /// Payload of the packets to an endpoint, from now on; 64 where nobody said.
+  void set_unit(std::uint32_t network, Eid eid, std::size_t unit) { units_[{network, eid}] = unit; }
   const SocketCounters& counters() const { return counters_; }
   std::size_t sockets() const { return sockets_.size(); }
 
@@ -80,6 +82,7 @@ class SocketServer final : private FdHandler {
   std::vector<std::unique_ptr<Socket>> sockets_;  // oldest first
   std::map<TagKey, TagUse> tags_;
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::unique_ptr<Listener>> listeners_;
+  std::map<std::pair<std::uint32_t, Eid>, std::size_t> units_;
   SocketCounters counters_;
   Timer<SocketServer, &SocketServer::expire_tags> expiry_{"mctp.socket.tags", *this};
 };

@@ -280,3 +280,38 @@ def test_interrupt_ends_program_and_bus():
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 128 + signal.SIGTERM
+
+
+CLIENT = PROGRAM.parent / "libnvme_client"
+
+
+def test_libnvme(fabricbench):
+    done = fabricbench("mctp", "exec", "--controllers", "3", "--", CLIENT, timeout=60)
+    assert done.code == 0 and done.out.startswith("2 endpoints, 0 faults"), done.err
+
+
+def test_libnvme_finds_the_endpoints_by_dbus(fabricbench):
+    done = fabricbench("mctp", "exec", "--controllers", "3", "--dbus", "--", CLIENT, "scan", timeout=60)
+    assert done.code == 0 and done.out.startswith("2 endpoints, 0 faults"), done.err
+
+
+NEW = "/au/com/codeconstruct/mctp1"
+
+
+def test_both_generations_of_the_daemons_objects(fabricbench):
+    for name, root, network in (("xyz.openbmc_project.MCTP", "/xyz/openbmc_project/mctp", "int32 1"),
+                                ("au.com.codeconstruct.MCTP1", NEW, "uint32 1")):
+        done = fabricbench("mctp", "exec", "--dbus", "--", "dbus-send", "--system", "--print-reply",
+                           f"--dest={name}", root, "org.freedesktop.DBus.ObjectManager.GetManagedObjects")
+        assert done.code == 0, done.err
+        assert done.out.count('string "EID"') == 2 and done.out.count(network) == 2, done.out
+        assert done.out.count('string "UUID"') == 2 and "byte 10" in done.out
+
+
+def test_set_mtu(fabricbench):
+    def set_mtu(value):
+        return fabricbench("mctp", "exec", "--dbus", "--", "dbus-send", "--system", "--print-reply",
+                           "--dest=au.com.codeconstruct.MCTP1", f"{NEW}/networks/1/endpoints/9",
+                           "au.com.codeconstruct.MCTP.Endpoint1.SetMTU", f"uint32:{value}")
+    assert set_mtu(254).code == 0
+    assert set_mtu(10).code == 1 and "68 to 4096" in set_mtu(10).err
