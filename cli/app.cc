@@ -70,6 +70,7 @@ int run_program(int argc, const char* const* argv) {
   add_replay(app, outcome);
   add_target(app, outcome);
   add_host(app, outcome);
+  add_mctp(app, outcome);
   try {
     check_command_names(app, argc, argv);
     return parse_and_run(app, outcome, argc, argv);

@@ -95,6 +95,7 @@ void add_requirements(CLI::App& app, Outcome& outcome);
 void add_replay(CLI::App& app, Outcome& outcome);
 void add_target(CLI::App& app, Outcome& outcome);
 void add_host(CLI::App& app, Outcome& outcome);
+void add_mctp(CLI::App& app, Outcome& outcome);
 
 /// The whole program.
 int run_program(int argc, const char* const* argv);

@@ -1,0 +1,188 @@
+// The virtual MCTP bus for programs that know nothing of it.
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "cli/common.h"
+#include "cli/mctp_bus.h"
+#include "cli/mctp_dbus.h"
+#include "cli/program.h"
+#include "sim/mctp/socket_server.h"
+
+namespace fb::cli {
+
+namespace {
+
+/// Where programs look for the system's D-Bus.
+constexpr char kDbusVariable[] = "DBUS_SYSTEM_BUS_ADDRESS";
+
+struct MctpArguments {
+  MctpBusOptions bus;
+  std::string size = "64M";
+  std::string socket;
+  bool dbus = false;
+  std::vector<std::string> program;
+};
+
+/// A directory of our own that goes with its owner.
+class PrivateDirectory {
+ public:
+  PrivateDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "fabricbench-mctp-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw UserError(name + ": " + std::strerror(errno));
+    path_ = name;
+  }
+  ~PrivateDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  PrivateDirectory(const PrivateDirectory&) = delete;
+  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The preload library stands beside the command.
+std::string preload_library() {
+  const auto library = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libfabricbench_mctp.so";
+  if (!std::filesystem::exists(library)) throw UserError(library.string() + ": the preload library is not there");
+  return library.string();
+}
+
+MctpBusOptions bus_options(const MctpArguments& arguments) {
+  MctpBusOptions options = arguments.bus;
+  options.namespace_bytes = or_throw(parse_size(arguments.size));
+  if (options.namespace_bytes == 0 || options.namespace_bytes % 4096 != 0) {
+    throw UserError("--namespace " + arguments.size + ": no whole number of blocks of 4 KiB");
+  }
+  return options;
+}
+
+void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
+  std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  environment.push_back(name + "=" + value);
+}
+
+std::vector<std::string> environment_with(const std::string& socket) {
+  std::vector<std::string> made = own_environment();
+  std::string preload = preload_library();
+  for (const std::string& entry : made) {
+    if (entry.starts_with("LD_PRELOAD=") && entry.size() > 11) preload += ":" + entry.substr(11);
+  }
+  set_variable(made, "LD_PRELOAD", preload);
+  set_variable(made, mctp::kSocketVariable, socket);
+  return made;
+}
+
+/// Told by the kernel when the program has ended.
+struct ProgramEnd final : FdHandler {
+  void on_readable() override { ended = true; }
+  bool ended = false;
+};
+
+/// The program's exit status, as a shell would say it.
+int wait_for(World& world, pid_t child) {
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  if (fd < 0) throw UserError(std::string("pidfd_open: ") + std::strerror(errno));
+  ProgramEnd end;
+  world.real_loop()->watch(fd, end);
+  const SignalWatcher signals([child] { kill(child, SIGTERM); });
+  world.run_until([&] { return end.ended; }, Duration::s(365 * 24 * 3600));
+  world.real_loop()->unwatch(fd);
+  close(fd);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// What --dbus asks for; null without.
+std::unique_ptr<MctpDbus> publish(World& world, MctpBus& bus, mctp::SocketServer& server,
+                                  const std::filesystem::path& directory, bool wanted) {
+  if (!wanted) return nullptr;
+  return std::make_unique<MctpDbus>(world, bus.bus(), directory,
+                                    [&server](std::uint32_t network, mctp::Eid eid, std::uint32_t mtu) {
+                                      server.set_unit(network, eid, mtu - mctp::kHeaderSize);
+                                    });
+}
+
+int run_exec(const MctpArguments& arguments) {
+  const auto world = World::make_real(nonce());
+  MctpBus bus(*world, bus_options(arguments));
+  const PrivateDirectory directory;
+  const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), directory.path() / "bus"));
+  const auto dbus = publish(*world, bus, *server, directory.path(), arguments.dbus);
+  auto environment = environment_with(server->path());
+  if (dbus) set_variable(environment, kDbusVariable, dbus->address());
+  return wait_for(*world, start_program(arguments.program, std::move(environment)));
+}
+
+int run_serve(const MctpArguments& arguments) {
+  const auto world = World::make_real(nonce());
+  MctpBus bus(*world, bus_options(arguments));
+  const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), arguments.socket));
+  const PrivateDirectory directory;
+  const auto dbus = publish(*world, bus, *server, directory.path(), arguments.dbus);
+  const SignalWatcher signals([&] { world->interrupt(); });
+  for (const MctpDrive& drive : bus.drives()) {
+    std::printf("endpoint mctp:%u,%u %s\n", bus.network(), drive.node->endpoint().eid(),
+                drive.disk->options().serial.c_str());
+  }
+  std::printf("serving %s\nLD_PRELOAD=%s %s=%s", server->path().c_str(), preload_library().c_str(),
+              mctp::kSocketVariable, server->path().c_str());
+  if (dbus) std::printf(" %s=%s", kDbusVariable, dbus->address().c_str());
+  std::printf("\n");
+  std::fflush(stdout);
+  try {
+    for (;;) world->run_for(Duration::s(3600));
+  } catch (const WaitFailure&) {
+    // A signal ends it in order.
+  }
+  return 0;
+}
+
+void add_bus_options(CLI::App& command, MctpArguments& arguments) {
+  command.add_option("--network", arguments.bus.network, "Number of the MCTP network")->capture_default_str();
+  command.add_option("--endpoints", arguments.bus.endpoints, "Drives on the bus, at EID 9 and on")->capture_default_str();
+  command.add_option("--controllers", arguments.bus.controllers, "Controllers of each drive, from 1 on")
+      ->capture_default_str();
+  command.add_option("--namespace", arguments.size, "Size of NSID 1 of each drive")->type_name("SIZE")->capture_default_str();
+  command.add_flag("--dbus", arguments.dbus, "Publish the endpoints on a D-Bus of its own, as the MCTP daemon does");
+  command.add_flag("--timing", arguments.bus.timing, "The bus takes its time: SMBus at 100 kHz");
+  command.add_flag("!--strict-controllers", arguments.bus.controller_zero,
+                   "Controller 0, which nvme means when it is told none, does not exist");
+}
+
+}  // namespace
+
+void add_mctp(CLI::App& app, Outcome& outcome) {
+  auto* group = app.add_subcommand("mctp", "A virtual MCTP bus with NVMe-MI endpoints");
+  group->require_subcommand(1);
+  auto arguments = std::make_shared<MctpArguments>();
+
+  auto* exec = group->add_subcommand("exec", "Run a program that finds the bus behind its AF_MCTP sockets");
+  exec->footer("Examples:\n"
+               "  fabricbench mctp exec -- nvme id-ctrl mctp:1,9:1\n"
+               "  fabricbench mctp exec --endpoints 8 -- python3 my_bmc_test.py");
+  add_bus_options(*exec, *arguments);
+  exec->add_option("program", arguments->program, "The program and its arguments, behind --")
+      ->required()
+      ->type_name("PROGRAM...");
+  exec->callback([arguments, &outcome] { outcome.code = run_exec(*arguments); });
+
+  auto* serve = group->add_subcommand("serve", "Serve the bus on a unix socket until SIGINT or SIGTERM");
+  serve->footer("Example: fabricbench mctp serve --socket /tmp/bus");
+  add_bus_options(*serve, *arguments);
+  serve->add_option("--socket", arguments->socket, "Path of the socket")->required()->type_name("PATH");
+  serve->callback([arguments, &outcome] { outcome.code = run_serve(*arguments); });
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,475 @@
+// The preload library: gives a program that knows nothing of us AF_MCTP sockets on our bus. A socket of that
+// family is a connection to the bus (sim/mctp/socket_frame.h), so that waiting, duplicating, inheriting and
+// closing it are the kernel's business; what is said over it goes through here.
+//
+// Whether a descriptor is ours is asked of the kernel (where is it connected?), since descriptors come in by
+// fork and exec as well; a small table remembers those that are not.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdlib>
+#include <cstring>
+
+#include "sim/mctp/socket_frame.h"
+
+namespace {
+
+namespace af = fb::mctp::af_mctp;
+using fb::mctp::SocketCall;
+using fb::mctp::SocketFrame;
+
+/// struct sockaddr_mctp_ext of the kernel; its first 12 bytes are struct sockaddr_mctp.
+struct Address {
+  std::uint16_t family = 0;
+  std::uint16_t pad = 0;
+  std::uint32_t network = 0;
+  std::uint8_t eid = 0;
+  std::uint8_t type = 0;
+  std::uint8_t tag = 0;
+  std::uint8_t pad2 = 0;
+  std::int32_t interface = 0;
+  std::uint8_t hardware_size = 0;
+  std::uint8_t pad3[3] = {};
+  std::uint8_t hardware[32] = {};
+};
+constexpr socklen_t kPlain = 12;
+static_assert(sizeof(Address) == 52);
+
+template <class F>
+F* next(const char* name) {
+  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
+}
+#define NEXT(function) (*[] { static auto* const found = next<decltype(function)>(#function); return found; }())
+
+const char* bus() { return getenv(fb::mctp::kSocketVariable); }
+
+// ---- which descriptors are ours ----
+
+constexpr int kKnown = 4096;
+std::atomic<bool> g_foreign[kKnown];  // for sure not ours
+
+void forget(int fd) {
+  if (fd >= 0 && fd < kKnown) g_foreign[fd] = false;
+}
+
+bool ours(int fd) {
+  if (fd < 0 || (fd < kKnown && g_foreign[fd])) return false;
+  const int before = errno;
+  sockaddr_un to = {};
+  socklen_t size = sizeof to;
+  const char* const path = bus();
+  const bool same = path != nullptr && syscall(SYS_getpeername, fd, &to, &size) == 0 &&
+                    to.sun_family == AF_UNIX && std::strncmp(to.sun_path, path, sizeof to.sun_path) == 0;
+  if (!same && fd < kKnown) g_foreign[fd] = true;
+  errno = before;
+  return same;
+}
+
+int failed(int error) {
+  errno = error;
+  return -1;
+}
+
+// ---- talking to the bus ----
+
+/// Sends the frame with `parts` behind it and waits for the answer. An errno in the answer stands for
+/// whatever went wrong.
+SocketFrame ask(int fd, const SocketFrame& frame, const iovec* parts = nullptr, std::size_t count = 0) {
+  constexpr std::size_t kPartsMax = 64;
+  SocketFrame answer;
+  answer.error = ENETDOWN;
+  iovec all[kPartsMax + 1];
+  if (count > kPartsMax) {
+    answer.error = EMSGSIZE;
+    return answer;
+  }
+  all[0] = {const_cast<SocketFrame*>(&frame), sizeof frame};
+  for (std::size_t i = 0; i < count; ++i) all[i + 1] = parts[i];
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    answer.error = errno;
+    return answer;
+  }
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = all;
+  message.msg_iovlen = count + 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &ends[1], sizeof(int));
+  // The descriptor may be non-blocking, the call to the bus is not.
+  long sent = 0;
+  while ((sent = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL)) < 0) {
+    if (errno == EAGAIN) {
+      pollfd room = {fd, POLLOUT, 0};
+      syscall(SYS_poll, &room, 1, -1);
+    } else if (errno != EINTR) {
+      answer.error = errno == EPIPE || errno == ECONNRESET ? ENETDOWN : errno;
+      break;
+    }
+  }
+  syscall(SYS_close, ends[1]);
+  if (sent >= 0) {
+    SocketFrame got;
+    long size = 0;
+    while ((size = syscall(SYS_read, ends[0], &got, sizeof got)) < 0 && errno == EINTR) {
+    }
+    if (size == static_cast<long>(sizeof got)) answer = got;
+  }
+  syscall(SYS_close, ends[0]);
+  return answer;
+}
+
+int result_of(const SocketFrame& answer) { return answer.error == 0 ? 0 : failed(answer.error); }
+
+/// Fills a frame from a kernel address; an errno where that is malformed.
+int read_address(const void* from, socklen_t size, SocketFrame& frame) {
+  Address address;
+  if (size < kPlain) return EINVAL;
+  std::memcpy(&address, from, std::min<std::size_t>(size, sizeof address));
+  if (address.family != af::family) return EINVAL;
+  if (address.pad != 0 || address.pad2 != 0) return EINVAL;
+  frame.network = address.network;
+  frame.eid = address.eid;
+  frame.type = address.type;
+  frame.tag = address.tag;
+  frame.eid_given = 1;
+  if (size >= sizeof address) {
+    frame.interface = address.interface;
+    frame.address_given = address.hardware_size > 0;
+    frame.address_size = std::min<std::uint8_t>(address.hardware_size, 2);
+    std::memcpy(frame.address.data(), address.hardware, frame.address.size());
+  }
+  return 0;
+}
+
+/// Writes as much of the address as there is room for; the size that it has.
+socklen_t write_address(const SocketFrame& frame, void* to, socklen_t room) {
+  Address address;
+  address.family = af::family;
+  address.network = frame.network;
+  address.eid = frame.eid;
+  address.type = frame.type;
+  address.tag = frame.tag;
+  address.interface = frame.interface;
+  address.hardware_size = frame.address_size;
+  std::memcpy(address.hardware, frame.address.data(), frame.address.size());
+  const socklen_t size = frame.address_given != 0 ? socklen_t{sizeof address} : kPlain;
+  std::memcpy(to, &address, std::min(size, room));
+  return size;
+}
+
+// ---- messages ----
+
+ssize_t send_message(int fd, const msghdr& message) {
+  SocketFrame frame;
+  frame.call = SocketCall::send;
+  if (message.msg_name != nullptr && message.msg_namelen > 0) {
+    if (const int error = read_address(message.msg_name, message.msg_namelen, frame)) return failed(error);
+  }
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < message.msg_iovlen; ++i) size += message.msg_iov[i].iov_len;
+  if (size > fb::mctp::kSocketPayloadMax) return failed(EMSGSIZE);
+  const SocketFrame answer = ask(fd, frame, message.msg_iov, message.msg_iovlen);
+  return answer.error == 0 ? static_cast<ssize_t>(size) : failed(answer.error);
+}
+
+ssize_t receive_message(int fd, msghdr& message, int flags) {
+  constexpr std::size_t kPartsMax = 64;
+  if (message.msg_iovlen > kPartsMax) return failed(EMSGSIZE);
+  SocketFrame frame;
+  iovec all[kPartsMax + 1];
+  all[0] = {&frame, sizeof frame};
+  for (std::size_t i = 0; i < message.msg_iovlen; ++i) all[i + 1] = message.msg_iov[i];
+  msghdr inner = {};
+  inner.msg_iov = all;
+  inner.msg_iovlen = message.msg_iovlen + 1;
+  const ssize_t got = NEXT(recvmsg)(fd, &inner, flags & ~MSG_ERRQUEUE);
+  if (got < 0) return got;
+  message.msg_controllen = 0;
+  message.msg_flags = inner.msg_flags;
+  if (got == 0) return failed(ENETDOWN);  // the bus has gone; a datagram socket knows no end
+  if (got < static_cast<ssize_t>(sizeof frame)) return failed(EIO);
+  if (message.msg_name != nullptr) {
+    message.msg_namelen = write_address(frame, message.msg_name, message.msg_namelen);
+  }
+  return got - static_cast<ssize_t>(sizeof frame);
+}
+
+ssize_t receive_into(int fd, void* to, std::size_t size, int flags, void* name, socklen_t* name_size) {
+  iovec part = {to, size};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (name != nullptr && name_size != nullptr) {
+    message.msg_name = name;
+    message.msg_namelen = *name_size;
+  }
+  const ssize_t got = receive_message(fd, message, flags);
+  if (got >= 0 && message.msg_name != nullptr) *name_size = message.msg_namelen;
+  return got;
+}
+
+ssize_t send_from(int fd, const void* from, std::size_t size, const void* name, socklen_t name_size) {
+  iovec part = {const_cast<void*>(from), size};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_name = const_cast<void*>(name);
+  message.msg_namelen = name_size;
+  return send_message(fd, message);
+}
+
+/// struct mctp_ioc_tag_ctl and _ctl2.
+int tag_call(int fd, unsigned long request, void* argument) {
+  auto* const bytes = static_cast<std::uint8_t*>(argument);
+  const bool second = request == af::alloc_tag2 || request == af::drop_tag2;
+  const bool allocates = request == af::alloc_tag || request == af::alloc_tag2;
+  SocketFrame frame;
+  frame.call = allocates ? SocketCall::allocate_tag : SocketCall::release_tag;
+  std::uint16_t flags = 0;
+  std::memcpy(&flags, bytes + (second ? 6 : 2), sizeof flags);
+  if (flags != 0) return failed(EINVAL);
+  if (second) std::memcpy(&frame.network, bytes, sizeof frame.network);
+  frame.eid = bytes[second ? 4 : 0];
+  std::uint8_t& tag = bytes[second ? 8 : 1];
+  frame.tag = tag;
+  const SocketFrame answer = ask(fd, frame);
+  if (answer.error == 0 && allocates) tag = answer.tag;
+  return result_of(answer);
+}
+
+int open_socket(int type) {
+  constexpr int kFlags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+  if ((type & ~kFlags) != SOCK_DGRAM) return failed(ESOCKTNOSUPPORT);
+  const char* const path = bus();
+  sockaddr_un to = {};
+  to.sun_family = AF_UNIX;
+  std::strncpy(to.sun_path, path, sizeof to.sun_path - 1);
+  const int fd = NEXT(socket)(AF_UNIX, SOCK_SEQPACKET | (type & SOCK_CLOEXEC), 0);
+  if (fd < 0) return fd;
+  if (NEXT(connect)(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
+    NEXT(close)(fd);
+    return failed(EAFNOSUPPORT);  // no bus: as on a kernel without MCTP
+  }
+  if ((type & SOCK_NONBLOCK) != 0) NEXT(fcntl)(fd, F_SETFL, O_NONBLOCK);
+  forget(fd);
+  return fd;
+}
+
+int name_call(int fd, SocketCall call, void* to, socklen_t* size) {
+  SocketFrame frame;
+  frame.call = call;
+  const SocketFrame answer = ask(fd, frame);
+  if (answer.error != 0) return failed(answer.error);
+  *size = write_address(answer, to, *size);
+  return 0;
+}
+
+}  // namespace
+
+// ---- what programs call ----
+
+extern "C" {
+
+int socket(int domain, int type, int protocol) noexcept {
+  if (domain == af::family && bus() != nullptr) {
+    return protocol == 0 ? open_socket(type) : failed(EPROTONOSUPPORT);
+  }
+  const int fd = NEXT(socket)(domain, type, protocol);
+  forget(fd);
+  return fd;
+}
+
+int close(int fd) {
+  forget(fd);
+  return NEXT(close)(fd);
+}
+
+int dup(int fd) noexcept {
+  const int made = NEXT(dup)(fd);
+  forget(made);
+  return made;
+}
+
+int dup2(int fd, int to) noexcept {
+  forget(to);
+  return NEXT(dup2)(fd, to);
+}
+
+int dup3(int fd, int to, int flags) noexcept {
+  forget(to);
+  return NEXT(dup3)(fd, to, flags);
+}
+
+int bind(int fd, const sockaddr* address, socklen_t size) noexcept {
+  if (!ours(fd)) return NEXT(bind)(fd, address, size);
+  SocketFrame frame;
+  if (const int error = read_address(address, size, frame)) return failed(error);
+  frame.call = SocketCall::bind;
+  return result_of(ask(fd, frame));
+}
+
+int connect(int fd, const sockaddr* address, socklen_t size) {
+  if (!ours(fd)) {
+    forget(fd);
+    return NEXT(connect)(fd, address, size);
+  }
+  SocketFrame frame;
+  if (const int error = read_address(address, size, frame)) return failed(error);
+  frame.call = SocketCall::connect;
+  return result_of(ask(fd, frame));
+}
+
+int getsockname(int fd, sockaddr* address, socklen_t* size) noexcept {
+  if (!ours(fd)) return NEXT(getsockname)(fd, address, size);
+  return name_call(fd, SocketCall::name, address, size);
+}
+
+int getpeername(int fd, sockaddr* address, socklen_t* size) noexcept {
+  if (!ours(fd)) return NEXT(getpeername)(fd, address, size);
+  return name_call(fd, SocketCall::peer, address, size);
+}
+
+ssize_t sendmsg(int fd, const msghdr* message, int flags) {
+  return ours(fd) ? send_message(fd, *message) : NEXT(sendmsg)(fd, message, flags);
+}
+
+ssize_t sendto(int fd, const void* from, size_t size, int flags, const sockaddr* to, socklen_t to_size) {
+  if (!ours(fd)) return NEXT(sendto)(fd, from, size, flags, to, to_size);
+  return send_from(fd, from, size, to, to_size);
+}
+
+ssize_t send(int fd, const void* from, size_t size, int flags) {
+  return ours(fd) ? send_from(fd, from, size, nullptr, 0) : NEXT(send)(fd, from, size, flags);
+}
+
+ssize_t write(int fd, const void* from, size_t size) {
+  return ours(fd) ? send_from(fd, from, size, nullptr, 0) : NEXT(write)(fd, from, size);
+}
+
+ssize_t writev(int fd, const iovec* parts, int count) {
+  if (!ours(fd)) return NEXT(writev)(fd, parts, count);
+  msghdr message = {};
+  message.msg_iov = const_cast<iovec*>(parts);
+  message.msg_iovlen = static_cast<size_t>(count);
+  return send_message(fd, message);
+}
+
+int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
+  if (!ours(fd)) return NEXT(sendmmsg)(fd, messages, count, flags);
+  for (unsigned i = 0; i < count; ++i) {
+    const ssize_t sent = send_message(fd, messages[i].msg_hdr);
+    if (sent < 0) return i > 0 ? static_cast<int>(i) : -1;
+    messages[i].msg_len = static_cast<unsigned>(sent);
+  }
+  return static_cast<int>(count);
+}
+
+ssize_t recvmsg(int fd, msghdr* message, int flags) {
+  return ours(fd) ? receive_message(fd, *message, flags) : NEXT(recvmsg)(fd, message, flags);
+}
+
+ssize_t recvfrom(int fd, void* to, size_t size, int flags, sockaddr* name, socklen_t* name_size) {
+  if (!ours(fd)) return NEXT(recvfrom)(fd, to, size, flags, name, name_size);
+  return receive_into(fd, to, size, flags, name, name_size);
+}
+
+ssize_t recv(int fd, void* to, size_t size, int flags) {
+  return ours(fd) ? receive_into(fd, to, size, flags, nullptr, nullptr) : NEXT(recv)(fd, to, size, flags);
+}
+
+ssize_t read(int fd, void* to, size_t size) {
+  return ours(fd) ? receive_into(fd, to, size, 0, nullptr, nullptr) : NEXT(read)(fd, to, size);
+}
+
+ssize_t readv(int fd, const iovec* parts, int count) {
+  if (!ours(fd)) return NEXT(readv)(fd, parts, count);
+  msghdr message = {};
+  message.msg_iov = const_cast<iovec*>(parts);
+  message.msg_iovlen = static_cast<size_t>(count);
+  return receive_message(fd, message, 0);
+}
+
+int recvmmsg(int fd, mmsghdr* messages, unsigned count, int flags, timespec* timeout) {
+  if (!ours(fd)) return NEXT(recvmmsg)(fd, messages, count, flags, timeout);
+  for (unsigned i = 0; i < count; ++i) {
+    const int waits = i > 0 && (flags & MSG_WAITFORONE) != 0 ? MSG_DONTWAIT : 0;
+    const ssize_t got = receive_message(fd, messages[i].msg_hdr, (flags & ~MSG_WAITFORONE) | waits);
+    if (got < 0) return i > 0 ? static_cast<int>(i) : -1;
+    messages[i].msg_len = static_cast<unsigned>(got);
+  }
+  return static_cast<int>(count);
+}
+
+// What the compiler makes of the calls above in programs that are built with _FORTIFY_SOURCE.
+ssize_t __recv_chk(int fd, void* to, size_t size, size_t, int flags) { return recv(fd, to, size, flags); }
+ssize_t __recvfrom_chk(int fd, void* to, size_t size, size_t, int flags, sockaddr* name,
+                       socklen_t* name_size) {
+  return recvfrom(fd, to, size, flags, name, name_size);
+}
+ssize_t __read_chk(int fd, void* to, size_t size, size_t) { return read(fd, to, size); }
+
+int setsockopt(int fd, int level, int option, const void* value, socklen_t size) noexcept {
+  if (level != af::sol_mctp || !ours(fd)) return NEXT(setsockopt)(fd, level, option, value, size);
+  if (option != af::opt_addr_ext) return failed(ENOPROTOOPT);
+  if (size != sizeof(int)) return failed(EINVAL);
+  SocketFrame frame;
+  frame.call = SocketCall::extended;
+  std::memcpy(&frame.value, value, sizeof frame.value);
+  return result_of(ask(fd, frame));
+}
+
+int getsockopt(int fd, int level, int option, void* value, socklen_t* size) noexcept {
+  const bool asked = level == af::sol_mctp || (level == SOL_SOCKET && (option == SO_DOMAIN || option == SO_TYPE));
+  if (!asked || !ours(fd)) return NEXT(getsockopt)(fd, level, option, value, size);
+  int answer = option == SO_DOMAIN ? af::family : SOCK_DGRAM;
+  if (level == af::sol_mctp) {
+    if (option != af::opt_addr_ext) return failed(ENOPROTOOPT);
+    SocketFrame frame;
+    frame.call = SocketCall::is_extended;
+    const SocketFrame got = ask(fd, frame);
+    if (got.error != 0) return failed(got.error);
+    answer = got.value;
+  }
+  if (*size < sizeof answer) return failed(EINVAL);
+  std::memcpy(value, &answer, sizeof answer);
+  *size = sizeof answer;
+  return 0;
+}
+
+// Its third argument, where there is one, is a long or a pointer: of one size here.
+int fcntl(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void* const argument = va_arg(list, void*);
+  va_end(list);
+  const int result = NEXT(fcntl)(fd, command, argument);
+  if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) forget(result);
+  return result;
+}
+
+int ioctl(int fd, unsigned long request, ...) noexcept {
+  va_list list;
+  va_start(list, request);
+  void* const argument = va_arg(list, void*);
+  va_end(list);
+  if (request >= af::alloc_tag && request <= af::drop_tag2 && ours(fd)) return tag_call(fd, request, argument);
+  return NEXT(ioctl)(fd, request, argument);
+}
+
+}  // extern "C"

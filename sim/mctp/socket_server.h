@@ -1,0 +1,90 @@
+// AF_MCTP sockets of other processes on our networks: the far end of the preload library. What a socket can
+// do, which errors it gets and when, is as Linux has it (net/mctp/af_mctp.c, in its effects).
+//
+// The control protocol stays with the bus: sockets of type 00h are refused.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/core/world.h"
+#include "sim/mctp/network.h"
+#include "sim/mctp/socket_frame.h"
+
+namespace fb::mctp {
+
+struct SocketCounters {
+  std::uint64_t opened = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t delivered = 0;
+  std::uint64_t unclaimed = 0;   ///< messages for which no socket was there
+  std::uint64_t overflowed = 0;  ///< the program did not read, and its socket was full
+  std::uint64_t malformed = 0;   ///< frames that no library of ours sends
+};
+
+class SocketServer final : private FdHandler {
+ public:
+  /// How long a tag waits for its answer, unless it was allocated beforehand.
+  static constexpr Duration kTagLife = Duration::s(6);
+
+  /// Listens on a unix socket at `path`, which is made. The world is real; the bus outlives the server.
+  static Result<std::unique_ptr<SocketServer>> open(World& world, Bus& bus, const std::string& path);
+  ~SocketServer();
+  SocketServer(const SocketServer&) = delete;
+  SocketServer& operator=(const SocketServer&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// Payload of the packets to an endpoint, from now on; 64 where nobody said.
+  void set_unit(std::uint32_t network, Eid eid, std::size_t unit) { units_[{network, eid}] = unit; }
+  const SocketCounters& counters() const { return counters_; }
+  std::size_t sockets() const { return sockets_.size(); }
+
+ private:
+  class Socket;
+  class Listener;
+  /// Whose answer a tag waits for.
+  struct TagKey {
+    std::uint32_t network;
+    Eid peer;
+    std::uint8_t value;
+    auto operator<=>(const TagKey&) const = default;
+  };
+  struct TagUse {
+    Socket* socket;
+    bool kept;       ///< allocated by the program, and released by it
+    Instant expires;
+  };
+
+  SocketServer(World& world, Bus& bus, std::string path, int fd);
+  void on_readable() override;
+
+  SocketFrame serve(Socket& socket, const SocketFrame& frame, ByteView payload);
+  SocketFrame send(Socket& socket, const SocketFrame& frame, ByteView payload);
+  SocketFrame bind(Socket& socket, const SocketFrame& frame);
+  SocketFrame allocate(Socket& socket, const SocketFrame& frame);
+  SocketFrame release(Socket& socket, const SocketFrame& frame);
+  int choose_tag(Socket& socket, Network& network, const SocketFrame& frame, Eid peer, Tag& tag);
+  Network* network_of(std::uint32_t number);
+  bool listen_for(Network& network, std::uint8_t type);
+  void on_message(Network& network, const Incoming& message);
+  Socket* claimed_by(Network& network, const Incoming& message);
+  void drop(Socket& socket);
+  void expire_tags();
+  void arm_expiry();
+
+  World& world_;
+  Bus& bus_;
+  std::string path_;
+  int fd_;
+  std::vector<std::unique_ptr<Socket>> sockets_;  // oldest first
+  std::map<TagKey, TagUse> tags_;
+  std::map<std::pair<std::uint32_t, std::uint8_t>, std::unique_ptr<Listener>> listeners_;
+  std::map<std::pair<std::uint32_t, Eid>, std::size_t> units_;
+  SocketCounters counters_;
+  Timer<SocketServer, &SocketServer::expire_tags> expiry_{"mctp.socket.tags", *this};
+};
+
+}  // namespace fb::mctp

@@ -1,0 +1,131 @@
+// libnvme-mi against the bus that it finds behind its sockets: exits 0 when every answer is the emulated
+// drive's. Run by the tests under `fabricbench mctp exec`; with "scan", endpoints come from D-Bus.
+#include <libnvme-mi.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+/// The library takes no list of an even number: its answers have a length that is no multiple of 4.
+constexpr int kControllers = 3;
+
+int g_faults = 0;
+
+void expect(bool holds, const char* what, long got = 0) {
+  if (holds) return;
+  ++g_faults;
+  std::fprintf(stderr, "not so: %s (%ld, errno %d)\n", what, got, errno);
+}
+
+/// NVMe-MI status of a command that the drive does not have.
+bool is_refused(int status) {
+  return status > 0 && nvme_status_get_type(static_cast<unsigned>(status)) == NVME_STATUS_TYPE_MI &&
+         nvme_status_equals(status, NVME_STATUS_TYPE_MI, NVME_MI_RESP_INVALID_OPCODE);
+}
+
+void check_management(nvme_mi_ep_t endpoint) {
+  nvme_mi_read_nvm_ss_info subsystem = {};
+  expect(nvme_mi_mi_read_mi_data_subsys(endpoint, &subsystem) == 0, "subsystem information");
+  expect(subsystem.nump == 1 && subsystem.mjr >= 1, "two ports, version 1 or later", subsystem.nump);
+  nvme_mi_read_port_info port = {};
+  expect(nvme_mi_mi_read_mi_data_port(endpoint, 1, &port) == 0 && port.portt == 2, "port 1 is a two-wire port", port.portt);
+  nvme_ctrl_list list = {};
+  expect(nvme_mi_mi_read_mi_data_ctrl_list(endpoint, 0, &list) == 0, "controller list");
+  expect(le16toh(list.num) == kControllers && le16toh(list.identifier[0]) == 1 && le16toh(list.identifier[2]) == 3,
+         "controllers 1 to 3", le16toh(list.num));
+  expect(nvme_mi_mi_read_mi_data_ctrl_list(endpoint, 3, &list) == 0 && le16toh(list.num) == 1, "controllers from 3 on");
+  nvme_mi_read_ctrl_info controller = {};
+  expect(nvme_mi_mi_read_mi_data_ctrl(endpoint, 1, &controller) == 0 && le16toh(controller.vid) == 0xFB0E,
+         "controller information", le16toh(controller.vid));
+  nvme_mi_nvm_ss_health_status health = {};
+  expect(nvme_mi_mi_subsystem_health_status_poll(endpoint, true, &health) == 0, "health poll");
+  expect((health.nss & 0x20) != 0 && health.sw == 0xFF && health.ctemp == 37, "a healthy drive at 37 degrees", health.ctemp);
+  std::uint16_t unit = 0;
+  expect(nvme_mi_mi_config_get_mctp_mtu(endpoint, 1, &unit) == 0 && unit == 64, "transmission unit", unit);
+  expect(nvme_mi_mi_config_set_mctp_mtu(endpoint, 1, 128) == 0, "a larger unit");
+  expect(nvme_mi_mi_config_get_mctp_mtu(endpoint, 1, &unit) == 0 && unit == 128, "it is kept", unit);
+  expect(nvme_mi_mi_config_set_mctp_mtu(endpoint, 1, 64) == 0, "the usual unit");
+  nvme_mi_config_smbus_freq frequency = {};
+  expect(nvme_mi_mi_config_get_smbus_freq(endpoint, 1, &frequency) == 0 && frequency == NVME_MI_CONFIG_SMBUS_FREQ_100kHz,
+         "frequency", frequency);
+  expect(nvme_mi_mi_config_set_smbus_freq(endpoint, 1, NVME_MI_CONFIG_SMBUS_FREQ_400kHz) == 0, "400 kHz");
+  expect(nvme_mi_mi_config_set_health_status_change(endpoint, 0xFFF) == 0, "changes cleared");
+}
+
+void check_commands(nvme_mi_ctrl_t controller) {
+  nvme_id_ctrl id = {};
+  expect(nvme_mi_admin_identify_ctrl(controller, &id) == 0 && std::memcmp(id.mn, "fabricbench emulated drive", 26) == 0,
+         "Identify Controller");
+  nvme_id_ns space = {};
+  expect(nvme_mi_admin_identify_ns(controller, 1, &space) == 0 && le64toh(space.nsze) == 0x20000, "Identify Namespace");
+  nvme_smart_log smart = {};
+  expect(nvme_mi_admin_get_log_smart(controller, NVME_NSID_ALL, false, &smart) == 0 && smart.temperature[0] == 0x36,
+         "SMART log", smart.temperature[0]);
+  std::vector<char> image(4096, 1);
+  nvme_fw_download_args download = {};
+  download.args_size = sizeof download;
+  download.data = reinterpret_cast<__u32*>(image.data());
+  download.data_len = 4096;
+  expect(is_refused(nvme_mi_admin_fw_download(controller, &download)), "Firmware Image Download is refused");
+  nvme_security_receive_args security = {};
+  security.args_size = sizeof security;
+  security.data = image.data();
+  security.data_len = 512;
+  security.al = 512;
+  expect(is_refused(nvme_mi_admin_security_recv(controller, &security)), "Security Receive is refused");
+  nvme_format_nvm_args format = {};
+  format.args_size = sizeof format;
+  format.nsid = 1;
+  expect(is_refused(nvme_mi_admin_format_nvm(controller, &format)), "Format NVM is refused");
+}
+
+/// Microseconds of an Identify, there and back: the median.
+double identify_us(nvme_mi_ctrl_t controller) {
+  std::vector<double> times;
+  nvme_id_ctrl id = {};
+  for (int i = 0; i < 300; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    expect(nvme_mi_admin_identify_ctrl(controller, &id) == 0, "Identify");
+    times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool scan = argc > 1 && std::string(argv[1]) == "scan";
+  nvme_root_t root = scan ? nvme_mi_scan_mctp() : nvme_mi_create_root(stderr, DEFAULT_LOGLEVEL);
+  expect(root != nullptr, "a root");
+  if (root == nullptr) return 1;
+  if (!scan) {
+    expect(nvme_mi_open_mctp(root, 1, 9) != nullptr, "endpoint 9");
+    expect(nvme_mi_open_mctp(root, 1, 10) != nullptr, "endpoint 10");
+  }
+  int endpoints = 0;
+  double identify = 0;
+  for (nvme_mi_ep_t at = nvme_mi_first_endpoint(root); at != nullptr; at = nvme_mi_next_endpoint(root, at)) {
+    ++endpoints;
+    check_management(at);
+    expect(nvme_mi_scan_ep(at, true) == 0, "the controllers are found");
+    int controllers = 0;
+    for (nvme_mi_ctrl_t c = nvme_mi_first_ctrl(at); c != nullptr; c = nvme_mi_next_ctrl(at, c)) {
+      ++controllers;
+      check_commands(c);
+      if (endpoints == 1 && controllers == 1) identify = identify_us(c);
+    }
+    expect(controllers == kControllers, "all controllers", controllers);
+  }
+  expect(endpoints == 2, "two endpoints", endpoints);
+  nvme_mi_free_root(root);
+  std::printf("%d endpoints, %d faults, Identify in %.0f us\n", endpoints, g_faults, identify);
+  return g_faults == 0 ? 0 : 1;
+}

@@ -1,0 +1,317 @@
+"""Programs that know nothing of us on the virtual MCTP bus: Debian's nvme, and sockets in Python."""
+
+import os
+import re
+import select
+import signal
+import subprocess
+import textwrap
+import time
+
+import pytest
+
+from conftest import PROGRAM
+
+PYTHON = "/usr/bin/python3"
+
+# Every sub-command of nvme 2.3 that reaches an endpoint, with what its output must hold. `refused`: commands
+# that the drive does not have, which the endpoint says in its own words.
+INVALID_OPCODE = "NVMe-MI status: Invalid Command Opcode"
+INVALID_PAGE = "Invalid Log Page"
+REACHING = [
+    ("id-ctrl mctp:1,9:1", r"mn +: fabricbench emulated drive"),
+    ("id-ctrl mctp:1,10:2", r"sn +: FB0000000002"),
+    ("id-ctrl mctp:1,9:2", r"cntlid +: 0x2"),
+    ("id-ns mctp:1,9:1 -n 1", r"nsze +: 0x20000"),
+    ("list-ns mctp:1,9:1", r"\[ +0\]:0x1"),
+    ("list-ctrl mctp:1,9", r"(?s)present: 2.*\[ +0\]:0x1.*\[ +1\]:0x2"),
+    ("ns-descs mctp:1,9:1 -n 1", r"uuid +: [0-9a-f-]{36}"),
+    ("smart-log mctp:1,9:1", r"temperature\s+: 37.C \(310 Kelvin\)"),
+    ("fw-log mctp:1,9:1", r"frs1 .*\(1\.0"),
+    ("error-log mctp:1,9:1 -e 4", r"entries:4"),
+    ("ana-log mctp:1,9:1", r"ANA LOG HEADER"),
+    ("get-log mctp:1,9:1 -i 2 -l 512", r"0000: 00 36 01 64"),
+    ("fid-support-effects-log mctp:1,9:1", r"FID 02"),
+    ("supported-log-pages mctp:1,9:1", r"LID 0x2 \(SMART"),
+    ("get-feature mctp:1,9:1 -f 2 -n 1", r"Current value:00000000"),
+    ("admin-passthru mctp:1,9:1 -o 6 --cdw10=1 -l 4096 -r", r"Identify is Success"),
+    ("changed-ns-list-log mctp:1,9:1", r""),
+    ("primary-ctrl-caps mctp:1,9:1", r"Invalid Field"),
+    ("list-secondary mctp:1,9:1", r"Invalid Field"),
+    ("delete-ns mctp:1,9:1 -n 1", INVALID_OPCODE),
+    ("attach-ns mctp:1,9:1 -n 1 -c 1", INVALID_OPCODE),
+    ("detach-ns mctp:1,9:1 -n 1 -c 1", INVALID_OPCODE),
+    ("fw-commit mctp:1,9:1 -s 1 -a 1", INVALID_OPCODE),
+    ("format mctp:1,9:1 -n 1 -f", INVALID_OPCODE),
+    ("sanitize mctp:1,9:1 -a 2", INVALID_OPCODE),
+    ("security-recv mctp:1,9:1 -p 1 -s 1 -x 512 -t 512", INVALID_OPCODE),
+    ("self-test-log mctp:1,9:1", INVALID_PAGE),
+    ("endurance-log mctp:1,9:1", INVALID_PAGE),
+    ("predictable-lat-log mctp:1,9:1", INVALID_PAGE),
+    ("pred-lat-event-agg-log mctp:1,9:1", INVALID_PAGE),
+    ("persistent-event-log mctp:1,9:1", INVALID_PAGE),
+    ("lba-status-log mctp:1,9:1", INVALID_PAGE),
+    ("endurance-event-agg-log mctp:1,9:1", INVALID_PAGE),
+    ("media-unit-stat-log mctp:1,9:1", INVALID_PAGE),
+    ("supported-cap-config-log mctp:1,9:1", INVALID_PAGE),
+    ("mi-cmd-support-effects-log mctp:1,9:1", INVALID_PAGE),
+    ("resv-notif-log mctp:1,9:1", INVALID_PAGE),
+    ("sanitize-log mctp:1,9:1", INVALID_PAGE),
+]
+
+
+@pytest.mark.parametrize("command,wanted", REACHING, ids=lambda text: text.split(" ")[0])
+def test_unmodified_nvme(fabricbench, command, wanted):
+    done = fabricbench("mctp", "exec", "--", "nvme", *command.split(), timeout=30)
+    assert re.search(wanted, done.out + done.err), done.out + done.err
+    assert "crc mismatch" not in done.err
+
+
+def test_no_endpoint_and_no_network_are_no_route(fabricbench):
+    for at in ("mctp:1,77", "mctp:9,9"):
+        done = fabricbench("mctp", "exec", "--", "nvme", "id-ctrl", at, timeout=30)
+        assert done.code != 0 and "No route to host" in done.out + done.err
+
+
+def test_the_exit_status_is_the_programs(fabricbench):
+    assert fabricbench("mctp", "exec", "--", "sh", "-c", "exit 7").code == 7
+    assert fabricbench("mctp", "exec", "--", "sh", "-c", "kill -KILL $$").code == 128 + signal.SIGKILL
+    missing = fabricbench("mctp", "exec", "--", "/no/such/program")
+    assert missing.code == 2 and missing.err.startswith("fabricbench: /no/such/program: No such file")
+
+
+def test_wrong_use_is_one_line(fabricbench):
+    for arguments, named in ((("--endpoints", "0"), "--endpoints 0"), (("--endpoints", "500"), "--endpoints 500"),
+                             (("--controllers", "0"), "--controllers 0"), (("--namespace", "5"), "--namespace 5")):
+        wrong = fabricbench("mctp", "exec", *arguments, "--", "true")
+        assert wrong.code == 2 and named in wrong.err and len(wrong.err.splitlines()) == 1
+
+
+def test_every_drive_of_a_full_segment(fabricbench):
+    done = fabricbench("mctp", "exec", "--endpoints", "40", "--controllers", "1", "--", "sh", "-c",
+                       "for eid in 9 30 48; do nvme id-ctrl mctp:1,$eid | grep ^sn; done")
+    assert [line.split()[-1] for line in done.out.splitlines()] == ["FB0000000001", "FB0000000022", "FB0000000040"]
+
+
+SOCKETS = textwrap.dedent("""
+    import ctypes, errno, os, select, socket, struct, sys
+    libc = ctypes.CDLL(None, use_errno=True)
+    AF_MCTP, OWNER, PREALLOC, ALLOC, DROP = 45, 0x08, 0x10, 0x89E0, 0x89E1
+    SUBSYSTEM = bytes.fromhex("08" + 14 * "00" + "e2000607")   # Read NVMe-MI Data Structure, with its check
+    WANTED = bytes.fromhex("88000000200000")                 # how its answer begins: success, 32 bytes
+
+    def address(net, eid, type=0x84, tag=OWNER):
+        return struct.pack("=HHIBBBB", AF_MCTP, 0, net, eid, type, tag, 0)
+
+    def call(name, *arguments):
+        ctypes.set_errno(0)
+        result = getattr(libc, name)(*arguments)
+        return result, ctypes.get_errno()
+
+    def send(fd, to, data=SUBSYSTEM):
+        return call("sendto", fd, data, len(data), 0, to, len(to) if to else 0)
+
+    def receive(fd, size=5000, flags=0):
+        room, name, length = ctypes.create_string_buffer(size), ctypes.create_string_buffer(64), ctypes.c_uint(64)
+        got, error = call("recvfrom", fd, room, size, flags, name, ctypes.byref(length))
+        return (got, error) if got < 0 else (room.raw[:min(got, size)], name.raw[:length.value], got)
+
+    def readable(fd, seconds):
+        return bool(select.select([fd], [], [], seconds)[0])
+
+    def tag_call(fd, request, eid, tag=0):
+        block = ctypes.create_string_buffer(struct.pack("=BBH", eid, tag, 0))
+        result, error = call("ioctl", fd, ctypes.c_ulong(request), block)
+        return result, error, block.raw[1]
+
+    def open_one(type=socket.SOCK_DGRAM):
+        fd, error = call("socket", AF_MCTP, type, 0)
+        assert fd >= 0, os.strerror(error)
+        return fd
+""")
+
+
+def in_python(fabricbench, body, *options):
+    done = fabricbench("mctp", "exec", *options, "--", PYTHON, "-c", SOCKETS + textwrap.dedent(body), timeout=60)
+    assert done.code == 0, done.err
+    return done.out
+
+
+def test_sockets_as_the_kernel_has_them(fabricbench):
+    in_python(fabricbench, """
+        fd = open_one()
+        assert call("socket", AF_MCTP, socket.SOCK_STREAM, 0)[1] == errno.ESOCKTNOSUPPORT
+        assert call("socket", AF_MCTP, socket.SOCK_DGRAM, 5)[1] == errno.EPROTONOSUPPORT
+        assert send(fd, None)[1] == errno.EDESTADDRREQ
+        assert send(fd, address(1, 200))[1] == errno.EHOSTUNREACH
+        assert send(fd, address(7, 9))[1] == errno.EHOSTUNREACH
+        assert send(fd, address(1, 9, type=0))[1] == errno.EACCES
+        assert send(fd, struct.pack("=HHIBBBB", 2, 0, 1, 9, 0x84, OWNER, 0))[1] == errno.EINVAL
+        assert send(fd, address(1, 9), bytes(70000))[1] == errno.EMSGSIZE
+        assert receive(fd, flags=socket.MSG_DONTWAIT) == (-1, errno.EAGAIN)
+        assert send(fd, address(1, 9))[0] == len(SUBSYSTEM)
+        assert readable(fd, 5)
+        data, name, size = receive(fd, 10, socket.MSG_PEEK | socket.MSG_TRUNC)
+        assert size == 43 and len(data) == 10
+        data, name, size = receive(fd)
+        assert data.startswith(WANTED) and size == 43, data.hex()
+        family, _, net, eid, type, tag, _ = struct.unpack("=HHIBBBB", name)
+        assert (family, net, eid, type, tag & OWNER) == (AF_MCTP, 1, 9, 0x84, 0)
+        assert not readable(fd, 0.05)
+    """)
+
+
+def test_tags_are_few_and_come_back(fabricbench):
+    in_python(fabricbench, """
+        fd, other = open_one(), open_one()
+        tags = [tag_call(fd, ALLOC, 9)[2] for _ in range(8)]
+        assert sorted(tags) == [0x18 + i for i in range(8)], tags
+        assert tag_call(fd, ALLOC, 9)[1] == errno.EBUSY
+        assert send(other, address(1, 9))[1] == errno.EBUSY
+        assert tag_call(fd, ALLOC, 10)[0] == 0              # another peer has its own
+        assert tag_call(other, DROP, 9, tags[3])[1] == errno.EINVAL
+        assert tag_call(fd, DROP, 9, tags[3])[0] == 0
+        assert send(other, address(1, 9))[0] > 0 and readable(other, 5)
+        assert send(fd, address(1, 9, tag=tags[0]))[0] > 0 and readable(fd, 5)
+        assert struct.unpack("=HHIBBBB", receive(fd)[1])[5] == tags[0] & 7
+        assert send(fd, address(1, 9, tag=tags[3]))[1] == errno.EBUSY   # given back
+        call("close", fd)
+        assert receive(other)[2] == 43
+        for _ in range(8):                                  # all eight are free again, but for a moment
+            assert send(other, address(1, 9))[0] > 0
+    """)
+
+
+def test_sockets_survive_fork_dup_and_exec(fabricbench):
+    in_python(fabricbench, """
+        fd = open_one()
+        twin = os.dup(fd)
+        high, _ = call("fcntl", fd, 0, 100)                  # F_DUPFD
+        call("close", fd)
+        for one in (twin, high):
+            assert send(one, address(1, 9))[0] > 0 and readable(one, 5) and receive(one)[2] == 43
+        child = os.fork()
+        if child == 0:
+            ok = send(twin, address(1, 10))[0] > 0 and readable(twin, 5) and receive(twin)[2] == 43
+            os._exit(0 if ok else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        os.set_inheritable(twin, True)
+        os.environ["FD"] = str(twin)
+        program = "import os; fd = int(os.environ['FD']); exec(os.environ['SOCKETS'])\\n" \\
+                  "assert send(fd, address(1, 9))[0] > 0 and readable(fd, 5) and receive(fd)[2] == 43"
+        os.environ["SOCKETS"] = open("/proc/self/cmdline", "rb").read().split(b"\\0")[2].decode().split("fd = open_one")[0]
+        os.execv("/usr/bin/python3", ["python3", "-c", program])
+    """)
+
+
+def test_poll_and_epoll_see_the_answer(fabricbench):
+    in_python(fabricbench, """
+        fd = open_one(socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        poll, epoll = select.poll(), select.epoll()
+        poll.register(fd, select.POLLIN)
+        epoll.register(fd, select.EPOLLIN)
+        assert poll.poll(20) == [] and epoll.poll(0.02) == []
+        send(fd, address(1, 9))
+        assert poll.poll(5000) == [(fd, select.POLLIN)] and epoll.poll(5) == [(fd, select.EPOLLIN)]
+        assert receive(fd)[2] == 43 and receive(fd)[1] == errno.EAGAIN
+    """)
+
+
+def test_one_socket_a_type(fabricbench):
+    in_python(fabricbench, """
+        one, two = open_one(), open_one()
+        assert call("bind", one, address(1, 0xFF, 4, 0), 12)[0] == 0
+        assert call("bind", one, address(1, 0xFF, 5, 0), 12)[1] == errno.EADDRINUSE
+        assert call("bind", two, address(1, 0xFF, 4, 0), 12)[1] == errno.EADDRINUSE
+        assert call("bind", two, address(9, 0xFF, 4, 0), 12)[1] == errno.EADDRNOTAVAIL
+        assert call("bind", two, address(1, 0xFF, 0, 0), 12)[1] == errno.EACCES
+        assert call("connect", two, address(1, 10), 12)[0] == 0
+        assert send(two, None)[0] > 0 and readable(two, 5)
+        assert struct.unpack("=HHIBBBB", receive(two)[1])[3] == 10
+        call("close", one)
+        import time; time.sleep(0.1)
+        assert call("bind", two, address(1, 0xFF, 4, 0), 12)[0] == 0
+    """)
+
+
+def serve(tmp_path, *options):
+    path = tmp_path / "bus"
+    process = subprocess.Popen([str(PROGRAM), "mctp", "serve", "--socket", str(path), *options],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert select.select([process.stdout], [], [], 20)[0]
+    lines = []
+    while not lines or not lines[-1].startswith("LD_PRELOAD="):
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        lines.append(line.strip())
+    environment = dict(os.environ, **dict(word.split("=", 1) for word in lines[-1].split()))
+    return process, lines, environment, path
+
+
+def test_a_bus_that_many_programs_share(tmp_path):
+    process, lines, environment, path = serve(tmp_path)
+    assert lines[0] == "endpoint mctp:1,9 FB0000000001" and lines[1] == "endpoint mctp:1,10 FB0000000002"
+    clients = [subprocess.Popen(["nvme", "id-ctrl", f"mctp:1,{9 + i % 2}"], env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for i in range(6)]
+    for i, client in enumerate(clients):
+        assert f"FB000000000{1 + i % 2}" in client.communicate(timeout=30)[0]
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0 and not path.exists()
+    gone = subprocess.run(["nvme", "id-ctrl", "mctp:1,9"], env=environment, text=True, capture_output=True, timeout=30)
+    assert gone.returncode != 0
+
+
+def test_a_killed_client_leaves_nothing_behind(tmp_path):
+    process, _, environment, _ = serve(tmp_path)
+    body = SOCKETS + "fd = open_one()\nfor _ in range(8): tag_call(fd, ALLOC, 9)\nprint('ready', flush=True)\nreadable(fd, 60)\n"
+    client = subprocess.Popen([PYTHON, "-c", body], env=environment, stdout=subprocess.PIPE, text=True)
+    assert client.stdout.readline() == "ready\n"
+    client.kill()
+    client.wait()
+    time.sleep(0.2)
+    found = subprocess.run(["nvme", "smart-log", "mctp:1,9:1"], env=environment, text=True, capture_output=True, timeout=30)
+    assert "310 Kelvin" in found.stdout
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+
+
+def test_interrupt_ends_program_and_bus():
+    process = subprocess.Popen([str(PROGRAM), "mctp", "exec", "--", "sleep", "60"], stderr=subprocess.PIPE)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 128 + signal.SIGTERM
+
+
+CLIENT = PROGRAM.parent / "libnvme_client"
+
+
+def test_libnvme(fabricbench):
+    done = fabricbench("mctp", "exec", "--controllers", "3", "--", CLIENT, timeout=60)
+    assert done.code == 0 and done.out.startswith("2 endpoints, 0 faults"), done.err
+
+
+def test_libnvme_finds_the_endpoints_by_dbus(fabricbench):
+    done = fabricbench("mctp", "exec", "--controllers", "3", "--dbus", "--", CLIENT, "scan", timeout=60)
+    assert done.code == 0 and done.out.startswith("2 endpoints, 0 faults"), done.err
+
+
+NEW = "/au/com/codeconstruct/mctp1"
+
+
+def test_both_generations_of_the_daemons_objects(fabricbench):
+    for name, root, network in (("xyz.openbmc_project.MCTP", "/xyz/openbmc_project/mctp", "int32 1"),
+                                ("au.com.codeconstruct.MCTP1", NEW, "uint32 1")):
+        done = fabricbench("mctp", "exec", "--dbus", "--", "dbus-send", "--system", "--print-reply",
+                           f"--dest={name}", root, "org.freedesktop.DBus.ObjectManager.GetManagedObjects")
+        assert done.code == 0, done.err
+        assert done.out.count('string "EID"') == 2 and done.out.count(network) == 2, done.out
+        assert done.out.count('string "UUID"') == 2 and "byte 10" in done.out
+
+
+def test_set_mtu(fabricbench):
+    def set_mtu(value):
+        return fabricbench("mctp", "exec", "--dbus", "--", "dbus-send", "--system", "--print-reply",
+                           "--dest=au.com.codeconstruct.MCTP1", f"{NEW}/networks/1/endpoints/9",
+                           "au.com.codeconstruct.MCTP.Endpoint1.SetMTU", f"uint32:{value}")
+    assert set_mtu(254).code == 0
+    assert set_mtu(10).code == 1 and "68 to 4096" in set_mtu(10).err
