@@ -1,9 +1,12 @@
 """Programs that know nothing of us on the virtual MCTP bus: Debian's nvme, and sockets in Python."""
 
 import os
+import random
 import re
 import select
 import signal
+import socket
+import struct
 import subprocess
 import textwrap
 import time
@@ -271,6 +274,35 @@ def test_a_killed_client_leaves_nothing_behind(tmp_path):
     time.sleep(0.2)
     found = subprocess.run(["nvme", "smart-log", "mctp:1,9:1"], env=environment, text=True, capture_output=True, timeout=30)
     assert "310 Kelvin" in found.stdout
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+
+
+def test_strangers_on_the_socket(tmp_path):
+    """Whatever is said on the bus's own socket: it is refused, and programs go on."""
+    process, _, environment, path = serve(tmp_path)
+    draws = random.Random(1)
+    for round_ in range(300):
+        stranger = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stranger.connect(str(path))
+        ends = os.pipe()
+        head = struct.pack("=IiIiiBBBBBBBB", round_ % 12, 0, draws.choice((0, 1, 7)), draws.getrandbits(31), 0,
+                           *draws.randbytes(8))
+        data = draws.choice((b"", b"x", draws.randbytes(27), head, head + draws.randbytes(draws.randrange(3000)),
+                             head + bytes(65600)))
+        try:
+            if round_ % 3 == 0:
+                stranger.send(data)
+            else:
+                socket.send_fds(stranger, [data], [ends[1]])
+        except OSError:
+            pass
+        for end in ends:
+            os.close(end)
+        if round_ % 2 == 0:
+            stranger.close()
+    found = subprocess.run(["nvme", "id-ctrl", "mctp:1,9:1"], env=environment, text=True, capture_output=True, timeout=30)
+    assert "FB0000000001" in found.stdout, found.stderr
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
 
