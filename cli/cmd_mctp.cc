@@ -28,6 +28,7 @@ struct MctpArguments {
   std::string size = "64M";
   std::string socket;
   bool dbus = false;
+  bool strict = false;
   std::vector<std::string> program;
 };
 
@@ -60,6 +61,7 @@ std::string preload_library() {
 
 MctpBusOptions bus_options(const MctpArguments& arguments) {
   MctpBusOptions options = arguments.bus;
+  options.controller_zero = !arguments.strict;
   options.namespace_bytes = or_throw(parse_size(arguments.size));
   if (options.namespace_bytes == 0 || options.namespace_bytes % 4096 != 0) {
     throw UserError("--namespace " + arguments.size + ": no whole number of blocks of 4 KiB");
@@ -157,7 +159,7 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--namespace", arguments.size, "Size of NSID 1 of each drive")->type_name("SIZE")->capture_default_str();
   command.add_flag("--dbus", arguments.dbus, "Publish the endpoints on a D-Bus of its own, as the MCTP daemon does");
   command.add_flag("--timing", arguments.bus.timing, "The bus takes its time: SMBus at 100 kHz");
-  command.add_flag("!--strict-controllers", arguments.bus.controller_zero,
+  command.add_flag("--strict-controllers", arguments.strict,
                    "Controller 0, which nvme means when it is told none, does not exist");
 }
 
@@ -175,7 +177,7 @@ void add_mctp(CLI::App& app, Outcome& outcome) {
   add_bus_options(*exec, *arguments);
   exec->add_option("program", arguments->program, "The program and its arguments, behind --")
       ->required()
-      ->type_name("PROGRAM...");
+      ->type_name("PROGRAM");
   exec->callback([arguments, &outcome] { outcome.code = run_exec(*arguments); });
 
   auto* serve = group->add_subcommand("serve", "Serve the bus on a unix socket until SIGINT or SIGTERM");

@@ -76,6 +76,13 @@ def test_no_endpoint_and_no_network_are_no_route(fabricbench):
         assert done.code != 0 and "No route to host" in done.out + done.err
 
 
+def test_controller_zero(fabricbench):
+    usual = fabricbench("mctp", "exec", "--", "nvme", "id-ctrl", "mctp:1,9")
+    strict = fabricbench("mctp", "exec", "--strict-controllers", "--", "nvme", "id-ctrl", "mctp:1,9")
+    assert "cntlid    : 0x1" in usual.out
+    assert "Invalid Parameter" in strict.out + strict.err
+
+
 def test_the_exit_status_is_the_programs(fabricbench):
     assert fabricbench("mctp", "exec", "--", "sh", "-c", "exit 7").code == 7
     assert fabricbench("mctp", "exec", "--", "sh", "-c", "kill -KILL $$").code == 128 + signal.SIGKILL
