@@ -14,6 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
@@ -21,29 +23,15 @@
 #include <cstring>
 
 #include "sim/mctp/socket_frame.h"
+#include "wire/mctp/kernel.h"
 
 namespace {
 
-namespace af = fb::mctp::af_mctp;
+namespace kernel = fb::mctp::kernel;
+namespace address = kernel::address;
+namespace address_ext = kernel::address_ext;
 using fb::mctp::SocketCall;
 using fb::mctp::SocketFrame;
-
-/// struct sockaddr_mctp_ext of the kernel; its first 12 bytes are struct sockaddr_mctp.
-struct Address {
-  std::uint16_t family = 0;
-  std::uint16_t pad = 0;
-  std::uint32_t network = 0;
-  std::uint8_t eid = 0;
-  std::uint8_t type = 0;
-  std::uint8_t tag = 0;
-  std::uint8_t pad2 = 0;
-  std::int32_t interface = 0;
-  std::uint8_t hardware_size = 0;
-  std::uint8_t pad3[3] = {};
-  std::uint8_t hardware[32] = {};
-};
-constexpr socklen_t kPlain = 12;
-static_assert(sizeof(Address) == 52);
 
 template <class F>
 F* next(const char* name) {
@@ -138,38 +126,39 @@ int result_of(const SocketFrame& answer) { return answer.error == 0 ? 0 : failed
 
 /// Fills a frame from a kernel address; an errno where that is malformed.
 int read_address(const void* from, socklen_t size, SocketFrame& frame) {
-  Address address;
-  if (size < kPlain) return EINVAL;
-  std::memcpy(&address, from, std::min<std::size_t>(size, sizeof address));
-  if (address.family != af::family) return EINVAL;
-  if (address.pad != 0 || address.pad2 != 0) return EINVAL;
-  frame.network = address.network;
-  frame.eid = address.eid;
-  frame.type = address.type;
-  frame.tag = address.tag;
+  if (size < kernel::Address::size) return EINVAL;
+  std::array<std::uint8_t, kernel::AddressExt::size> bytes = {};
+  std::memcpy(bytes.data(), from, std::min<std::size_t>(size, bytes.size()));
+  const fb::View<kernel::AddressExt> given{bytes};
+  const bool padded = bytes[2] == 0 && bytes[3] == 0 && bytes[11] == 0;
+  if (given.get(address::family) != kernel::kFamily || !padded) return EINVAL;
+  frame.network = given.get(address::network);
+  frame.eid = given.get(address::eid);
+  frame.type = given.get(address::type);
+  frame.tag = given.get(address::tag);
   frame.eid_given = 1;
-  if (size >= sizeof address) {
-    frame.interface = address.interface;
-    frame.address_given = address.hardware_size > 0;
-    frame.address_size = std::min<std::uint8_t>(address.hardware_size, 2);
-    std::memcpy(frame.address.data(), address.hardware, frame.address.size());
+  if (size >= kernel::AddressExt::size) {
+    frame.interface = given.get(address_ext::interface);
+    frame.address_given = given.get(address_ext::hardware_size) > 0;
+    frame.address_size = std::min<std::uint8_t>(given.get(address_ext::hardware_size), 2);
+    std::memcpy(frame.address.data(), given.get(address_ext::hardware).data(), frame.address.size());
   }
   return 0;
 }
 
 /// Writes as much of the address as there is room for; the size that it has.
 socklen_t write_address(const SocketFrame& frame, void* to, socklen_t room) {
-  Address address;
-  address.family = af::family;
-  address.network = frame.network;
-  address.eid = frame.eid;
-  address.type = frame.type;
-  address.tag = frame.tag;
-  address.interface = frame.interface;
-  address.hardware_size = frame.address_size;
-  std::memcpy(address.hardware, frame.address.data(), frame.address.size());
-  const socklen_t size = frame.address_given != 0 ? socklen_t{sizeof address} : kPlain;
-  std::memcpy(to, &address, std::min(size, room));
+  fb::Record<kernel::AddressExt> made;
+  made.set(address::family, std::uint16_t{kernel::kFamily})
+      .set(address::network, frame.network)
+      .set(address::eid, frame.eid)
+      .set(address::type, frame.type)
+      .set(address::tag, frame.tag)
+      .set(address_ext::interface, frame.interface)
+      .set(address_ext::hardware_size, frame.address_size)
+      .set(address_ext::hardware, fb::ByteView(frame.address));
+  const socklen_t size = frame.address_given != 0 ? kernel::AddressExt::size : kernel::Address::size;
+  std::memcpy(to, made.bytes().data(), std::min(size, room));
   return size;
 }
 
@@ -234,23 +223,32 @@ ssize_t send_from(int fd, const void* from, std::size_t size, const void* name, 
   return send_message(fd, message);
 }
 
-/// struct mctp_ioc_tag_ctl and _ctl2.
-int tag_call(int fd, unsigned long request, void* argument) {
-  auto* const bytes = static_cast<std::uint8_t*>(argument);
-  const bool second = request == af::alloc_tag2 || request == af::drop_tag2;
-  const bool allocates = request == af::alloc_tag || request == af::alloc_tag2;
+/// The tag calls of either form; without a network they mean the first.
+template <class Control, auto Peer, auto Flags, auto Tag>
+int tag_call(int fd, SocketCall call, void* argument, std::uint32_t network) {
+  fb::MutableView<Control> control{fb::MutableBytes(static_cast<std::uint8_t*>(argument), Control::size)};
+  if (control.get(Flags) != 0) return failed(EINVAL);
   SocketFrame frame;
-  frame.call = allocates ? SocketCall::allocate_tag : SocketCall::release_tag;
-  std::uint16_t flags = 0;
-  std::memcpy(&flags, bytes + (second ? 6 : 2), sizeof flags);
-  if (flags != 0) return failed(EINVAL);
-  if (second) std::memcpy(&frame.network, bytes, sizeof frame.network);
-  frame.eid = bytes[second ? 4 : 0];
-  std::uint8_t& tag = bytes[second ? 8 : 1];
-  frame.tag = tag;
+  frame.call = call;
+  frame.network = network;
+  frame.eid = control.get(Peer);
+  frame.tag = control.get(Tag);
   const SocketFrame answer = ask(fd, frame);
-  if (answer.error == 0 && allocates) tag = answer.tag;
+  if (answer.error == 0 && call == SocketCall::allocate_tag) control.set(Tag, answer.tag);
   return result_of(answer);
+}
+
+int tag_call(int fd, unsigned long request, void* argument) {
+  namespace one = kernel::tag_control;
+  namespace two = kernel::tag_control2;
+  const bool allocates = request == kernel::kAllocTag || request == kernel::kAllocTag2;
+  const SocketCall call = allocates ? SocketCall::allocate_tag : SocketCall::release_tag;
+  if (request == kernel::kAllocTag || request == kernel::kDropTag) {
+    return tag_call<kernel::TagControl, one::peer, one::flags, one::tag>(fd, call, argument, kernel::kNetworkAny);
+  }
+  std::uint32_t network = 0;
+  std::memcpy(&network, argument, sizeof network);
+  return tag_call<kernel::TagControl2, two::peer, two::flags, two::tag>(fd, call, argument, network);
 }
 
 int open_socket(int type) {
@@ -287,7 +285,7 @@ int name_call(int fd, SocketCall call, void* to, socklen_t* size) {
 extern "C" {
 
 int socket(int domain, int type, int protocol) noexcept {
-  if (domain == af::family && bus() != nullptr) {
+  if (domain == kernel::kFamily && bus() != nullptr) {
     return protocol == 0 ? open_socket(type) : failed(EPROTONOSUPPORT);
   }
   const int fd = NEXT(socket)(domain, type, protocol);
@@ -425,8 +423,8 @@ ssize_t __recvfrom_chk(int fd, void* to, size_t size, size_t, int flags, sockadd
 ssize_t __read_chk(int fd, void* to, size_t size, size_t) { return read(fd, to, size); }
 
 int setsockopt(int fd, int level, int option, const void* value, socklen_t size) noexcept {
-  if (level != af::sol_mctp || !ours(fd)) return NEXT(setsockopt)(fd, level, option, value, size);
-  if (option != af::opt_addr_ext) return failed(ENOPROTOOPT);
+  if (level != kernel::kSolMctp || !ours(fd)) return NEXT(setsockopt)(fd, level, option, value, size);
+  if (option != kernel::kOptAddrExt) return failed(ENOPROTOOPT);
   if (size != sizeof(int)) return failed(EINVAL);
   SocketFrame frame;
   frame.call = SocketCall::extended;
@@ -435,11 +433,11 @@ int setsockopt(int fd, int level, int option, const void* value, socklen_t size)
 }
 
 int getsockopt(int fd, int level, int option, void* value, socklen_t* size) noexcept {
-  const bool asked = level == af::sol_mctp || (level == SOL_SOCKET && (option == SO_DOMAIN || option == SO_TYPE));
+  const bool asked = level == kernel::kSolMctp || (level == SOL_SOCKET && (option == SO_DOMAIN || option == SO_TYPE));
   if (!asked || !ours(fd)) return NEXT(getsockopt)(fd, level, option, value, size);
-  int answer = option == SO_DOMAIN ? af::family : SOCK_DGRAM;
-  if (level == af::sol_mctp) {
-    if (option != af::opt_addr_ext) return failed(ENOPROTOOPT);
+  int answer = option == SO_DOMAIN ? kernel::kFamily : SOCK_DGRAM;
+  if (level == kernel::kSolMctp) {
+    if (option != kernel::kOptAddrExt) return failed(ENOPROTOOPT);
     SocketFrame frame;
     frame.call = SocketCall::is_extended;
     const SocketFrame got = ask(fd, frame);
@@ -468,7 +466,7 @@ int ioctl(int fd, unsigned long request, ...) noexcept {
   va_start(list, request);
   void* const argument = va_arg(list, void*);
   va_end(list);
-  if (request >= af::alloc_tag && request <= af::drop_tag2 && ours(fd)) return tag_call(fd, request, argument);
+  if (request >= kernel::kAllocTag && request <= kernel::kDropTag2 && ours(fd)) return tag_call(fd, request, argument);
   return NEXT(ioctl)(fd, request, argument);
 }
 

@@ -16,22 +16,6 @@ namespace fb::mctp {
 /// Names the unix socket of the bus in the environment of a program that uses it.
 inline constexpr char kSocketVariable[] = "FABRICBENCH_MCTP";
 
-/// Numbers of the kernel's AF_MCTP interface (linux/mctp.h).
-namespace af_mctp {
-inline constexpr int family = 45;
-inline constexpr int sol_mctp = 285;
-inline constexpr int opt_addr_ext = 1;
-inline constexpr std::uint8_t tag_mask = 0x07;
-inline constexpr std::uint8_t tag_owner = 0x08;
-inline constexpr std::uint8_t tag_prealloc = 0x10;
-inline constexpr std::uint32_t net_any = 0;
-inline constexpr std::uint8_t addr_any = 0xFF;
-inline constexpr unsigned long alloc_tag = 0x89E0;
-inline constexpr unsigned long drop_tag = 0x89E1;
-inline constexpr unsigned long alloc_tag2 = 0x89E2;
-inline constexpr unsigned long drop_tag2 = 0x89E3;
-}  // namespace af_mctp
-
 enum class SocketCall : std::uint32_t {
   deliver,         ///< bus to program, without a pipe: a message
   send,            ///< a message to eid, or to where the socket is connected with eid_given 0
@@ -51,7 +35,7 @@ struct SocketFrame {
   std::int32_t error = 0;          ///< of an answer: an errno, or 0
   std::uint32_t network = 0;
   std::int32_t value = 0;
-  std::int32_t interface = 0;
+  std::uint32_t interface = 0;
   std::uint8_t eid = 0;
   std::uint8_t type = 0;           ///< with the integrity check bit
   std::uint8_t tag = 0;            ///< with the kernel's flags

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "wire/mctp/kernel.h"
 
 namespace fb::mctp {
 
@@ -26,7 +27,7 @@ SocketFrame answer(int error) {
 }
 
 std::uint8_t flags_of(Tag tag) {
-  return static_cast<std::uint8_t>(tag.value | (tag.owner ? af_mctp::tag_owner : 0u));
+  return static_cast<std::uint8_t>(tag.value | (tag.owner ? kernel::kTagOwner : 0u));
 }
 
 ByteView bytes_of(const SocketFrame& frame) {
@@ -50,8 +51,8 @@ class SocketServer::Socket final : public FdHandler {
   bool deliver(const SocketFrame& frame, ByteView payload);
 
   struct Place {
-    std::uint32_t network = af_mctp::net_any;
-    Eid eid = af_mctp::addr_any;
+    std::uint32_t network = kernel::kNetworkAny;
+    Eid eid = kernel::kAddressAny;
     std::uint8_t type = 0;
   };
   std::optional<Place> bound;
@@ -185,7 +186,7 @@ void SocketServer::drop(Socket& socket) {
 }
 
 Network* SocketServer::network_of(std::uint32_t number) {
-  if (number != af_mctp::net_any) return bus_.find(number);
+  if (number != kernel::kNetworkAny) return bus_.find(number);
   return bus_.networks().empty() ? nullptr : bus_.networks().front().get();
 }
 
@@ -232,7 +233,7 @@ SocketFrame SocketServer::serve(Socket& socket, const SocketFrame& frame, ByteVi
 SocketFrame SocketServer::bind(Socket& socket, const SocketFrame& frame) {
   if (socket.bound) return answer(EADDRINUSE);
   const Socket::Place wanted{frame.network, frame.eid, static_cast<std::uint8_t>(frame.type & 0x7F)};
-  if (frame.network != af_mctp::net_any && bus_.find(frame.network) == nullptr) return answer(EADDRNOTAVAIL);
+  if (frame.network != kernel::kNetworkAny && bus_.find(frame.network) == nullptr) return answer(EADDRNOTAVAIL);
   for (const auto& other : sockets_) {
     if (other->bound && other->bound->network == wanted.network && other->bound->eid == wanted.eid &&
         other->bound->type == wanted.type && !other->connected) {
@@ -240,7 +241,7 @@ SocketFrame SocketServer::bind(Socket& socket, const SocketFrame& frame) {
     }
   }
   for (const auto& network : bus_.networks()) {
-    const bool here = wanted.network == af_mctp::net_any || wanted.network == network->number();
+    const bool here = wanted.network == kernel::kNetworkAny || wanted.network == network->number();
     if (here && !listen_for(*network, wanted.type)) return answer(EACCES);
   }
   socket.bound = wanted;
@@ -249,9 +250,9 @@ SocketFrame SocketServer::bind(Socket& socket, const SocketFrame& frame) {
 
 /// The tag of an outgoing message, or an errno.
 int SocketServer::choose_tag(Socket& socket, Network& network, const SocketFrame& frame, Eid peer, Tag& tag) {
-  tag = {static_cast<std::uint8_t>(frame.tag & af_mctp::tag_mask), (frame.tag & af_mctp::tag_owner) != 0};
-  if (!tag.owner) return (frame.tag & af_mctp::tag_prealloc) != 0 ? EINVAL : 0;
-  if ((frame.tag & af_mctp::tag_prealloc) != 0) {
+  tag = {static_cast<std::uint8_t>(frame.tag & kernel::kTagMask), (frame.tag & kernel::kTagOwner) != 0};
+  if (!tag.owner) return (frame.tag & kernel::kTagPreallocated) != 0 ? EINVAL : 0;
+  if ((frame.tag & kernel::kTagPreallocated) != 0) {
     const auto found = tags_.find({network.number(), peer, tag.value});
     return found != tags_.end() && found->second.socket == &socket && found->second.kept ? 0 : EBUSY;
   }
@@ -270,7 +271,7 @@ SocketFrame SocketServer::send(Socket& socket, const SocketFrame& frame, ByteVie
     to.network = socket.connected->network;
     to.eid = socket.connected->eid;
     to.type = socket.connected->type;
-    to.tag = af_mctp::tag_owner;
+    to.tag = kernel::kTagOwner;
   }
   Network* const network = network_of(to.network);
   const bool physical = to.address_given != 0 && socket.extended;
@@ -301,15 +302,15 @@ SocketFrame SocketServer::allocate(Socket& socket, const SocketFrame& frame) {
   if (!taken) return answer(EBUSY);
   tags_[{network->number(), frame.eid, taken->value}] = {&socket, true, Instant::never()};
   SocketFrame made = answer(0);
-  made.tag = static_cast<std::uint8_t>(taken->value | af_mctp::tag_owner | af_mctp::tag_prealloc);
+  made.tag = static_cast<std::uint8_t>(taken->value | kernel::kTagOwner | kernel::kTagPreallocated);
   return made;
 }
 
 SocketFrame SocketServer::release(Socket& socket, const SocketFrame& frame) {
   Network* const network = network_of(frame.network);
-  constexpr unsigned kFlags = af_mctp::tag_owner | af_mctp::tag_prealloc;
+  constexpr unsigned kFlags = kernel::kTagOwner | kernel::kTagPreallocated;
   if (network == nullptr || (frame.tag & kFlags) != kFlags) return answer(EINVAL);
-  const TagKey key{network->number(), frame.eid, static_cast<std::uint8_t>(frame.tag & af_mctp::tag_mask)};
+  const TagKey key{network->number(), frame.eid, static_cast<std::uint8_t>(frame.tag & kernel::kTagMask)};
   const auto found = tags_.find(key);
   if (found == tags_.end() || found->second.socket != &socket || !found->second.kept) return answer(EINVAL);
   network->port().release_tag(key.peer, {key.value, true});
@@ -354,8 +355,8 @@ SocketServer::Socket* SocketServer::claimed_by(Network& network, const Incoming&
   Socket* taker = nullptr;
   for (const auto& socket : sockets_) {
     if (!socket->bound || socket->bound->type != type) continue;
-    if (socket->bound->network != af_mctp::net_any && socket->bound->network != network.number()) continue;
-    if (socket->bound->eid != af_mctp::addr_any && socket->bound->eid != message.destination) continue;
+    if (socket->bound->network != kernel::kNetworkAny && socket->bound->network != network.number()) continue;
+    if (socket->bound->eid != kernel::kAddressAny && socket->bound->eid != message.destination) continue;
     if (!socket->connected) {
       if (taker == nullptr) taker = socket.get();
     } else if (socket->connected->eid == message.source) {

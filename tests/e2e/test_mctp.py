@@ -354,3 +354,26 @@ def test_set_mtu(fabricbench):
                            "au.com.codeconstruct.MCTP.Endpoint1.SetMTU", f"uint32:{value}")
     assert set_mtu(254).code == 0
     assert set_mtu(10).code == 1 and "68 to 4096" in set_mtu(10).err
+
+
+def test_tags_of_both_forms_and_physical_addresses(fabricbench):
+    in_python(fabricbench, """
+        fd = open_one()
+        block = ctypes.create_string_buffer(struct.pack("=IBBHBBBB", 1, 9, 0xFF, 0, 0, 0, 0, 0))
+        assert call("ioctl", fd, ctypes.c_ulong(0x89E2), block)[0] == 0 and block.raw[8] == 0x18
+        assert send(fd, address(1, 9, tag=0x18))[0] > 0 and readable(fd, 5) and receive(fd)[2] == 43
+        assert call("ioctl", fd, ctypes.c_ulong(0x89E3), block)[0] == 0
+        assert call("ioctl", fd, ctypes.c_ulong(0x89E3), block)[1] == errno.EINVAL
+        value, size = ctypes.c_int(7), ctypes.c_uint(4)
+        assert call("getsockopt", fd, 285, 1, ctypes.byref(value), ctypes.byref(size))[0] == 0 and value.value == 0
+        value.value = 1
+        assert call("setsockopt", fd, 285, 1, ctypes.byref(value), 4)[0] == 0
+        assert call("getsockopt", fd, 1, 39, ctypes.byref(value), ctypes.byref(size))[0] == 0 and value.value == 45
+        assert send(fd, address(1, 10))[0] > 0 and readable(fd, 5)
+        name = receive(fd)[1]
+        assert len(name) == 52 and name[16] == 1, name.hex()     # one byte of SMBus address
+        first = name[20]
+        # The same drive by its place alone, whatever the EID: an extended address goes where it says.
+        extended = address(1, 10)[:12] + struct.pack("=iB3x32s", 1, 1, bytes([first]))
+        assert send(fd, extended)[0] > 0 and readable(fd, 5) and receive(fd)[1][8] == 10
+    """)

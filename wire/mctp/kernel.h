@@ -36,6 +36,15 @@ inline constexpr Native<"tag", 10, std::uint8_t> tag{};
 using Address = Layout<12, address::family, address::network, address::eid, address::type,
                        address::tag>;
 
+/// sockaddr_mctp_ext: the same with where on the medium, for sockets with kOptAddrExt.
+namespace address_ext {
+inline constexpr Native<"interface", 12, std::uint32_t> interface{};
+inline constexpr Native<"hardware_size", 16, std::uint8_t> hardware_size{};
+inline constexpr BytesField<"hardware", 20, 32> hardware{};
+}  // namespace address_ext
+using AddressExt = Layout<52, address::family, address::network, address::eid, address::type, address::tag,
+                          address_ext::interface, address_ext::hardware_size, address_ext::hardware>;
+
 /// mctp_ioc_tag_ctl: of the older ioctls, which take the default network.
 namespace tag_control {
 inline constexpr Native<"peer", 0, std::uint8_t> peer{};
