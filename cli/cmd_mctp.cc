@@ -14,6 +14,7 @@
 #include "cli/mctp_bus.h"
 #include "cli/mctp_dbus.h"
 #include "cli/program.h"
+#include "cli/tls_options.h"
 #include "sim/mctp/socket_server.h"
 
 namespace fb::cli {
@@ -27,6 +28,7 @@ struct MctpArguments {
   MctpBusOptions bus;
   std::string size = "64M";
   std::string socket;
+  std::string capture;
   bool dbus = false;
   bool strict = false;
   std::vector<std::string> program;
@@ -118,6 +120,7 @@ std::unique_ptr<MctpDbus> publish(World& world, MctpBus& bus, mctp::SocketServer
 
 int run_exec(const MctpArguments& arguments) {
   const auto world = World::make_real(nonce());
+  const CaptureFile capture(*world, arguments.capture, "fabricbench mctp");
   MctpBus bus(*world, bus_options(arguments));
   const PrivateDirectory directory;
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), directory.path() / "bus"));
@@ -129,6 +132,7 @@ int run_exec(const MctpArguments& arguments) {
 
 int run_serve(const MctpArguments& arguments) {
   const auto world = World::make_real(nonce());
+  const CaptureFile capture(*world, arguments.capture, "fabricbench mctp");
   MctpBus bus(*world, bus_options(arguments));
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), arguments.socket));
   const PrivateDirectory directory;
@@ -157,6 +161,7 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--controllers", arguments.bus.controllers, "Controllers of each drive, from 1 on")
       ->capture_default_str();
   command.add_option("--namespace", arguments.size, "Size of NSID 1 of each drive")->type_name("SIZE")->capture_default_str();
+  command.add_option("--capture", arguments.capture, "Leave a capture of the bus here at the end")->type_name("FILE");
   command.add_flag("--dbus", arguments.dbus, "Publish the endpoints on a D-Bus of its own, as the MCTP daemon does");
   command.add_flag("--timing", arguments.bus.timing, "The bus takes its time: SMBus at 100 kHz");
   command.add_flag("--strict-controllers", arguments.strict,

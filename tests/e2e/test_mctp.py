@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import PROGRAM
+from conftest import PROGRAM, ROOT
 
 PYTHON = "/usr/bin/python3"
 
@@ -283,6 +283,16 @@ def test_a_killed_client_leaves_nothing_behind(tmp_path):
     assert "310 Kelvin" in found.stdout
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
+
+
+def test_captures_dissect(fabricbench, tmp_path):
+    file = tmp_path / "bus.pcapng"
+    assert fabricbench("mctp", "exec", "--capture", file, "--", "nvme", "smart-log", "mctp:1,9:1").code == 0
+    script = ROOT / "sim" / "capture" / "wireshark" / "mctp.lua"
+    seen = subprocess.run(["tshark", "-n", "-X", f"lua_script:{script}", "-r", file], capture_output=True, text=True,
+                          timeout=60, env=dict(os.environ, LC_ALL="C"))
+    assert "Set Endpoint ID" in seen.stdout and "NVMe-MI" in seen.stdout, seen.stdout + seen.stderr
+    assert "alformed" not in seen.stdout
 
 
 def test_strangers_on_the_socket(tmp_path):
