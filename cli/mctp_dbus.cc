@@ -130,7 +130,9 @@ void MctpDbus::start_daemon(const std::filesystem::path& directory) {
                            "<allow receive_type=\"method_return\"/><allow receive_type=\"error\"/>"
                            "</policy></busconfig>\n";
   const std::string program = "dbus-daemon";
-  daemon_ = start_program({program, "--nofork", "--nopidfile", "--config-file=" + config.string()},
+  // It goes with us even when we are killed.
+  daemon_ = start_program({"setpriv", "--pdeathsig", "TERM", program, "--nofork", "--nopidfile",
+                           "--config-file=" + config.string()},
                           own_environment(), errors.string());
   constexpr int kTries = 500;
   for (int i = 0; i < kTries; ++i) {

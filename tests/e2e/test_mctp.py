@@ -4,6 +4,7 @@ import os
 import random
 import re
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -322,6 +323,24 @@ def test_strangers_on_the_socket(tmp_path):
     assert "FB0000000001" in found.stdout, found.stderr
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
+
+
+def test_the_dbus_daemon_goes_with_us(tmp_path):
+    process, _, environment, _ = serve(tmp_path, "--dbus")
+    place = environment["DBUS_SYSTEM_BUS_ADDRESS"].removeprefix("unix:path=")
+
+    def answers():
+        return subprocess.run(["dbus-send", "--system", "--print-reply", "--dest=org.freedesktop.DBus", "/",
+                               "org.freedesktop.DBus.GetId"], env=environment, capture_output=True).returncode == 0
+
+    assert answers()
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 10
+    while answers() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not answers()
+    shutil.rmtree(os.path.dirname(place))
 
 
 def test_interrupt_ends_program_and_bus():
