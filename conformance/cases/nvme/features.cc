@@ -68,6 +68,25 @@ CONFORMANCE_CASE(features_refuse_to_save_what_cannot_be_saved, "nvme.features.no
                one_of(sc::feature_not_saveable, sc::invalid_field));
 }
 
+CONFORMANCE_CASE(changeable_features_take_their_value_again, "nvme.features.changeable",
+                 roles::controller, needs(claims_oncs<nvme::oncs_bits::save_and_select>)) {
+  RawAssociation& association = bench.associate();
+  bool any = false;
+  for (const FeatureId id : {FeatureId::power_management, FeatureId::temperature_threshold,
+                             FeatureId::async_event_configuration}) {
+    const auto capabilities =
+        association.admin().send(host::get_features(id, FeatureSelect::capabilities)).wait();
+    const auto before = get(association, id);
+    constexpr auto kChangeable = nvme::feature_capability_bits::changeable;
+    if (!capabilities.ok() || (capabilities.dw0() & kChangeable) == 0 || !before.ok()) continue;
+    any = true;
+    const std::string name(nvme::feature_name(static_cast<std::uint8_t>(id)));
+    if (!check.success(set(association, id, before.dw0()), "Set Features of " + name)) continue;
+    check.equal(name + " afterwards", get(association, id).dw0(), before.dw0());
+  }
+  check.precondition(any, "there is a feature that is changeable");
+}
+
 CONFORMANCE_CASE(number_of_queues_refuses_ffff, "nvme.features.number-of-queues-invalid",
                  roles::controller) {
   RawAssociation& association = bench.associate();

@@ -18,6 +18,13 @@ std::optional<nvme::Status> no_error_recovery(const CommandContext& command) {
   return nvme::sc::invalid_field;
 }
 
+std::optional<nvme::Status> threshold_stays(const CommandContext& command) {
+  const bool sets = is_admin(command, static_cast<std::uint8_t>(nvme::AdminOpcode::set_features)) &&
+                    (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(nvme::FeatureId::temperature_threshold);
+  if (!sets) return {};
+  return nvme::sc::internal_error;
+}
+
 void another_host(const CommandContext& command, MutableBytes data) {
   if (gets_feature(command, nvme::FeatureId::host_identifier)) data[3] ^= 0x40;
 }
@@ -26,6 +33,8 @@ void another_host(const CommandContext& command, MutableBytes data) {
 
 DEVIATION(feature_error_recovery_missing, "nvme.features.mandatory", Product::controller,
           "the Error Recovery feature does not exist", hooks<Answering, &no_error_recovery>());
+DEVIATION(feature_threshold_cannot_be_set, "nvme.features.changeable", Product::controller,
+          "the temperature threshold is called changeable, and cannot be set", hooks<Answering, &threshold_stays>());
 DEVIATION(features_take_any_identifier, "nvme.features.unknown", Product::controller,
           "features that do not exist can be read and set", Tolerate{"feature.fid"});
 DEVIATION(features_pretend_to_save, "nvme.features.not-saveable", Product::controller,
