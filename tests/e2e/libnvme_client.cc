@@ -26,7 +26,7 @@ void expect(bool holds, const char* what, long got = 0) {
 
 /// NVMe-MI status of a command that the drive does not have.
 bool is_refused(int status) {
-  return status > 0 && nvme_status_get_type(static_cast<unsigned>(status)) == NVME_STATUS_TYPE_MI &&
+  return status > 0 && nvme_status_get_type(status) == NVME_STATUS_TYPE_MI &&
          nvme_status_equals(status, NVME_STATUS_TYPE_MI, NVME_MI_RESP_INVALID_OPCODE);
 }
 
