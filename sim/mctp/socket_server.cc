@@ -67,7 +67,7 @@ class SocketServer::Socket final : public FdHandler {
 };
 
 void SocketServer::Socket::on_readable() {
-  Bytes buffer(sizeof(SocketFrame) + kSocketPayloadMax);
+  Bytes& buffer = server_.buffer_;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   iovec part = {buffer.data(), buffer.size()};
   msghdr message = {};
@@ -150,7 +150,13 @@ Result<std::unique_ptr<SocketServer>> SocketServer::open(World& world, Bus& bus,
 }
 
 SocketServer::SocketServer(World& world, Bus& bus, std::string path, int fd)
-    : world_(world), bus_(bus), path_(std::move(path)), fd_(fd) {
+    : world_(world),
+      bus_(bus),
+      path_(std::move(path)),
+      fd_(fd),
+      buffer_(sizeof(SocketFrame) + kSocketPayloadMax) {
+  // As Linux does: whatever an endpoint was told to send in one packet comes in.
+  for (const auto& network : bus_.networks()) network->port().set_unit(network->port().unit_max());
   world_.real_loop()->watch(fd_, *this);
 }
 

@@ -83,6 +83,7 @@ class SocketServer final : private FdHandler {
   std::map<TagKey, TagUse> tags_;
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::unique_ptr<Listener>> listeners_;
   std::map<std::pair<std::uint32_t, Eid>, std::size_t> units_;
+  Bytes buffer_;  ///< a frame that arrives, of any socket
   SocketCounters counters_;
   Timer<SocketServer, &SocketServer::expire_tags> expiry_{"mctp.socket.tags", *this};
 };

@@ -376,13 +376,31 @@ def test_both_generations_of_the_daemons_objects(fabricbench):
         assert done.out.count('string "UUID"') == 2 and "byte 10" in done.out
 
 
-def test_set_mtu(fabricbench):
-    def set_mtu(value):
-        return fabricbench("mctp", "exec", "--dbus", "--", "dbus-send", "--system", "--print-reply",
-                           "--dest=au.com.codeconstruct.MCTP1", f"{NEW}/networks/1/endpoints/9",
-                           "au.com.codeconstruct.MCTP.Endpoint1.SetMTU", f"uint32:{value}")
-    assert set_mtu(254).code == 0
-    assert set_mtu(10).code == 1 and "68 to 4096" in set_mtu(10).err
+SET_MTU = ("dbus-send", "--system", "--print-reply", "--dest=au.com.codeconstruct.MCTP1",
+           f"{NEW}/networks/1/endpoints/9", "au.com.codeconstruct.MCTP.Endpoint1.SetMTU")
+
+
+def largest_packet_to_the_drive(file):
+    script = ROOT / "sim" / "capture" / "wireshark" / "mctp.lua"
+    seen = subprocess.run(["tshark", "-n", "-X", f"lua_script:{script}", "-r", file, "-T", "fields", "-e", "frame.len",
+                           "-e", "_ws.col.Info", "-e", "data"], capture_output=True, text=True, timeout=60)
+    return max(int(line.split("\t")[0]) for line in seen.stdout.splitlines())
+
+
+def test_set_mtu(fabricbench, tmp_path):
+    """What a program sends goes out in larger packets, once drive and daemon both say so."""
+    sizes = []
+    for mtu in (None, 254):
+        file = tmp_path / f"{mtu}.pcapng"
+        steps = "true" if mtu is None else f"{CLIENT} unit 250 && {' '.join(SET_MTU)} uint32:{mtu} >/dev/null"
+        # The command is 72 bytes; the log of 16 bytes that answers it goes into one packet of 64.
+        done = fabricbench("mctp", "exec", "--dbus", "--capture", file, "--", "sh", "-c",
+                           f"{steps} && nvme get-log mctp:1,9:1 -i 2 -l 16")
+        assert done.code == 0, done.out + done.err
+        sizes.append(largest_packet_to_the_drive(file))
+    assert sizes[1] > sizes[0]
+    wrong = fabricbench("mctp", "exec", "--dbus", "--", *SET_MTU, "uint32:10")
+    assert wrong.code == 1 and "68 to 4096" in wrong.err
 
 
 def test_tags_of_both_forms_and_physical_addresses(fabricbench):
