@@ -33,7 +33,7 @@ int get_network(sd_bus*, const char*, const char*, const char*, sd_bus_message* 
 }
 int get_signed_network(sd_bus*, const char*, const char*, const char*, sd_bus_message* reply, void* data,
                        sd_bus_error*) {
-  return sd_bus_message_append(reply, "i", of(data).signed_network);
+  return sd_bus_message_append(reply, "i", static_cast<std::int32_t>(of(data).network));
 }
 int get_types(sd_bus*, const char*, const char*, const char*, sd_bus_message* reply, void* data, sd_bus_error*) {
   return sd_bus_message_append_array(reply, 'y', of(data).types.data(), of(data).types.size());
@@ -91,16 +91,13 @@ MctpDbus::MctpDbus(World& world, mctp::Bus& bus, const std::filesystem::path& di
     connect();
     for (const auto& network : bus.networks()) {
       for (const auto& [eid, known] : network->known()) {
-        publish({network->number(), static_cast<std::int32_t>(network->number()), eid, known.types,
-                 known.uuid ? text_of(*known.uuid) : "", nullptr});
+        publish({network->number(), eid, known.types, known.uuid ? text_of(*known.uuid) : "", &set_mtu_});
       }
     }
     good(sd_bus_request_name(connection_, kOldName, 0), kOldName);
     good(sd_bus_request_name(connection_, kNewName, 0), kNewName);
   } catch (...) {
-    sd_bus_unref(connection_);
-    kill(daemon_, SIGTERM);
-    waitpid(daemon_, nullptr, 0);
+    end();
     throw;
   }
   world_.real_loop()->watch(sd_bus_get_fd(connection_), *this);
@@ -109,6 +106,10 @@ MctpDbus::MctpDbus(World& world, mctp::Bus& bus, const std::filesystem::path& di
 
 MctpDbus::~MctpDbus() {
   world_.real_loop()->unwatch(sd_bus_get_fd(connection_));
+  end();
+}
+
+void MctpDbus::end() {
   sd_bus_unref(connection_);
   kill(daemon_, SIGTERM);
   waitpid(daemon_, nullptr, 0);
@@ -144,8 +145,7 @@ void MctpDbus::start_daemon(const std::filesystem::path& directory) {
     }
     ::poll(nullptr, 0, 10);
   }
-  kill(daemon_, SIGKILL);
-  waitpid(daemon_, nullptr, 0);
+  end();
   throw UserError(program + ": it does not listen");
 }
 
@@ -161,7 +161,6 @@ void MctpDbus::connect() {
 void MctpDbus::publish(const Published& endpoint) {
   published_.push_back(std::make_unique<Published>(endpoint));
   Published* const kept = published_.back().get();
-  kept->set_mtu = &set_mtu_;
   const std::string old_path = fmt::format("{}/{}/{}", kOldRoot, kept->network, kept->eid);
   const std::string new_path = fmt::format("{}/networks/{}/endpoints/{}", kNewRoot, kept->network, kept->eid);
   const auto add = [&](const std::string& path, const char* interface, const sd_bus_vtable* table) {

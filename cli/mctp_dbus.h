@@ -41,7 +41,6 @@ class MctpDbus final : private FdHandler {
 
   struct Published {
     std::uint32_t network;
-    std::int32_t signed_network;
     mctp::Eid eid;
     std::vector<std::uint8_t> types;
     std::string uuid;
@@ -51,6 +50,7 @@ class MctpDbus final : private FdHandler {
  private:
   void start_daemon(const std::filesystem::path& directory);
   void connect();
+  void end();
   void publish(const Published& endpoint);
   void on_readable() override;
 

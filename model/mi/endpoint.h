@@ -125,7 +125,7 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
   bool unabortable(const Slot& slot);
   std::uint16_t abort(Slot& slot);
   std::uint16_t get_state(Slot& slot, bool clear_flags);
-  bool replay(Slot& slot, const mctp::Incoming& message, ByteView body, Bytes& answer);
+  void replay(Slot& slot, const mctp::Incoming& message, ByteView body, Bytes& answer);
 
   World& world_;
   Device& device_;

@@ -42,8 +42,7 @@ void Endpoint::on_primitive(const mctp::Incoming& message, ByteView body) {
       result = get_state(slot, View<GetStateRequest>{body}.get(primitive::cesf));
       break;
     case Primitive::replay:
-      if (!replay(slot, message, body, answer)) return;
-      return;
+      return replay(slot, message, body, answer);
     default: {
       Refusal refusal{check::primitive_opcode.name, check::primitive_opcode.status, {}, false};
       if (!hooked_ || hooks_.refuses({body, false}, refusal)) out.set(response::status, refusal.status);
@@ -126,7 +125,7 @@ std::uint16_t Endpoint::get_state(Slot& slot, bool clear_flags) {
 }
 
 /// Answers the primitive, then sends the stored response again from packet RRO on.
-bool Endpoint::replay(Slot& slot, const mctp::Incoming& message, ByteView body, Bytes& answer) {
+void Endpoint::replay(Slot& slot, const mctp::Incoming& message, ByteView body, Bytes& answer) {
   const ReturnPath path = ReturnPath::of(message);
   Slot& source = departs(departure::replay_other_slot) ? slots_[slot.index ^ 1] : slot;
   std::size_t first = View<ReplayRequest>{body}.get(primitive::rro);
@@ -139,7 +138,7 @@ bool Endpoint::replay(Slot& slot, const mctp::Incoming& message, ByteView body, 
       // The primitive's own form has no room for a location.
       MutableView<PrimitiveResponse>{answer}.set(response::status, refusal.status);
       send(path, body, std::move(answer), unit());
-      return false;
+      return;
     }
     first = packets - 1;
   }
@@ -152,7 +151,7 @@ bool Endpoint::replay(Slot& slot, const mctp::Incoming& message, ByteView body, 
   const mctp::SendId id = send(path, body, std::move(answer), unit());
   if (!available || departs(departure::replay_nothing)) {
     if (available && slot.state == SlotState::transmit) step(slot, SlotEvent::sent);
-    return true;
+    return;
   }
   Bytes again;
   const std::size_t from = first * unit_then;
@@ -167,7 +166,6 @@ bool Endpoint::replay(Slot& slot, const mctp::Incoming& message, ByteView body, 
   // Without an answer of its own (a hook withheld it) nothing is to be waited for.
   slot.replay_after = id;
   if (id == 0) start_replay(slot);
-  return true;
 }
 
 }  // namespace fb::mi

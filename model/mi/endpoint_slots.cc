@@ -154,7 +154,7 @@ void Endpoint::complete(Slot& slot) {
   const std::unique_ptr<Exchange> exchange = std::move(slot.exchange);
   if (!exchange->response.empty()) {
     EndpointHooks::Delivery delivery;
-    Bytes body = exchange->response;
+    Bytes body = std::move(exchange->response);
     // The answer that sets another unit still goes out in the old one: it was made before the change.
     const bool sets_unit = configures(*exchange, ConfigurationId::transmission_unit);
     if (!sets_unit || departs(departure::unit_too_early)) slot.stored_unit = unit();
