@@ -194,6 +194,7 @@ std::string coverage_json(const std::vector<const CaseInfo*>& cases) {
                                     {"level", one.level},
                                     {"roles", one.roles},
                                     {"profile", one.profile},
+                                    {"see", one.see},
                                     {"text", one.text},
                                     {"answers", one.answers},
                                     {"confidence", one.confidence},

@@ -19,7 +19,7 @@ ROLES = {"controller", "host", "requester", "responder", "endpoint", "management
 STATES = {"todo", "exception"}
 CONFIDENCE = {"confirmed", "read", "memory"}
 NEEDED = ["id", "document", "revision", "section", "level", "roles", "text", "answers", "confidence"]
-OPTIONAL = ["profile", "state", "reason"]
+OPTIONAL = ["profile", "see", "state", "reason"]
 ID = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*){2,}$")
 
 
@@ -43,8 +43,8 @@ def check_entry(entry, area, where):
     if entry["confidence"] not in CONFIDENCE:
         raise Fault(f"{where}: confidence '{entry['confidence']}' is none of "
                     f"{', '.join(sorted(CONFIDENCE))}")
-    for key in ("roles", "answers"):
-        if not isinstance(entry[key], list):
+    for key in ("roles", "answers", "see"):
+        if not isinstance(entry.get(key, []), list):
             raise Fault(f"{where}: '{key}' is a list")
     for role in entry["roles"]:
         if role not in ROLES:
@@ -113,14 +113,14 @@ def data_source(entries):
     rows = []
     for number, entry in enumerate(sorted(entries, key=lambda e: e["id"])):
         lists = []
-        for key in ("roles", "answers"):
-            if entry[key]:
+        for key in ("roles", "answers", "see"):
+            if entry.get(key):
                 lists.append(f"k{key.capitalize()}{number}")
                 lines.append(f"constexpr std::string_view {lists[-1]}[] = {quote_list(entry[key])};")
             else:
                 lists.append("{}")
         fields = [quote(entry[key]) for key in ("id", "document", "revision", "section", "level")]
-        fields += [lists[0], quote(entry.get("profile", "")), quote(entry["text"]), lists[1],
+        fields += [lists[0], quote(entry.get("profile", "")), lists[2], quote(entry["text"]), lists[1],
                    quote(entry["confidence"]), quote(entry.get("state") or ""),
                    quote(entry.get("reason") or "")]
         rows.append("    {" + ",\n     ".join(fields) + "},")

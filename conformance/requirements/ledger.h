@@ -15,6 +15,7 @@ struct Requirement {
   std::string_view level;  ///< mandatory, recommended, informative
   std::span<const std::string_view> roles;
   std::string_view profile;  ///< where revisions differ: which ones say so
+  std::span<const std::string_view> see;  ///< the same in other catalogues: "UNH-IOL NVMe-MI 1.4.1"
   std::string_view text;
   std::span<const std::string_view> answers;
   std::string_view confidence;  ///< confirmed, read, memory

@@ -1,5 +1,5 @@
 // What every case has at hand: its own fresh world. Benches for a role (controller_bench.h,
-// host_bench.h, rdma_bench.h) add the product under test and the side that the bench plays.
+// host_bench.h, rdma_bench.h, endpoint_bench.h ...) add the product under test and the side that the bench plays.
 #pragma once
 
 #include <memory>
@@ -40,6 +40,9 @@ class Bench {
 class ControllerBench;
 class HostBench;
 class RdmaBench;
+class EndpointBench;
+class ManagementRequesterBench;
+class BusBench;
 
 /// The bench that a case of a role is given.
 template <Role R>
@@ -61,6 +64,19 @@ struct BenchOf<Role::requester> {
 template <>
 struct BenchOf<Role::responder> {
   using Type = RdmaBench;
+};
+
+template <>
+struct BenchOf<Role::endpoint> {
+  using Type = EndpointBench;
+};
+template <>
+struct BenchOf<Role::management_requester> {
+  using Type = ManagementRequesterBench;
+};
+template <>
+struct BenchOf<Role::bus> {
+  using Type = BusBench;
 };
 
 }  // namespace fb::conformance

@@ -76,6 +76,11 @@ struct transports {
 
 inline const transports over_rdma{"rdma"};
 inline const transports over_tcp{"tcp"};
+inline const transports over_smbus{"smbus"};
+inline const transports over_serial{"serial"};
+inline const transports over_pcie{"pcie"};
+/// Media with room for more than two.
+inline const transports over_buses{"smbus", "pcie"};
 
 /// Longest time that one wait of the case may take, in the time of its world; an hour by default.
 struct budget {
@@ -140,6 +145,9 @@ struct CaseInfo {
 /// Every registered case, by name. Two of one name are an assertion failure.
 const std::vector<const CaseInfo*>& all_cases();
 
+/// What cases of management roles run over unless they say otherwise.
+inline const std::vector<std::string_view> kMedia = {"smbus", "serial", "pcie"};
+
 /// Requirements of one transport say so in their id: "tcp.icreq.pfv", "fabrics.rdma.request.qid".
 constexpr std::optional<std::string_view> transport_named_by(std::string_view requirement) {
   for (std::size_t at = 0; at < requirement.size();) {
@@ -147,6 +155,8 @@ constexpr std::optional<std::string_view> transport_named_by(std::string_view re
     const std::string_view word = requirement.substr(at, end - at);
     if (word == "tcp") return "tcp";
     if (word == "rdma" || word == "cm") return "rdma";
+    if (word == "smbus" || word == "serial") return word;
+    if (word == "vdm") return "pcie";
     at = end + 1;
   }
   return std::nullopt;
@@ -158,6 +168,7 @@ class RegisteredCase {
   RegisteredCase(std::string_view name, RequirementId requirement, Role role, std::string_view file,
                  void (*body)(Bench&, Check&), const Options&... options)
       : info_{name, requirement.text(), role, body, {}, file}, next_(first_) {
+    if (manages(role)) info_.options.transports = kMedia;
     if (const auto only = transport_named_by(requirement.text())) info_.options.transports = {*only};
     (options.apply(info_.options), ...);
     first_ = this;

@@ -1,16 +1,52 @@
-// What a controller declares of itself, found out before a case by a host that behaves: applicability
+// What a controller or a management endpoint declares of itself, found out before a case by a host that behaves: applicability
 // is decided from this, never from how a case fails.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/property.h"
+#include "wire/mi/data_structures.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_namespace.h"
 
 namespace fb::conformance {
+
+/// Of a management endpoint.
+struct EndpointFacts {
+  bool packets = true;   ///< the bench makes and sees single packets
+  bool frames = true;    ///< and the frames of the medium
+  bool media = true;     ///< the medium is emulated: whatever the bench wants happens on it
+  unsigned major = 0, minor = 0;  ///< of NVMe-MI
+  std::vector<Bytes> ports = {};  ///< port information, 32 bytes each, by PORTID
+  std::uint8_t port = 0;          ///< that of this endpoint
+  std::vector<std::uint16_t> controllers = {};
+  /// Optional commands of the first controller.
+  std::vector<mi::SupportedCommand> optional = {};
+  std::vector<std::uint8_t> message_types = {};
+  bool uuid = false;
+
+  bool at_least(unsigned mjr, unsigned mnr) const { return major > mjr || (major == mjr && minor >= mnr); }
+  bool supports(const mi::SupportedCommand& command) const {
+    return std::find(optional.begin(), optional.end(), command) != optional.end();
+  }
+  View<mi::PortInfo> port_info(std::size_t number) const { return View<mi::PortInfo>{ports[number]}; }
+  /// The first port of a kind.
+  std::optional<std::uint8_t> port_of(mi::PortType type) const {
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+      if (port_info(i).get(mi::port_info::prttyp) == type) return static_cast<std::uint8_t>(i);
+    }
+    return std::nullopt;
+  }
+  /// Bytes of the management endpoint buffer; 0: none.
+  std::uint32_t buffer_bytes() const { return ports.empty() ? 0 : port_info(port).get(mi::port_info::mebs); }
+  /// Most payload of a packet.
+  std::uint16_t unit_max() const { return ports.empty() ? 64 : port_info(port).get(mi::port_info::mmtus); }
+};
 
 struct Declared {
   bool known = false;     ///< false: the product could not be asked; then every case applies
@@ -30,6 +66,7 @@ struct Declared {
   bool mutual_authentication = false;  ///< the bench knows the controller's secret too
   Bytes controller = Bytes(4096);
   Bytes name_space = Bytes(4096);
+  EndpointFacts endpoint = {};
 
   View<nvme::IdentifyController> identify() const { return View<nvme::IdentifyController>{controller}; }
   View<nvme::IdentifyNamespace> identify_namespace() const {

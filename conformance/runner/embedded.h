@@ -9,6 +9,8 @@
 #include "model/tls/tls_side.h"
 #include "model/deviations/deviation.h"
 #include "model/host/types.h"
+#include "model/mi/drive.h"
+#include "model/mi/requester.h"
 #include "model/subsystem/target.h"
 #include "model/transport/rdma_controller.h"
 #include "model/transport/rdma_host.h"
@@ -32,7 +34,8 @@ struct EmbeddedSetup {
   std::vector<subsystem::Referral> referrals;
   /// Queue bounds follow those of the subsystem.
   transport::ControllerFabricOptions fabric;
-  /// What host and controller speak: "rdma" or "tcp". Set before arranged{} sees it.
+  /// What host and controller speak, "rdma" or "tcp"; what a management bus is, "smbus", "serial" or "pcie".
+  /// Set before arranged{} sees it.
   std::string_view transport = "rdma";
   transport::TcpControllerOptions tcp;
   /// The side that plays the host over TCP, be it the product or the bench.
@@ -52,6 +55,21 @@ struct EmbeddedSetup {
   net::LinkOptions link;
   /// Role host: how the emulated host is told to connect.
   host::ConnectOptions connect;
+
+  /// Role endpoint: the drive, on the medium that the transport names. Its endpoint's port is the PCI Express
+  /// one on "pcie", the two-wire one elsewhere.
+  mi::DriveOptions drive;
+  /// A second endpoint of the same device, at the next address, with kSecondEndpointEid; not on a serial line.
+  bool second_endpoint = false;
+  /// The bench gives it an EID before the case begins.
+  bool assigned = true;
+  mctp::SmbusOptions smbus;
+  mctp::SerialOptions serial;
+  mctp::PcieOptions pcie;
+  /// Role management-requester.
+  mi::RequesterOptions requester;
+  /// Role bus.
+  mctp::NetworkOptions network;
 };
 
 inline constexpr IpAddress kBenchAddress = IpAddress::v4(10, 0, 0, 1);
@@ -125,6 +143,13 @@ class EmbeddedController {
   subsystem::Target target_;
   subsystem::Subsystem* subsystem_ = nullptr;
 };
+
+/// The medium of the setup's transport, and where on it the bench and the product are; `further` ones follow.
+std::unique_ptr<mctp::Segment> make_segment(World& world, const EmbeddedSetup& setup);
+mctp::PhysicalAddress bench_address_on(std::string_view medium, unsigned further = 0);
+mctp::PhysicalAddress product_address_on(std::string_view medium, unsigned further = 0);
+/// Any bytes as a frame of the binding's own medium.
+void send_frame_on(mctp::Segment& segment, mctp::Binding& binding, Bytes frame);
 
 /// Two hosts and the link between them.
 struct EmbeddedNetwork {

@@ -29,6 +29,11 @@ inline constexpr std::string_view kRoleNames[] = {
 
 constexpr std::string_view name_of(Role role) { return kRoleNames[static_cast<std::size_t>(role)]; }
 
+/// Roles of NVMe-MI and MCTP: what they run over are media, not fabrics.
+constexpr bool manages(Role role) {
+  return role == Role::endpoint || role == Role::management_requester || role == Role::bus;
+}
+
 constexpr std::optional<Role> role_named(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kRoleNames); ++i) {
     if (kRoleNames[i] == name) return static_cast<Role>(i);

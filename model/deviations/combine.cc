@@ -162,6 +162,128 @@ class CombinedSoft final : public softroce::SoftHooks {
   std::vector<std::unique_ptr<softroce::SoftHooks>> made_;
 };
 
+class CombinedEndpoint final : public mi::EndpointHooks {
+ public:
+  explicit CombinedEndpoint(const std::vector<const Deviation*>& chosen)
+      : points_(points_of(chosen, [](Product p) { return p == Product::endpoint; })),
+        made_(made_of<mi::EndpointHooks, MakeEndpointHooks>(chosen)) {
+    for (const Deviation* deviation : chosen) {
+      if (const auto* tolerate = std::get_if<Tolerate>(&deviation->effect)) tolerated_.push_back(tolerate->check);
+      if (const auto* answer = std::get_if<AnswerMi>(&deviation->effect)) answers_.push_back(*answer);
+    }
+  }
+
+  bool departs(std::string_view point) override {
+    if (contains(points_, point)) return true;
+    bool any = false;
+    for (auto& one : made_) any = one->departs(point) || any;
+    return any;
+  }
+  bool refuses(const mi::MessageContext& message, mi::Refusal& refusal) override {
+    if (contains(tolerated_, refusal.check)) return false;
+    for (const AnswerMi& answer : answers_) {
+      if (answer.check != refusal.check) continue;
+      refusal.status = answer.status;
+      refusal.at = answer.at;
+      refusal.discards = false;
+    }
+    for (auto& one : made_) {
+      if (!one->refuses(message, refusal)) return false;
+    }
+    return true;
+  }
+  bool message_in(ByteView message) override {
+    bool seen = true;
+    for (auto& one : made_) seen = one->message_in(message) && seen;
+    return seen;
+  }
+  std::optional<mi::Status> admission(const mi::MessageContext& message) override {
+    for (auto& one : made_) {
+      if (const auto status = one->admission(message)) return status;
+    }
+    return std::nullopt;
+  }
+  Duration delay(const mi::MessageContext& message) override {
+    Duration sum;
+    for (auto& one : made_) sum = sum + one->delay(message);
+    return sum;
+  }
+  void response(const mi::MessageContext& message, Bytes& body) override {
+    for (auto& one : made_) one->response(message, body);
+  }
+  Delivery message_out(const mi::MessageContext& message, Bytes& bytes) override {
+    Delivery delivery = Delivery::send;
+    for (auto& one : made_) {
+      const Delivery own = one->message_out(message, bytes);
+      if (own != Delivery::send) delivery = own;
+    }
+    return delivery;
+  }
+
+ private:
+  std::vector<std::string_view> points_;
+  std::vector<std::unique_ptr<mi::EndpointHooks>> made_;
+  std::vector<std::string_view> tolerated_;
+  std::vector<AnswerMi> answers_;
+};
+
+class CombinedRequester final : public mi::RequesterHooks {
+ public:
+  explicit CombinedRequester(const std::vector<const Deviation*>& chosen)
+      : points_(points_of(chosen, [](Product p) { return p == Product::management_requester; })),
+        made_(made_of<mi::RequesterHooks, MakeRequesterHooks>(chosen)) {}
+
+  bool departs(std::string_view point) override {
+    if (contains(points_, point)) return true;
+    bool any = false;
+    for (auto& one : made_) any = one->departs(point) || any;
+    return any;
+  }
+  void message_out(Bytes& bytes) override {
+    for (auto& one : made_) one->message_out(bytes);
+  }
+  void message_in(ByteView message) override {
+    for (auto& one : made_) one->message_in(message);
+  }
+
+ private:
+  std::vector<std::string_view> points_;
+  std::vector<std::unique_ptr<mi::RequesterHooks>> made_;
+};
+
+class CombinedMctp final : public mctp::EndpointHooks {
+ public:
+  CombinedMctp(const std::vector<const Deviation*>& chosen, Product of) {
+    for (const Deviation* deviation : chosen) {
+      if (deviation->product != of) continue;
+      if (const auto* departs = std::get_if<Departs>(&deviation->effect)) points_.push_back(departs->point);
+      if (const auto* make = std::get_if<MakeMctpHooks>(&deviation->effect)) made_.push_back((*make)());
+    }
+  }
+
+  bool departs(std::string_view point) override {
+    if (contains(points_, point)) return true;
+    bool any = false;
+    for (auto& one : made_) any = one->departs(point) || any;
+    return any;
+  }
+  void packets_out(mctp::PhysicalAddress& to, std::vector<Bytes>& packets) override {
+    for (auto& one : made_) one->packets_out(to, packets);
+  }
+  void packet_in(const mctp::PhysicalAddress& from, Bytes& packet) override {
+    for (auto& one : made_) one->packet_in(from, packet);
+  }
+  bool control_answer(ByteView request, Bytes& answer) override {
+    bool given = true;
+    for (auto& one : made_) given = one->control_answer(request, answer) && given;
+    return given;
+  }
+
+ private:
+  std::vector<std::string_view> points_;
+  std::vector<std::unique_ptr<mctp::EndpointHooks>> made_;
+};
+
 template <class Belongs>
 bool any_of(const std::vector<const Deviation*>& chosen, Belongs&& belongs) {
   for (const Deviation* deviation : chosen) {
@@ -185,6 +307,27 @@ std::unique_ptr<host::HostHooks> DeviationSet::host_hooks() const {
 std::unique_ptr<softroce::SoftHooks> DeviationSet::soft_hooks() const {
   if (!any_of(chosen_, &is_device)) return nullptr;
   return std::make_unique<CombinedSoft>(chosen_);
+}
+
+std::unique_ptr<mi::EndpointHooks> DeviationSet::endpoint_hooks() const {
+  if (!any_of(chosen_, [](Product p) { return p == Product::endpoint; })) return nullptr;
+  return std::make_unique<CombinedEndpoint>(chosen_);
+}
+
+std::unique_ptr<mi::RequesterHooks> DeviationSet::requester_hooks() const {
+  if (!any_of(chosen_, [](Product p) { return p == Product::management_requester; })) return nullptr;
+  return std::make_unique<CombinedRequester>(chosen_);
+}
+
+std::unique_ptr<mctp::EndpointHooks> DeviationSet::mctp_hooks(Product of) const {
+  if (!any_of(chosen_, [of](Product p) { return p == of; })) return nullptr;
+  return std::make_unique<CombinedMctp>(chosen_, of);
+}
+
+void DeviationSet::alter(mi::DriveOptions& options) const {
+  for (const Deviation* deviation : chosen_) {
+    if (const auto* alter = std::get_if<AlterDrive>(&deviation->effect)) alter->change(options);
+  }
 }
 
 }  // namespace fb::deviations

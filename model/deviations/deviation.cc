@@ -10,6 +10,9 @@ std::string_view name_of(Product product) {
     case Product::host: return "host";
     case Product::rdma: return "rdma";
     case Product::cm: return "cm";
+    case Product::endpoint: return "endpoint";
+    case Product::management_requester: return "management-requester";
+    case Product::bus: return "bus";
   }
   return "controller";
 }

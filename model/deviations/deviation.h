@@ -17,14 +17,16 @@
 
 #include "base/result.h"
 #include "model/host/hooks.h"
+#include "model/mi/drive.h"
 #include "model/subsystem/hooks.h"
 #include "sim/rdma/softroce/departures.h"
 #include "sim/rdma/softroce/hooks.h"
 
 namespace fb::deviations {
 
-/// Which emulated product misbehaves. `cm` is the connection manager of the RDMA device.
-enum class Product : std::uint8_t { controller, host, rdma, cm };
+/// Which emulated product misbehaves. `cm` is the connection manager of the RDMA device, `endpoint` a managed
+/// drive with its MCTP side, `bus` the owner of an MCTP bus.
+enum class Product : std::uint8_t { controller, host, rdma, cm, endpoint, management_requester, bus };
 std::string_view name_of(Product product);
 
 /// The controller leaves out the check of that name.
@@ -36,6 +38,16 @@ struct AnswerWith {
   std::string_view check;
   nvme::Status status;
 };
+/// The endpoint's check of that name answers another NVMe-MI status; it answers where it should be silent.
+struct AnswerMi {
+  std::string_view check;
+  mi::Status status;
+  mi::ParameterError at = {};
+};
+/// The drive is another one than the usual: its options are changed before it is made.
+struct AlterDrive {
+  void (*change)(mi::DriveOptions&);
+};
 /// The product departs from the protocol at its point of that name.
 struct Departs {
   std::string_view point;
@@ -45,25 +57,39 @@ using MakeSubsystemHooks = std::unique_ptr<subsystem::SubsystemHooks> (*)();
 using MakeHostHooks = std::unique_ptr<host::HostHooks> (*)();
 using MakeSoftHooks = std::unique_ptr<softroce::SoftHooks> (*)();
 
-using Effect =
-    std::variant<Tolerate, AnswerWith, Departs, MakeSubsystemHooks, MakeHostHooks, MakeSoftHooks>;
+using MakeEndpointHooks = std::unique_ptr<mi::EndpointHooks> (*)();
+using MakeRequesterHooks = std::unique_ptr<mi::RequesterHooks> (*)();
+/// Of the MCTP side of an endpoint, a requester or a bus owner.
+using MakeMctpHooks = std::unique_ptr<mctp::EndpointHooks> (*)();
+
+using Effect = std::variant<Tolerate, AnswerWith, AnswerMi, AlterDrive, Departs, MakeSubsystemHooks, MakeHostHooks,
+                            MakeSoftHooks, MakeEndpointHooks, MakeRequesterHooks, MakeMctpHooks>;
 
 /// The point of a soft device by its enumerator.
 inline Effect departs(softroce::Departure point) { return Departs{softroce::name_of(point)}; }
 
-/// A hand-written subclass of SubsystemHooks, HostHooks or SoftHooks as an effect; `arguments` are
-/// compile-time values for its constructor.
+template <class Base, class H, auto... Arguments>
+constexpr Effect made_as() {
+  return Effect{static_cast<std::unique_ptr<Base> (*)()>(
+      []() -> std::unique_ptr<Base> { return std::make_unique<H>(Arguments...); })};
+}
+
+/// A hand-written subclass of a product's hooks as an effect; `arguments` are compile-time values for its
+/// constructor.
 template <class H, auto... Arguments>
 constexpr Effect hooks() {
   if constexpr (std::is_base_of_v<subsystem::SubsystemHooks, H>) {
-    return MakeSubsystemHooks{
-        []() -> std::unique_ptr<subsystem::SubsystemHooks> { return std::make_unique<H>(Arguments...); }};
+    return made_as<subsystem::SubsystemHooks, H, Arguments...>();
   } else if constexpr (std::is_base_of_v<host::HostHooks, H>) {
-    return MakeHostHooks{
-        []() -> std::unique_ptr<host::HostHooks> { return std::make_unique<H>(Arguments...); }};
+    return made_as<host::HostHooks, H, Arguments...>();
+  } else if constexpr (std::is_base_of_v<mi::EndpointHooks, H>) {
+    return made_as<mi::EndpointHooks, H, Arguments...>();
+  } else if constexpr (std::is_base_of_v<mi::RequesterHooks, H>) {
+    return made_as<mi::RequesterHooks, H, Arguments...>();
+  } else if constexpr (std::is_base_of_v<mctp::EndpointHooks, H>) {
+    return made_as<mctp::EndpointHooks, H, Arguments...>();
   } else {
-    return MakeSoftHooks{
-        []() -> std::unique_ptr<softroce::SoftHooks> { return std::make_unique<H>(Arguments...); }};
+    return made_as<softroce::SoftHooks, H, Arguments...>();
   }
 }
 
@@ -117,6 +143,12 @@ class DeviationSet {
   std::unique_ptr<subsystem::SubsystemHooks> subsystem_hooks() const;
   std::unique_ptr<host::HostHooks> host_hooks() const;
   std::unique_ptr<softroce::SoftHooks> soft_hooks() const;
+  std::unique_ptr<mi::EndpointHooks> endpoint_hooks() const;
+  std::unique_ptr<mi::RequesterHooks> requester_hooks() const;
+  /// `of` is the endpoint, the management requester or the bus.
+  std::unique_ptr<mctp::EndpointHooks> mctp_hooks(Product of) const;
+  /// What the chosen deviations make of a drive.
+  void alter(mi::DriveOptions& options) const;
 
  private:
   std::vector<const Deviation*> chosen_;
