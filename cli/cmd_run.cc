@@ -35,9 +35,16 @@ struct RunArguments {
   TlsArguments tls;
 };
 
+/// Nothing runs against a product that says nothing.
+void check_answers(const Product& product) {
+  DeclarationCache declarations;
+  const Declared& declared = declarations.of(product, nullptr, product.transport);
+  if (!declared.known) throw UserError(product.url + ": " + declared.why);
+}
+
 Product product_of(const RunArguments& arguments) {
   std::string local = arguments.local;
-  if (arguments.dut != "embedded" && local.empty()) {
+  if (arguments.dut.find("://") != std::string::npos && local.empty()) {
     local = to_string(or_throw(local_address_towards(or_throw(parse_fabric_url(arguments.dut)).to)));
   }
   Product product = or_throw(parse_product(arguments.dut, local));
@@ -57,14 +64,16 @@ Product product_of(const RunArguments& arguments) {
     return product;
   }
   product.nonce = nonce();
+  if (is_medium(product.transport)) {
+    check_answers(product);
+    return product;
+  }
   product.secrets = arguments.authentication.secrets();
   if (!product.secrets.empty() && auth::secrets_of(product.secrets, kBenchHostNqn) == nullptr) {
     throw UserError(arguments.authentication.secret_file + ": no secret for " + std::string(kBenchHostNqn));
   }
   if (product.nqn.empty()) product.nqn = or_throw(discover_nqn(product));
-  DeclarationCache declarations;
-  const Declared& declared = declarations.of(product, nullptr, product.transport);
-  if (!declared.known) throw UserError(product.url + ": " + declared.why);
+  check_answers(product);
   return product;
 }
 
@@ -75,9 +84,10 @@ void check_date(const std::string& date) {
 /// Cases that a product can be held against.
 std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& selection) {
   Selection wanted = selection;
-  if (!product.embedded && wanted.roles.empty()) wanted.roles = {"controller"};
-  if (!product.embedded && wanted.roles != std::vector<std::string>{"controller"}) {
-    throw UserError("a product at " + product.url + " is a controller; other roles have no adapter yet");
+  const std::string is = is_medium(product.transport) ? "endpoint" : "controller";
+  if (!product.embedded && wanted.roles.empty()) wanted.roles = {is};
+  if (!product.embedded && wanted.roles != std::vector{is}) {
+    throw UserError("a product at " + product.url + " has the role " + is + "; other roles have no adapter yet");
   }
   if (!product.embedded) {
     if (!wanted.transport.empty() && wanted.transport != product.transport) {
@@ -161,7 +171,7 @@ void add_selection(CLI::App& command, conformance::Selection& selection) {
       ->type_name("ROLE")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("--transport", selection.transport, "Only over this transport (rdma, tcp)")
+  command.add_option("--transport", selection.transport, "Only over this transport (rdma, tcp, smbus, serial, pcie)")
       ->type_name("NAME");
 }
 

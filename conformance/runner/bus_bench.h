@@ -44,6 +44,7 @@ class PlayedDevice {
   RawMctp raw_;
   mctp::control::Uuid uuid_;
   std::vector<SeenMessage> requests_;
+  bool discovered_ = false;
 };
 
 class BusBench final : public Bench {

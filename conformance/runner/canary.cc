@@ -1,13 +1,14 @@
 // The canary: a case that must FAIL in every run. It goes through everything that a real case goes
 // through, and expects what no controller can answer. If it ever passes, no verdict can be trusted.
 #include "conformance/runner/controller_bench.h"
+#include "conformance/runner/endpoint_bench.h"
 #include "conformance/runner/runner.h"
 
 namespace fb::conformance {
 
 namespace {
 
-constexpr std::string_view kSong = "canary: version of the controller";
+constexpr std::string_view kSong = "canary: version of the product";
 
 void sing(Bench& any, Check& check) {
   auto* bench = dynamic_cast<ControllerBench*>(&any);
@@ -17,11 +18,27 @@ void sing(Bench& any, Check& check) {
   check.equal(kSong, association.property(fabrics::property::vs), 0xFFFFFFFFu);
 }
 
+void sing_at_endpoint(Bench& any, Check& check) {
+  auto* bench = dynamic_cast<EndpointBench*>(&any);
+  if (bench == nullptr) throw CannotArrange{"the canary needs the bench of an endpoint"};
+  const MiAnswer answer = bench->command(mi::Opcode::read_data_structure);
+  if (!answer.ok() || answer.data().size() < 2) throw CannotArrange{answer.describe()};
+  // A major version that was never assigned.
+  check.equal(kSong, answer.data()[1], 0xEEu);
+}
+
+CaseInfo canary_of(Role role, void (*body)(Bench&, Check&)) {
+  CaseInfo info{"canary", "bench.canary.fails", role, body, {}, __FILE__};
+  if (manages(role)) info.options.transports = kMedia;
+  return info;
+}
+
 }  // namespace
 
-const CaseInfo& canary_case() {
-  static const CaseInfo info{"canary", "bench.canary.fails", Role::controller, &sing, {}, __FILE__};
-  return info;
+const CaseInfo& canary_case(std::string_view transport) {
+  static const CaseInfo of_controllers = canary_of(Role::controller, &sing);
+  static const CaseInfo of_endpoints = canary_of(Role::endpoint, &sing_at_endpoint);
+  return is_medium(transport) ? of_endpoints : of_controllers;
 }
 
 bool canary_caught(const CaseResult& result) {

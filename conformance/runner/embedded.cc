@@ -8,6 +8,7 @@ EmbeddedSetup::EmbeddedSetup() {
   namespaces[1].block_bytes = 4096;
   namespaces[1].blocks = 16384;
   connect.subnqn = subsystem.nqn;
+  serial.unit_max = mctp::serial::kUnitMax;
 }
 
 std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::DatagramHost& host,

@@ -1,7 +1,10 @@
 #include "conformance/runner/environment.h"
 
+#include "conformance/runner/bus_bench.h"
 #include "conformance/runner/controller_bench.h"
+#include "conformance/runner/endpoint_bench.h"
 #include "conformance/runner/host_bench.h"
+#include "conformance/runner/management_requester_bench.h"
 #include "conformance/runner/rdma_bench.h"
 
 namespace fb::conformance {
@@ -57,25 +60,35 @@ host::Controller* connect_somehow(ControllerBench& bench, Declared& found) {
   return nullptr;
 }
 
+void explore_controller(World& world, const Environment& environment, Declared& found) {
+  ControllerBench bench(world, environment);
+  host::Controller* const controller = connect_somehow(bench, found);
+  if (controller == nullptr) return;
+  const host::ControllerFacts& facts = controller->facts();
+  found.cap = facts.cap;
+  found.vs = facts.vs;
+  found.controller = facts.identify;
+  found.controller.resize(4096);
+  found.in_capsule_bytes = facts.in_capsule_bytes;
+  ask_queues_and_namespace(*controller, found);
+  found.mutual_authentication = bench.authentication().controller_secret.has_value();
+  bench.finish();
+  found.known = true;
+}
+
 }  // namespace
 
 Declared explore(World& world, const Environment& environment) {
   Declared found;
   found.embedded = environment.product->embedded;
   try {
-    ControllerBench bench(world, environment);
-    host::Controller* const controller = connect_somehow(bench, found);
-    if (controller == nullptr) return found;
-    const host::ControllerFacts& facts = controller->facts();
-    found.cap = facts.cap;
-    found.vs = facts.vs;
-    found.controller = facts.identify;
-    found.controller.resize(4096);
-    found.in_capsule_bytes = facts.in_capsule_bytes;
-    ask_queues_and_namespace(*controller, found);
-    found.mutual_authentication = bench.authentication().controller_secret.has_value();
-    bench.finish();
-    found.known = true;
+    if (is_medium(environment.transport)) {
+      EndpointBench bench(world, environment);
+      found.endpoint = explore_endpoint(bench, found);
+      bench.finish();
+    } else {
+      explore_controller(world, environment, found);
+    }
   } catch (const CannotArrange& cannot) {
     found.why = cannot.why;
   } catch (const WaitFailure& failure) {
@@ -127,6 +140,9 @@ std::unique_ptr<Bench> make_bench(World& world, Role role, const Environment& en
     case Role::host: return std::make_unique<HostBench>(world, environment);
     case Role::requester:
     case Role::responder: return std::make_unique<RdmaBench>(world, environment);
+    case Role::endpoint: return std::make_unique<EndpointBench>(world, environment);
+    case Role::management_requester: return std::make_unique<ManagementRequesterBench>(world, environment);
+    case Role::bus: return std::make_unique<BusBench>(world, environment);
     default: throw UserError("no bench for the role " + std::string(name_of(role)) + " yet");
   }
 }

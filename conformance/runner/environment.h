@@ -44,6 +44,9 @@ struct Environment {
 /// without an NQN, also finds out which subsystem there is.
 Declared explore(World& world, const Environment& environment);
 
+/// What a management endpoint declares; `found` says whether it could be asked.
+EndpointFacts explore_endpoint(EndpointBench& bench, Declared& found);
+
 /// The NQN of the first NVM subsystem that the product's discovery service lists.
 Result<std::string> discover_nqn(const Product& product);
 

@@ -1,6 +1,7 @@
 #include "conformance/runner/product.h"
 
 #include <charconv>
+#include <optional>
 
 #include "wire/fabrics/nqn.h"
 
@@ -60,12 +61,47 @@ std::string url_text(std::string_view transport, const Endpoint& at) {
   return std::string(transport) + "://" + to_string(at);
 }
 
+namespace {
+
+/// A whole number that stands alone, within bounds.
+std::optional<std::uint32_t> number_in(std::string_view text, std::uint32_t low, std::uint32_t high) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < low || value > high) return std::nullopt;
+  return value;
+}
+
+/// mctp:NET,EID as nvme-cli has it.
+Result<Product> parse_kernel_endpoint(std::string_view url, Product product) {
+  const std::string_view rest = url.substr(std::string_view("mctp:").size());
+  const std::size_t comma = rest.find(',');
+  if (comma == std::string_view::npos) return wrong(url, "no EID: mctp:NET,EID");
+  const auto network = number_in(rest.substr(0, comma), 0, 0xFFFFFFFFu);
+  const auto eid = number_in(rest.substr(comma + 1), 8, 254);
+  if (!network) return wrong(url, "no network number: '" + std::string(rest.substr(0, comma)) + "'");
+  if (!eid) return wrong(url, "no EID from 8 to 254: '" + std::string(rest.substr(comma + 1)) + "'");
+  product.network = *network;
+  product.eid = static_cast<std::uint8_t>(*eid);
+  product.transport = kKernelTransport;
+  return product;
+}
+
+}  // namespace
+
 Result<Product> parse_product(std::string_view url, std::string_view local) {
   Product product;
   product.url = std::string(url);
   if (url == "embedded") return product;
+  product.embedded = false;
+  if (url.starts_with("mctp:")) return parse_kernel_endpoint(url, std::move(product));
+  if (url.starts_with("serial:")) {
+    product.path = std::string(url.substr(std::string_view("serial:").size()));
+    product.transport = "serial";
+    if (product.path.empty()) return wrong(url, "no path: serial:PATH");
+    return product;
+  }
   if (url.find("://") == std::string_view::npos) {
-    return wrong(url, "no such product; known are 'embedded', " + std::string(kForm));
+    return wrong(url, "no such product; known are 'embedded', " + std::string(kForm) + ", mctp:NET,EID and serial:PATH");
   }
   const auto parsed = parse_fabric_url(url);
   if (!parsed) return Failure{parsed.error()};
@@ -78,7 +114,6 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
     return wrong(local, "--local is the product's own address; both sides need UDP port 4791, so each "
                         "has an address of its own (127.0.0.3 for example)");
   }
-  product.embedded = false;
   product.transport = parsed->transport;
   product.to = parsed->to;
   product.nqn = parsed->nqn;

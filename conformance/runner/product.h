@@ -34,6 +34,10 @@ struct Product {
   auth::PskStore keys = {};
   int identity_version = 1;
   bool slow = false;          ///< run the cases too that take long in real time
+  // Of a management endpoint:
+  std::string path = {};         ///< its serial port
+  std::uint32_t network = 1;     ///< behind a kernel
+  std::uint8_t eid = 9;
   std::uint64_t nonce = 0;    ///< keeps the device GUIDs of different runs apart
 };
 
@@ -56,6 +60,13 @@ std::uint16_t discovery_port(std::string_view transport);
 Result<FabricUrl> parse_fabric_url(std::string_view text, UrlPort port = UrlPort::needed);
 /// "tcp://127.0.0.1:4420".
 std::string url_text(std::string_view transport, const Endpoint& at);
+
+/// What a product is at, where a kernel has its medium.
+inline constexpr std::string_view kKernelTransport = "kernel";
+/// A management endpoint, by what it is at; not a controller.
+constexpr bool is_medium(std::string_view transport) {
+  return transport == "smbus" || transport == "serial" || transport == "pcie" || transport == kKernelTransport;
+}
 
 /// "embedded" or a URL; `local` is our own side for the latter.
 Result<Product> parse_product(std::string_view url, std::string_view local);

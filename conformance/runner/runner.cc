@@ -86,6 +86,7 @@ Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& 
   for (const CaseInfo* info : from) {
     const auto& transports = info->options.transports;
     const bool carried = selection.transport.empty() ||
+                         (selection.transport == kKernelTransport && transports == kMedia) ||
                          std::find(transports.begin(), transports.end(), selection.transport) !=
                              transports.end();
     if (carried && contains(selection.suites, info->suite()) &&
@@ -122,6 +123,11 @@ void for_each_parallel(std::size_t count, unsigned jobs, const std::function<voi
 std::vector<std::string_view> transports_for(const CaseInfo& info, const Product& product) {
   std::vector<std::string_view> found = info.options.transports;
   if (product.transport.empty()) return found;
+  // Behind a kernel may be any medium; a case about one of them is not for it.
+  if (product.transport == kKernelTransport) {
+    if (found != kMedia) return {};
+    return {kKernelTransport};
+  }
   std::erase_if(found, [&](std::string_view one) { return one != product.transport; });
   return found;
 }
@@ -171,8 +177,9 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
   canary.keep_capture = nullptr;
   canary.twice = false;
   try {
-    const std::string_view transport = transports_for(canary_case(), options.product).front();
-    run.canary_caught = canary_caught(run_case(canary_case(), transport, canary, declarations));
+    const CaseInfo& case_that_fails = canary_case(options.product.transport);
+    const std::string_view transport = transports_for(case_that_fails, options.product).front();
+    run.canary_caught = canary_caught(run_case(case_that_fails, transport, canary, declarations));
   } catch (const WaitFailure&) {
     run.interrupted = true;
   }

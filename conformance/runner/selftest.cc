@@ -16,6 +16,9 @@ bool concerns(const Deviation& deviation, const CaseInfo& info) {
     case deviations::Product::host: return info.role == Role::host;
     case deviations::Product::rdma: return info.suite() == "rdma";
     case deviations::Product::cm: return info.suite() == "cm";
+    case deviations::Product::endpoint: return info.role == Role::endpoint;
+    case deviations::Product::management_requester: return info.role == Role::management_requester;
+    case deviations::Product::bus: return info.role == Role::bus;
   }
   return false;
 }

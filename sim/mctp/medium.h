@@ -11,6 +11,7 @@ namespace fb::mctp {
 /// A frame that is about to be put on a medium.
 struct FrameContext {
   std::string_view medium;
+  std::string_view sender;    ///< name of the attachment that it comes from
   std::uint64_t ordinal = 0;  ///< counts the medium's frames from 0; a frame that is sent again counts again
   Instant now;
   PhysicalAddress source;

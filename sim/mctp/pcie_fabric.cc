@@ -49,7 +49,7 @@ void PciePort::depart() {
 void PciePort::arrive() {
   std::uint32_t copies = 1;
   if (fabric_.filter_ != nullptr) {
-    FrameContext context{fabric_.medium_.name, fabric_.ordinal_, fabric_.world_.now(), address(),
+    FrameContext context{fabric_.medium_.name, name_, fabric_.ordinal_, fabric_.world_.now(), address(),
                          frame_};
     const FrameVerdict verdict = fabric_.filter_->on_frame(context);
     copies = verdict.drop || verdict.nack ? 0 : 1 + verdict.duplicates;

@@ -196,6 +196,7 @@ void SerialFd::on_readable() {
 }
 
 void SerialFd::receive(ByteView bytes) {
+  if (tap_) tap_(bytes);
   receiver_.feed(
       bytes,
       [&](ByteView packet) {

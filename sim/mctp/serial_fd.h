@@ -2,6 +2,7 @@
 // stream socket on which another program speaks the same frames.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -39,6 +40,8 @@ class SerialFd final : public Binding, private FdHandler {
   void send(const PhysicalAddress& to, ByteView packet) override;
   /// Whatever bytes; on_packet_sent() follows.
   void send_frame(Bytes bytes);
+  /// Told of all bytes that come in, before they are looked at.
+  void set_tap(std::function<void(ByteView)> tap) { tap_ = std::move(tap); }
 
   const std::string& peer_path() const { return peer_path_; }
   /// The other side has gone; it may come back on a pseudo-terminal or a port.
@@ -65,6 +68,7 @@ class SerialFd final : public Binding, private FdHandler {
   BindingFacts facts_;
   SerialReceiver receiver_;
   PacketSink* sink_ = nullptr;
+  std::function<void(ByteView)> tap_;
   Bytes out_;
   std::size_t written_ = 0;
   bool hung_up_ = false;

@@ -44,7 +44,7 @@ void SerialEnd::depart() {
 void SerialEnd::arrive() {
   std::uint32_t copies = 1;
   if (line_.filter_ != nullptr) {
-    FrameContext context{line_.medium_.name, line_.ordinal_, line_.world_.now(), {}, frame_};
+    FrameContext context{line_.medium_.name, name_, line_.ordinal_, line_.world_.now(), {}, frame_};
     const FrameVerdict verdict = line_.filter_->on_frame(context);
     copies = verdict.drop || verdict.nack ? 0 : 1 + verdict.duplicates;
   }

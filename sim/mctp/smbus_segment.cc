@@ -184,7 +184,7 @@ SmbusSegment::Outcome SmbusSegment::judge(SmbusPort& master) {
   on_the_bus_.assign(master.frame_.begin(), master.frame_.end());
   Outcome outcome = Outcome::delivered;
   if (filter_ != nullptr && master.then_ == nullptr) {
-    FrameContext context{medium_.name, ordinal_, world_.now(), master.address_, on_the_bus_};
+    FrameContext context{medium_.name, master.name_, ordinal_, world_.now(), master.address_, on_the_bus_};
     const FrameVerdict verdict = filter_->on_frame(context);
     if (on_the_bus_.empty()) on_the_bus_.push_back(0);
     copies_ += verdict.duplicates;

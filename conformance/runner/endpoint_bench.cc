@@ -1,0 +1,455 @@
+#include "conformance/runner/endpoint_bench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "conformance/runner/kernel_peer.h"
+#include "sim/mctp/serial_fd.h"
+
+namespace fb::conformance {
+
+using mctp::control::Command;
+using mctp::control::Completion;
+
+// ---- declarations ----
+
+std::optional<std::string> packets(const Declared& declared) {
+  if (declared.endpoint.packets) return std::nullopt;
+  return "the product is behind a kernel, which makes the packets";
+}
+
+std::optional<std::string> frames(const Declared& declared) {
+  if (declared.endpoint.frames) return std::nullopt;
+  return "the product is behind a kernel, which makes the frames";
+}
+
+namespace {
+
+std::optional<std::string> unless(bool holds, const char* why) {
+  if (holds) return std::nullopt;
+  return why;
+}
+
+}  // namespace
+
+std::optional<std::string> endpoint_buffer(const Declared& declared) {
+  return unless(declared.endpoint.buffer_bytes() != 0, "no management endpoint buffer (MEBS is 0)");
+}
+std::optional<std::string> auto_pause(const Declared& declared) {
+  const EndpointFacts& facts = declared.endpoint;
+  return unless(!facts.ports.empty() && facts.port_info(facts.port).get(mi::port_info::ciaps),
+                "no command initiated auto pause (CIAPS is clear)");
+}
+std::optional<std::string> asynchronous_events(const Declared& declared) {
+  const EndpointFacts& facts = declared.endpoint;
+  return unless(!facts.ports.empty() && facts.port_info(facts.port).get(mi::port_info::aems),
+                "no asynchronous events (AEMS is clear)");
+}
+std::optional<std::string> pcie_commands(const Declared& declared) {
+  return unless(declared.endpoint.supports({mi::MessageKind::pcie_command, 0}), "no PCIe commands");
+}
+std::optional<std::string> revision_1_2(const Declared& declared) {
+  return unless(declared.endpoint.at_least(1, 2), "the product is older than NVMe-MI 1.2");
+}
+std::optional<std::string> revision_2_0(const Declared& declared) {
+  return unless(declared.endpoint.at_least(2, 0), "the product is older than NVMe-MI 2.0");
+}
+std::optional<std::string> two_wire_port(const Declared& declared) {
+  return unless(declared.endpoint.port_of(mi::PortType::two_wire).has_value(), "no two-wire port");
+}
+std::optional<std::string> pcie_port(const Declared& declared) {
+  return unless(declared.endpoint.port_of(mi::PortType::pcie).has_value(), "no PCI Express port");
+}
+
+// ---- answers ----
+
+std::string MiAnswer::describe() const {
+  if (!answered()) return more.empty() ? "no answer" : "no answer but More Processing Required";
+  if (!mic_good) return "an answer with a wrong integrity check: " + mi::describe(message->body);
+  if (body.size() < mi::kResponseMin) return fmt::format("an answer of {} bytes", body.size());
+  std::string text(mi::name_of(status()));
+  if (status() == mi::Status::invalid_parameter) text += " at " + to_string(error_at());
+  return text;
+}
+
+std::string ControlAnswer::describe() const {
+  if (!message.has_value()) return "no answer";
+  if (!answered()) return fmt::format("an answer of {} bytes", message->body.size());
+  return "completion code " + words(completion());
+}
+
+// ---- messages ----
+
+namespace {
+
+Bytes bytes_of(ByteView fixed, ByteView data) {
+  Bytes bytes(fixed.begin(), fixed.end());
+  bytes.insert(bytes.end(), data.begin(), data.end());
+  return bytes;
+}
+
+template <class Request>
+Record<Request> request_of(mi::MessageKind kind, const MiTerms& terms) {
+  Record<Request> made;
+  made.set(mi::header::ic, true)
+      .set(mi::header::mt, mi::kNvmeMiType)
+      .set(mi::header::nmimt, kind)
+      .set(mi::header::csi, terms.slot)
+      .set(mi::header::ciap, terms.auto_pause)
+      .set(mi::header::meb, terms.in_buffer);
+  return made;
+}
+
+}  // namespace
+
+Bytes mi_message(std::uint8_t opcode, std::uint32_t nmd0, std::uint32_t nmd1, ByteView data, const MiTerms& terms) {
+  auto made = request_of<mi::MiRequest>(mi::MessageKind::mi_command, terms);
+  made.set(mi::request::opcode, opcode).set(mi::mi_request::nmd0, nmd0).set(mi::mi_request::nmd1, nmd1);
+  return bytes_of(made.bytes(), data);
+}
+
+Bytes admin_message(std::uint16_t cntlid, const nvme::Sqe& sqe, std::uint32_t dofst, std::uint32_t dlen, ByteView data,
+                    const MiTerms& terms) {
+  const auto cdw = [&](unsigned index) { return load_le<std::uint32_t>(sqe.bytes().data() + 4 * index); };
+  auto made = request_of<mi::AdminRequest>(mi::MessageKind::admin_command, terms);
+  made.set(mi::request::opcode, sqe.bytes()[0])
+      .set(mi::admin_request::dlenv, dlen != 0)
+      .set(mi::admin_request::dofstv, dofst != 0)
+      .set(mi::admin_request::ctlid, cntlid)
+      .set(mi::admin_request::nsid, cdw(1))
+      .set(mi::admin_request::dofst, dofst)
+      .set(mi::admin_request::dlen, dlen)
+      .set(mi::admin_request::cdw10, cdw(10))
+      .set(mi::admin_request::cdw11, cdw(11))
+      .set(mi::admin_request::cdw12, cdw(12))
+      .set(mi::admin_request::cdw13, cdw(13))
+      .set(mi::admin_request::cdw14, cdw(14))
+      .set(mi::admin_request::cdw15, cdw(15));
+  return bytes_of(made.bytes(), data);
+}
+
+Bytes pcie_message(std::uint16_t cntlid, std::uint8_t opcode, std::uint64_t offset, std::uint16_t length,
+                   std::uint8_t bar, ByteView data, const MiTerms& terms) {
+  auto made = request_of<mi::PcieRequest>(mi::MessageKind::pcie_command, terms);
+  made.set(mi::request::opcode, opcode)
+      .set(mi::pcie_request::ctlid, cntlid)
+      .set(mi::pcie_request::length, length)
+      .set(mi::pcie_request::bar, bar)
+      .set(mi::pcie_request::offset, offset);
+  return bytes_of(made.bytes(), data);
+}
+
+Bytes primitive_message(std::uint8_t opcode, unsigned slot, std::uint16_t parameter, std::uint8_t tag) {
+  auto made = request_of<mi::PrimitiveRequest>(mi::MessageKind::control_primitive, {.slot = slot});
+  made.set(mi::primitive::cpo, opcode).set(mi::primitive::tag, tag).set(mi::primitive::cpsp, parameter);
+  return bytes_of(made.bytes(), {});
+}
+
+// ---- the bench ----
+
+/// The emulated drive and the medium that it shares with the bench.
+struct EndpointBench::Embedded {
+  Embedded(World& world, const Environment& environment, EmbeddedSetup setup)
+      : segment(make_segment(world, setup)),
+        bench_binding(segment->attach("bench", bench_address_on(setup.transport), true)),
+        product_binding(segment->attach("product", product_address_on(setup.transport))),
+        mi_hooks(environment.deviations->endpoint_hooks()),
+        mctp_hooks(environment.deviations->mctp_hooks(deviations::Product::endpoint)) {
+    setup.drive.end.name = "product";
+    if (setup.transport == "pcie") setup.drive.endpoint.port = 0;
+    environment.deviations->alter(setup.drive);
+    const mctp::DeviceOptions node_options = setup.drive.node;
+    const mctp::EndpointOptions end = setup.drive.end;
+    const mi::EndpointOptions endpoint = setup.drive.endpoint;
+    node = std::make_unique<mctp::SimpleDevice>(world, product_binding, node_options, end);
+    drive = std::make_unique<mi::Drive>(world, *node, std::move(setup.drive),
+                                        mi::DriveHooks{nullptr, mi_hooks.get(), mctp_hooks.get()});
+    if (!setup.second_endpoint) return;
+    second_node = std::make_unique<mctp::SimpleDevice>(
+        world, segment->attach("product 2", product_address_on(setup.transport, 1)), node_options,
+        mctp::EndpointOptions{.name = "product 2", .eid = kSecondEndpointEid});
+    mi::EndpointOptions other = endpoint;
+    other.port = endpoint.port == 0 ? 1 : 0;
+    second = std::make_unique<mi::Endpoint>(world, drive->device(), second_node->endpoint(), other, mi_hooks.get());
+  }
+
+  std::unique_ptr<mctp::Segment> segment;
+  mctp::Binding& bench_binding;
+  mctp::Binding& product_binding;
+  std::unique_ptr<mi::EndpointHooks> mi_hooks;
+  std::unique_ptr<mctp::EndpointHooks> mctp_hooks;
+  std::unique_ptr<mctp::SimpleDevice> node;
+  std::unique_ptr<mi::Drive> drive;
+  std::unique_ptr<mctp::SimpleDevice> second_node;
+  std::unique_ptr<mi::Endpoint> second;
+};
+
+/// A product at a serial port, or behind a kernel.
+struct EndpointBench::Real {
+  std::unique_ptr<mctp::SerialFd> line;
+  std::unique_ptr<KernelPeer> kernel;
+};
+
+EndpointBench::EndpointBench(World& world, const Environment& environment) : Bench(world), environment_(environment) {
+  const Product& product = *environment.product;
+  if (!product.embedded) {
+    real_ = std::make_unique<Real>();
+    eid_ = product.eid;
+    if (product.transport == kKernelTransport) {
+      real_->kernel = std::make_unique<KernelPeer>(world, product.network, product.eid);
+      messages_ = real_->kernel.get();
+      settle();
+      return;
+    }
+    auto opened = mctp::SerialFd::open(world, product.path, {.unit_max = mctp::serial::kUnitMax});
+    if (!opened) throw UserError(opened.error().text);
+    real_->line = std::move(opened).value();
+    real_->line->set_tap([this](ByteView bytes) {
+      frames_.push_back({this->world().now(), {}, Bytes(bytes.begin(), bytes.end())});
+    });
+    raw_ = std::make_unique<RawMctp>(world, *real_->line, kBenchEid,
+                                     [this](Bytes frame) { real_->line->send_frame(std::move(frame)); });
+  } else {
+    EmbeddedSetup setup = environment.setup();
+    const bool assigned = setup.assigned;
+    embedded_ = std::make_unique<Embedded>(world, environment, std::move(setup));
+    embedded_->segment->set_filter(this);
+    raw_ = std::make_unique<RawMctp>(world, embedded_->bench_binding, kBenchEid, [this](Bytes frame) {
+      send_frame_on(*embedded_->segment, embedded_->bench_binding, std::move(frame));
+    });
+    messages_ = raw_.get();
+    raw_->set_product(mctp::kNullEid, address());
+    if (assigned) assign();
+    return;
+  }
+  messages_ = raw_.get();
+  assign();
+  settle();
+}
+
+EndpointBench::~EndpointBench() = default;
+
+void EndpointBench::finish() {
+  if (!embedded()) settle();
+}
+
+/// A real product keeps what the case before has left: both slots are emptied, and what was set is set back.
+void EndpointBench::settle() {
+  const MiTerms brief{.tag = 7, .within = Duration::ms(500)};
+  primitive(mi::Primitive::resume, 0, 0, 1, brief);
+  for (const unsigned slot : {0u, 1u}) {
+    primitive(mi::Primitive::abort, slot, 0, 2, brief);
+    primitive(mi::Primitive::get_state, slot, 1, 3, brief);
+  }
+  constexpr auto kUnit = static_cast<std::uint32_t>(mi::ConfigurationId::transmission_unit);
+  for (const std::uint32_t port : {0u, 1u}) {
+    const MiAnswer unit = command(mi::Opcode::configuration_get, kUnit | port << 24, 0, {}, brief);
+    if (unit.ok() && (unit.nmresp() & 0xFFFF) != mctp::kBaselineUnit) {
+      command(mi::Opcode::configuration_set, kUnit | port << 24, mctp::kBaselineUnit, {}, brief);
+    }
+  }
+  if (raw_ != nullptr) raw_->forget();
+}
+
+mctp::PhysicalAddress EndpointBench::address() const {
+  return embedded() ? product_address_on(environment_.transport) : mctp::PhysicalAddress{};
+}
+
+RawMctp& EndpointBench::peer() {
+  BENCH_ASSERT(raw_ != nullptr, "what says packets needs(packets)");
+  return *raw_;
+}
+
+RawMctp& EndpointBench::another_peer() {
+  BENCH_ASSERT(embedded_ != nullptr && medium() != "serial", "a second controller is arranged{} over_buses");
+  if (other_raw_ == nullptr) {
+    mctp::Binding& binding = embedded_->segment->attach("bench 2", bench_address_on(medium(), 1));
+    other_raw_ = std::make_unique<RawMctp>(world(), binding, kOtherBenchEid, [this, &binding](Bytes frame) {
+      send_frame_on(*embedded_->segment, binding, std::move(frame));
+    });
+    other_raw_->set_product(eid_, address());
+  }
+  return *other_raw_;
+}
+
+mi::Drive& EndpointBench::drive() {
+  BENCH_ASSERT(embedded_ != nullptr, "the emulated drive is for cases that are arranged{}");
+  return *embedded_->drive;
+}
+
+mi::Endpoint& EndpointBench::second_endpoint() {
+  BENCH_ASSERT(embedded_ != nullptr && embedded_->second != nullptr, "setup.second_endpoint");
+  return *embedded_->second;
+}
+
+mctp::FrameVerdict EndpointBench::on_frame(mctp::FrameContext& context) {
+  // A line has two ends, the left one for who owns the bus.
+  const bool ours = context.sender.starts_with("bench") || context.sender.ends_with(".left");
+  if (ours) return on_bench_frame ? on_bench_frame(context) : mctp::FrameVerdict{};
+  const mctp::FrameVerdict verdict = on_product_frame ? on_product_frame(context) : mctp::FrameVerdict{};
+  frames_.push_back({context.now, context.source, context.frame});
+  return verdict;
+}
+
+void EndpointBench::assign(mctp::Eid eid) {
+  if (medium() == kKernelTransport) return;  // the kernel's own business
+  raw_->set_product(mctp::kNullEid, address());
+  const ControlAnswer answer = control(
+      Command::set_endpoint_id, {static_cast<std::uint8_t>(mctp::control::SetOperation::force), eid}, {.instance = 30});
+  if (!answer.ok() || answer.data().size() < 2) {
+    throw CannotArrange{"the endpoint does not take an EID: " + answer.describe()};
+  }
+  eid_ = answer.data()[1];
+  raw_->set_product(eid_, address());
+  if (other_raw_ != nullptr) other_raw_->set_product(eid_, address());
+}
+
+ControlAnswer EndpointBench::control(Command command, Bytes data, const ControlTerms& terms) {
+  Bytes body = {0x00, static_cast<std::uint8_t>(0x80 | (terms.instance & 0x1F)), static_cast<std::uint8_t>(command)};
+  body.insert(body.end(), data.begin(), data.end());
+  messages_->send_message(body, {.tag = terms.tag, .destination = terms.destination});
+  ControlAnswer answer;
+  std::vector<SeenMessage> others;
+  const Instant end = world().now() + terms.within;
+  while (auto message = messages_->next_message(end - world().now())) {
+    if (message->type() == 0 && !message->owner && message->tag == terms.tag) {
+      answer.message = std::move(message);
+      break;
+    }
+    others.push_back(std::move(*message));
+    if (world().now() >= end) break;
+  }
+  for (auto one = others.rbegin(); one != others.rend(); ++one) messages_->untake(std::move(*one));
+  return answer;
+}
+
+void EndpointBench::say(Bytes body, const MiTerms& terms) {
+  mi::append_mic(body);
+  messages_->send_message(body, {.tag = terms.tag, .unit = terms.unit});
+}
+
+MiAnswer EndpointBench::request(Bytes body, const MiTerms& terms) {
+  say(std::move(body), terms);
+  if (raw_ != nullptr) raw_->wait_until_said();
+  return answer(terms);
+}
+
+MiAnswer EndpointBench::answer(const MiTerms& terms) {
+  MiAnswer answer;
+  answer.sent = world().now();
+  std::vector<SeenMessage> others;
+  Instant end = world().now() + terms.within;
+  while (world().now() <= end) {
+    auto message = messages_->next_message(end - world().now());
+    if (!message) break;
+    if (message->type() != mi::kNvmeMiType || message->owner || message->tag != terms.tag) {
+      others.push_back(std::move(*message));
+      continue;
+    }
+    const bool good = mi::mic_ok(message->body);
+    Bytes body = message->body;
+    if (good) body.resize(body.size() - mi::kMicSize);
+    const bool more = good && body.size() >= mi::kResponseMin &&
+                      View<mi::AnyResponse>{body}.get(mi::response::status) == mi::Status::more_processing;
+    if (more) {
+      const std::uint16_t units = View<mi::MoreProcessing>{body}.get(mi::response::mprt);
+      end = world().now() + terms.within + Duration::ms(100) * units;
+      answer.more.push_back(std::move(*message));
+      // A product that never stops to ask for time has given no answer.
+      if (answer.more.size() > 16) break;
+      continue;
+    }
+    answer.message = std::move(message);
+    answer.body = std::move(body);
+    answer.mic_good = good;
+    break;
+  }
+  for (auto one = others.rbegin(); one != others.rend(); ++one) messages_->untake(std::move(*one));
+  return answer;
+}
+
+MiAnswer EndpointBench::command(mi::Opcode opcode, std::uint32_t nmd0, std::uint32_t nmd1, ByteView data,
+                                const MiTerms& terms) {
+  return request(mi_message(static_cast<std::uint8_t>(opcode), nmd0, nmd1, data, terms), terms);
+}
+
+MiAnswer EndpointBench::admin(std::uint16_t cntlid, const nvme::Sqe& sqe, std::uint32_t dofst, std::uint32_t dlen,
+                              ByteView data, const MiTerms& terms) {
+  return request(admin_message(cntlid, sqe, dofst, dlen, data, terms), terms);
+}
+
+MiAnswer EndpointBench::pcie(std::uint16_t cntlid, mi::PcieOpcode opcode, std::uint64_t offset, std::uint16_t length,
+                             std::uint8_t bar, ByteView data, const MiTerms& terms) {
+  return request(pcie_message(cntlid, static_cast<std::uint8_t>(opcode), offset, length, bar, data, terms), terms);
+}
+
+MiAnswer EndpointBench::primitive(mi::Primitive primitive, unsigned slot, std::uint16_t parameter, std::uint8_t tag,
+                                  const MiTerms& terms) {
+  return request(primitive_message(static_cast<std::uint8_t>(primitive), slot, parameter, tag), terms);
+}
+
+Record<mi::SlotStatus> EndpointBench::state(unsigned slot, bool clear) {
+  const MiAnswer answer = primitive(mi::Primitive::get_state, slot, clear ? 1 : 0);
+  if (!answer.ok()) throw CannotArrange{"Get State: " + answer.describe()};
+  return record_from_integer<mi::SlotStatus>(answer.cpsr());
+}
+
+bool EndpointBench::silent(Duration span) {
+  if (span == Duration{}) span = answer_within() * 2;
+  if (raw_ != nullptr) raw_->wait_until_said();
+  const std::size_t heard = raw_ != nullptr ? raw_->packets().size() : 0;
+  const bool message = messages_->next_message(span).has_value();
+  return !message && (raw_ == nullptr || raw_->packets().size() == heard);
+}
+
+// ---- exploring ----
+
+namespace {
+
+void read_ports(EndpointBench& bench, EndpointFacts& facts, std::size_t count) {
+  for (std::uint32_t port = 0; port < count; ++port) {
+    const MiAnswer info = bench.command(
+        mi::Opcode::read_data_structure, port << 16 | static_cast<std::uint32_t>(mi::DataType::port_information) << 24);
+    Bytes bytes(info.data().begin(), info.data().end());
+    bytes.resize(mi::PortInfo::size);
+    facts.ports.push_back(std::move(bytes));
+  }
+  const auto kind = bench.medium() == "pcie" ? mi::PortType::pcie : mi::PortType::two_wire;
+  facts.port = facts.port_of(kind).value_or(std::uint8_t{0});
+}
+
+}  // namespace
+
+EndpointFacts explore_endpoint(EndpointBench& bench, Declared& found) {
+  EndpointFacts facts;
+  facts.packets = facts.frames = bench.medium() != kKernelTransport;
+  facts.media = bench.embedded();
+  const auto structure = [&](mi::DataType type, std::uint16_t cntlid) {
+    return bench.command(mi::Opcode::read_data_structure, static_cast<std::uint32_t>(type) << 24 | cntlid);
+  };
+  const MiAnswer subsystem = structure(mi::DataType::subsystem_information, 0);
+  if (!subsystem.ok() || subsystem.data().size() < 3) {
+    found.why = "Read NVMe-MI Data Structure: " + subsystem.describe();
+    return facts;
+  }
+  facts.major = subsystem.data()[1];
+  facts.minor = subsystem.data()[2];
+  read_ports(bench, facts, std::min<std::size_t>(subsystem.data()[0] + 1u, 8));
+  const MiAnswer list = structure(mi::DataType::controller_list, 0);
+  facts.controllers = mi::parse_controller_list(list.data()).value_or(std::vector<std::uint16_t>{});
+  if (!facts.controllers.empty()) {
+    const MiAnswer optional = structure(mi::DataType::supported_commands, facts.controllers.front());
+    facts.optional = mi::parse_command_list(optional.data()).value_or(std::vector<mi::SupportedCommand>{});
+  }
+  const ControlAnswer types = bench.control(Command::get_message_type_support);
+  if (types.ok() && !types.data().empty()) {
+    facts.message_types.assign(types.data().begin() + 1, types.data().end());
+  }
+  facts.uuid = bench.control(Command::get_endpoint_uuid).ok();
+  found.known = true;
+  return facts;
+}
+
+}  // namespace fb::conformance
