@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -28,7 +30,9 @@ struct MctpArguments {
   MctpBusOptions bus;
   std::string size = "64M";
   std::string socket;
+  std::string serial;
   std::string capture;
+  std::vector<std::string> deviations;
   bool dbus = false;
   bool strict = false;
   std::vector<std::string> program;
@@ -64,6 +68,12 @@ std::string preload_library() {
 MctpBusOptions bus_options(const MctpArguments& arguments) {
   MctpBusOptions options = arguments.bus;
   options.controller_zero = !arguments.strict;
+  options.deviations = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
+  for (const auto* chosen : options.deviations.chosen()) {
+    if (chosen->product == deviations::Product::endpoint) continue;
+    throw UserError(fmt::format("--deviation {}: it is one of a {}, not of an endpoint", chosen->name,
+                                name_of(chosen->product)));
+  }
   options.namespace_bytes = or_throw(parse_size(arguments.size));
   if (options.namespace_bytes == 0 || options.namespace_bytes % 4096 != 0) {
     throw UserError("--namespace " + arguments.size + ": no whole number of blocks of 4 KiB");
@@ -130,28 +140,49 @@ int run_exec(const MctpArguments& arguments) {
   return wait_for(*world, start_program(arguments.program, std::move(environment)));
 }
 
+/// Serves until a signal ends it in order.
+void serve_on(World& world) {
+  const SignalWatcher signals([&] { world.interrupt(); });
+  std::fflush(stdout);
+  try {
+    for (;;) world.run_for(Duration::s(3600));
+  } catch (const WaitFailure&) {
+    return;
+  }
+}
+
+/// One drive on a serial line; there is no bus beside it.
+int serve_serial(const MctpArguments& arguments) {
+  const auto world = World::make_real(nonce());
+  const CaptureFile capture(*world, arguments.capture, "fabricbench mctp");
+  SerialDrive served(*world, bus_options(arguments), arguments.serial);
+  std::printf("serving serial:%s %s\n", served.peer_path().c_str(), served.drive().serial().c_str());
+  serve_on(*world);
+  return 0;
+}
+
 int run_serve(const MctpArguments& arguments) {
+  if (arguments.serial.empty() == arguments.socket.empty()) {
+    throw UserError("mctp serve needs either --socket or --serial");
+  }
+  if (!arguments.serial.empty()) {
+    if (arguments.dbus) throw UserError("--dbus publishes a bus, and --serial serves a drive without one");
+    return serve_serial(arguments);
+  }
   const auto world = World::make_real(nonce());
   const CaptureFile capture(*world, arguments.capture, "fabricbench mctp");
   MctpBus bus(*world, bus_options(arguments));
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), arguments.socket));
   const PrivateDirectory directory;
   const auto dbus = publish(*world, bus, *server, directory.path(), arguments.dbus);
-  const SignalWatcher signals([&] { world->interrupt(); });
-  for (const MctpDrive& drive : bus.drives()) {
-    std::printf("endpoint mctp:%u,%u %s\n", bus.network(), drive.node->endpoint().eid(),
-                drive.disk->options().serial.c_str());
+  for (const auto& drive : bus.drives()) {
+    std::printf("endpoint mctp:%u,%u %s\n", bus.network(), drive->node().endpoint().eid(), drive->serial().c_str());
   }
   std::printf("serving %s\nLD_PRELOAD=%s %s=%s", server->path().c_str(), preload_library().c_str(),
               mctp::kSocketVariable, server->path().c_str());
   if (dbus) std::printf(" %s=%s", kDbusVariable, dbus->address().c_str());
   std::printf("\n");
-  std::fflush(stdout);
-  try {
-    for (;;) world->run_for(Duration::s(3600));
-  } catch (const WaitFailure&) {
-    // A signal ends it in order.
-  }
+  serve_on(*world);
   return 0;
 }
 
@@ -164,6 +195,8 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--capture", arguments.capture, "Leave a capture of the bus here at the end")->type_name("FILE");
   command.add_flag("--dbus", arguments.dbus, "Publish the endpoints on a D-Bus of its own, as the MCTP daemon does");
   command.add_flag("--timing", arguments.bus.timing, "The bus takes its time: SMBus at 100 kHz");
+  command.add_option("--deviation", arguments.deviations, "Every drive misbehaves in this named way (list --deviations)")
+      ->type_name("NAME");
   command.add_flag("--strict-controllers", arguments.strict,
                    "Controller 0, which nvme means when it is told none, does not exist");
 }
@@ -185,10 +218,14 @@ void add_mctp(CLI::App& app, Outcome& outcome) {
       ->type_name("PROGRAM");
   exec->callback([arguments, &outcome] { outcome.code = run_exec(*arguments); });
 
-  auto* serve = group->add_subcommand("serve", "Serve the bus on a unix socket until SIGINT or SIGTERM");
-  serve->footer("Example: fabricbench mctp serve --socket /tmp/bus");
+  auto* serve = group->add_subcommand("serve", "Serve the bus on a unix socket, or a drive on a serial line, until SIGINT or SIGTERM");
+  serve->footer("Examples:\n"
+                "  fabricbench mctp serve --socket /tmp/bus\n"
+                "  fabricbench mctp serve --serial pty");
   add_bus_options(*serve, *arguments);
-  serve->add_option("--socket", arguments->socket, "Path of the socket")->required()->type_name("PATH");
+  serve->add_option("--socket", arguments->socket, "Path of the socket")->type_name("PATH");
+  serve->add_option("--serial", arguments->serial, "A serial port, a unix stream socket, or pty for a new pseudo-terminal")
+      ->type_name("PATH");
   serve->callback([arguments, &outcome] { outcome.code = run_serve(*arguments); });
 }
 

@@ -49,32 +49,58 @@ MctpBus::MctpBus(World& world, const MctpBusOptions& options)
   }
   mctp::Network& network = bus_.add_network({.number = options.network, .timing = options.timing});
   const std::size_t segment = network.add_smbus({.timing = options.timing});
-  for (unsigned i = 0; i < options.endpoints; ++i) add_drive(network, segment, i);
+  for (unsigned i = 0; i < options.endpoints; ++i) {
+    const std::uint8_t address = free_addresses()[i];
+    MctpDrive& drive = *drives_.emplace_back(std::make_unique<MctpDrive>(world, options, i + 1, address));
+    mctp::EndpointOptions end = drive.options().end;
+    end.name = fmt::format("drive {}", i + 1);
+    drive.put_on(network.add_endpoint(segment, mctp::smbus_address(address), drive.options().node, end));
+  }
   network.enumerate();
 }
 
-void MctpBus::add_drive(mctp::Network& network, std::size_t segment, unsigned number) {
-  MctpDrive drive;
-  subsystem::SubsystemOptions disk = mi::drive_options();
-  disk.nqn = fmt::format("nqn.2026-11.org.fabricbench:drive.{}", number + 1);
-  disk.serial = fmt::format("FB{:010}", number + 1);
+MctpDrive::MctpDrive(World& world, const MctpBusOptions& options, unsigned number, std::uint8_t address)
+    : world_(world),
+      endpoint_hooks_(options.deviations.endpoint_hooks()),
+      mctp_hooks_(options.deviations.mctp_hooks(deviations::Product::endpoint)) {
+  subsystem::SubsystemOptions& disk = options_.subsystem;
+  disk.nqn = fmt::format("nqn.2026-11.org.fabricbench:drive.{}", number);
+  disk.serial = fmt::format("FB{:010}", number);
   disk.static_cntlids.clear();
-  for (unsigned id = 1; id <= options_.controllers; ++id) disk.static_cntlids.push_back(static_cast<std::uint16_t>(id));
-  drive.disk = std::make_unique<subsystem::Subsystem>(world_, disk);
-  const auto added = drive.disk->add_namespace({.blocks = options_.namespace_bytes / 512});
-  if (!added) throw UserError("--namespace: " + added.error().text);
-  const std::uint8_t address = free_addresses()[number];
-  mi::DeviceOptions device;
-  device.controller_zero_is_lowest = options_.controller_zero;
-  for (mi::DevicePort& port : device.ports) port.endpoint_address = address;
-  drive.device = std::make_unique<mi::Device>(*drive.disk, device);
-  const mctp::DeviceOptions node{
-      .uuid = uuid_of(world_, number),
-      .types = {{.type = static_cast<std::uint8_t>(mctp::MessageType::nvme_mi), .versions = {{0xF1, 0xF2, 0xFF, 0}}}}};
-  drive.node = &network.add_endpoint(segment, mctp::smbus_address(address), node,
-                                     {.name = fmt::format("drive {}", number + 1)});
-  drive.endpoint = std::make_unique<mi::Endpoint>(world_, *drive.device, drive.node->endpoint(), mi::EndpointOptions{});
-  drives_.push_back(std::move(drive));
+  for (unsigned id = 1; id <= options.controllers; ++id) disk.static_cntlids.push_back(static_cast<std::uint16_t>(id));
+  options_.namespaces[0].blocks = options.namespace_bytes / 512;
+  options_.device.controller_zero_is_lowest = options.controller_zero;
+  for (mi::DevicePort& port : options_.device.ports) port.endpoint_address = address;
+  options_.node.uuid = uuid_of(world, number);
+  // Nobody enumerates this bus again.
+  options_.reset_keeps_eid = true;
+  options.deviations.alter(options_);
+}
+
+void MctpDrive::put_on(mctp::SimpleDevice& node) {
+  drive_ = std::make_unique<mi::Drive>(world_, node, std::move(options_),
+                                       mi::DriveHooks{nullptr, endpoint_hooks_.get(), mctp_hooks_.get()});
+}
+
+namespace {
+
+std::unique_ptr<mctp::SerialFd> open_line(World& world, const std::string& path) {
+  const mctp::SerialFdOptions options{.unit_max = mctp::serial::kUnitMax};
+  auto opened = path == "pty" ? mctp::SerialFd::open_pty(world, options) : mctp::SerialFd::open(world, path, options);
+  if (!opened) throw UserError("--serial " + opened.error().text);
+  return std::move(opened).value();
+}
+
+}  // namespace
+
+SerialDrive::SerialDrive(World& world, const MctpBusOptions& options, const std::string& path)
+    : line_(open_line(world, path)),
+      peer_path_(path == "pty" ? line_->peer_path() : path),
+      drive_(world, options, 1, 0x3A) {
+  mctp::EndpointOptions end = drive_.options().end;
+  end.name = "drive";
+  node_ = std::make_unique<mctp::SimpleDevice>(world, *line_, drive_.options().node, end);
+  drive_.put_on(*node_);
 }
 
 }  // namespace fb::cli

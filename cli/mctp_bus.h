@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "model/mi/endpoint.h"
-#include "model/subsystem/subsystem.h"
+#include "model/deviations/deviation.h"
+#include "model/mi/drive.h"
 #include "sim/mctp/network.h"
+#include "sim/mctp/serial_fd.h"
 
 namespace fb::cli {
 
@@ -20,14 +21,29 @@ struct MctpBusOptions {
   bool timing = false;           ///< SMBus at 100 kHz takes its time
   /// Commands that name controller 0 mean the first: `nvme` sends 0 unless it is told a controller.
   bool controller_zero = true;
+  /// How every drive misbehaves.
+  deviations::DeviationSet deviations = {};
 };
 
-/// One drive: a subsystem, its management, and where that is on the bus.
-struct MctpDrive {
-  std::unique_ptr<subsystem::Subsystem> disk;
-  std::unique_ptr<mi::Device> device;
-  std::unique_ptr<mi::Endpoint> endpoint;
-  mctp::SimpleDevice* node = nullptr;
+/// A drive and the hooks that make it misbehave.
+class MctpDrive {
+ public:
+  /// `number` counts from 1; `address` is its own on SMBus, 8-bit form.
+  MctpDrive(World& world, const MctpBusOptions& options, unsigned number, std::uint8_t address);
+
+  /// What its node is made with, then the node.
+  const mi::DriveOptions& options() const { return options_; }
+  void put_on(mctp::SimpleDevice& node);
+
+  mctp::SimpleDevice& node() { return drive_->node(); }
+  const std::string& serial() { return drive_->subsystem().options().serial; }
+
+ private:
+  World& world_;
+  std::unique_ptr<mi::EndpointHooks> endpoint_hooks_;
+  std::unique_ptr<mctp::EndpointHooks> mctp_hooks_;
+  mi::DriveOptions options_;
+  std::unique_ptr<mi::Drive> drive_;
 };
 
 class MctpBus {
@@ -36,16 +52,31 @@ class MctpBus {
   MctpBus(World& world, const MctpBusOptions& options);
 
   mctp::Bus& bus() { return bus_; }
-  const std::vector<MctpDrive>& drives() const { return drives_; }
+  const std::vector<std::unique_ptr<MctpDrive>>& drives() const { return drives_; }
   std::uint32_t network() const { return options_.network; }
 
  private:
-  void add_drive(mctp::Network& network, std::size_t segment, unsigned number);
-
   World& world_;
   MctpBusOptions options_;
   mctp::Bus bus_;
-  std::vector<MctpDrive> drives_;
+  std::vector<std::unique_ptr<MctpDrive>> drives_;
+};
+
+/// A drive at the other end of a serial line: of a port, a unix stream socket, or ("pty") a pseudo-terminal that
+/// is made for it. Whoever has the line owns the bus.
+class SerialDrive {
+ public:
+  SerialDrive(World& world, const MctpBusOptions& options, const std::string& path);
+
+  /// What the peer opens.
+  const std::string& peer_path() const { return peer_path_; }
+  MctpDrive& drive() { return drive_; }
+
+ private:
+  std::unique_ptr<mctp::SerialFd> line_;
+  std::string peer_path_;
+  MctpDrive drive_;
+  std::unique_ptr<mctp::SimpleDevice> node_;
 };
 
 }  // namespace fb::cli

@@ -120,7 +120,22 @@ struct DeparturePoint {
   X(requester_mic_wrong, "mi.requester.mic", "requests carry a wrong integrity check")             \
   X(requester_reserved, "mi.requester.reserved", "reserved bits of requests are set")              \
   X(requester_mpr_final, "mi.requester.mpr", "More Processing Required is taken for the answer")   \
-  X(requester_checks_off, "mi.requester.checks", "responses are believed unchecked")               \
+  X(requester_mpr_impatient, "mi.requester.mpr.time", "the time that More Processing Required gives is not waited") \
+  X(requester_mpr_zero, "mi.requester.mpr.zero", "More Processing Required without a time is not waited for") \
+  X(requester_mpr_endless, "mi.requester.mpr.endless", "More Processing Required may come for ever")          \
+  X(requester_any_mic, "mi.requester.check.mic", "responses with a wrong integrity check are believed")       \
+  X(requester_any_type, "mi.requester.check.type", "responses of another message type are believed")          \
+  X(requester_any_direction, "mi.requester.check.ror", "requests are taken for responses")                    \
+  X(requester_any_kind, "mi.requester.check.nmimt", "responses to another kind of message are believed")      \
+  X(requester_any_slot, "mi.requester.check.csi", "responses of the other slot are believed")                 \
+  X(requester_any_size, "mi.requester.check.size", "responses that are cut short are believed")               \
+  X(requester_any_primitive, "mi.requester.check.tag", "answers to other primitives are believed")            \
+  X(requester_any_source, "mi.requester.check.source", "responses of other endpoints are believed")           \
+  X(requester_dwords_only, "mi.requester.check.dword", "responses that are no whole number of dwords are refused") \
+  X(requester_any_status, "mi.requester.status", "errors are taken for success")                              \
+  X(requester_tag_leaks, "mi.requester.tag.leak", "a tag whose answer stayed away is never free again")       \
+  X(requester_event_any_mic, "mi.requester.event.mic", "events with a wrong integrity check are believed")    \
+  X(requester_event_twice, "mi.requester.event.twice", "an event that is sent again is told again")           \
   X(requester_length, "mi.requester.dlen", "DLEN is not a multiple of 4")                          \
   X(requester_no_ack, "mi.requester.ack", "events are never acknowledged")
 

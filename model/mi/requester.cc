@@ -146,7 +146,8 @@ void Requester::on_message(const mctp::Incoming& message) {
   if (hooked_) hooks_.message_in(message.body);
   if (message.tag.owner) return on_event_message(message);
   for (const auto& pending : pending_) {
-    if (!pending->started || pending->ended || pending->peer != message.source || !pending->tag ||
+    const bool same_source = pending->peer == message.source || departs(departure::requester_any_source);
+    if (!pending->started || pending->ended || !same_source || !pending->tag ||
         pending->tag->value != message.tag.value) {
       continue;
     }
@@ -163,27 +164,28 @@ void Requester::on_message(const mctp::Incoming& message) {
 }
 
 std::optional<Violation> Requester::check(const Pending& pending, ByteView message) const {
-  if (departs(departure::requester_checks_off) && message.size() >= kResponseMin + kMicSize) {
-    return std::nullopt;
-  }
   if (message.size() < kResponseMin + kMicSize) {
+    if (message.size() >= kHeaderSize && departs(departure::requester_any_size)) return std::nullopt;
     return Violation{"response.size.minimum", 0, message.size(), kResponseMin + kMicSize};
   }
-  if (!mic_ok(message)) {
+  if (message.size() % 4 != 0 && departs(departure::requester_dwords_only)) {
+    return Violation{"response.size.dword", 0, message.size(), 4};
+  }
+  if (!mic_ok(message) && !departs(departure::requester_any_mic)) {
     const std::size_t at = message.size() - kMicSize;
     return Violation{"response.mic", at, load_le<std::uint32_t>(&message[at]), mic_of(message.first(at))};
   }
   const ByteView body = message.first(message.size() - kMicSize);
   const View<MessageHeader> head{body};
-  if (body[0] != (kIntegrityBit | kNvmeMiType)) {
+  if (body[0] != (kIntegrityBit | kNvmeMiType) && !departs(departure::requester_any_type)) {
     return Violation{"response.type", 0, body[0], kIntegrityBit | kNvmeMiType};
   }
-  if (!head.get(header::ror)) return Violation{"response.direction", 1, 0, 1};
-  if (head.get(header::nmimt) != pending.kind) {
+  if (!head.get(header::ror) && !departs(departure::requester_any_direction)) return Violation{"response.direction", 1, 0, 1};
+  if (head.get(header::nmimt) != pending.kind && !departs(departure::requester_any_kind)) {
     return Violation{"response.kind", 1, static_cast<unsigned>(head.get(header::nmimt)),
                      static_cast<unsigned>(pending.kind)};
   }
-  if (head.get(header::csi) != pending.slot) {
+  if (head.get(header::csi) != pending.slot && !departs(departure::requester_any_slot)) {
     return Violation{"response.slot", 1, head.get(header::csi), pending.slot};
   }
   return check_form(pending, body);
@@ -203,7 +205,7 @@ std::optional<Violation> Requester::check_form(const Pending& pending, ByteView 
       return Violation{"response.primitive.size", 0, body.size(), PrimitiveResponse::size};
     }
     const std::uint8_t tag = pending.message[primitive::tag.offset];
-    if (body[primitive::tag.offset] != tag) {
+    if (body[primitive::tag.offset] != tag && !departs(departure::requester_any_primitive)) {
       return Violation{"response.primitive.tag", primitive::tag.offset, body[primitive::tag.offset], tag};
     }
     return std::nullopt;
@@ -235,6 +237,7 @@ void Requester::on_answer(Pending& pending, ByteView message) {
   reply.answered = world_.now();
   const std::size_t body = message.size() >= kMicSize ? message.size() - kMicSize : 0;
   reply.message.assign(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(body));
+  if (departs(departure::requester_any_size) && body < kResponseMin) reply.message.resize(kResponseMin);
   if (auto violation = check(pending, message)) {
     reply.violation = violation;
     reply.outcome = Outcome::violation;
@@ -242,16 +245,22 @@ void Requester::on_answer(Pending& pending, ByteView message) {
   }
   const bool more = pending.kind != MessageKind::control_primitive && reply.status() == Status::more_processing;
   if (!more || departs(departure::requester_mpr_final)) {
+    if (departs(departure::requester_any_status)) reply.message[response::status.offset] = 0;
     reply.outcome = Outcome::answered;
     return settle(pending);
   }
-  if (++reply.more_processing > options_.more_processing_count_max) {
+  if (++reply.more_processing > options_.more_processing_count_max && !departs(departure::requester_mpr_endless)) {
     reply.violation = Violation{"response.more_processing.once", 4, reply.more_processing,
                                 options_.more_processing_count_max};
     reply.outcome = Outcome::violation;
     return settle(pending);
   }
   reply.more_time = View<MoreProcessing>{reply.message}.get(response::mprt);
+  if (departs(departure::requester_mpr_impatient)) return;
+  if (reply.more_time == 0 && departs(departure::requester_mpr_zero)) {
+    world_.loop().schedule_after(pending.timer, {});
+    return;
+  }
   Duration wait = reply.more_time == 0 ? pending.timeout : Duration::ms(100 * std::int64_t{reply.more_time});
   wait = std::min(wait, options_.more_processing_max);
   world_.loop().schedule_after(pending.timer, wait + options_.timeout);
@@ -286,7 +295,8 @@ void Requester::settle(Pending& pending) {
   world_.loop().cancel(pending.timer);
   pending.ended = true;
   const mctp::Eid peer = pending.peer;
-  if (pending.tag_taken) port_.release_tag(peer, *pending.tag);
+  const bool leaks = pending.reply.outcome == Outcome::timed_out && departs(departure::requester_tag_leaks);
+  if (pending.tag_taken && !leaks) port_.release_tag(peer, *pending.tag);
   const auto at = std::find_if(pending_.begin(), pending_.end(),
                                [&](const auto& entry) { return entry.get() == &pending; });
   const std::unique_ptr<Pending> keep = std::move(*at);

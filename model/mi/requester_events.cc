@@ -63,7 +63,7 @@ void Requester::on_event_message(const mctp::Incoming& message) {
     return;
   }
   const View<MessageHeader> head{bytes};
-  if (!mic_ok(bytes)) {
+  if (!mic_ok(bytes) && !departs(departure::requester_event_any_mic)) {
     report.violation = Violation{"event.mic", bytes.size() - kMicSize, 0, 0};
   } else if (head.get(header::ror) || head.get(header::csi) != 0 || !head.get(header::ic)) {
     report.violation = Violation{"event.header", 1, bytes[1], 0x28};
@@ -75,7 +75,8 @@ void Requester::on_event_message(const mctp::Incoming& message) {
   if (!report.violation) {
     // A generation that was seen already says nothing new.
     const auto seen = generations_.find(message.source);
-    if (seen != generations_.end() && seen->second == report.list.generation && report.list.retry != 0) {
+    if (seen != generations_.end() && seen->second == report.list.generation && report.list.retry != 0 &&
+        !departs(departure::requester_event_twice)) {
       report.list.items.clear();
     }
     generations_[message.source] = report.list.generation;

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "sim/mctp/departure_points.h"
+
 namespace fb::mctp {
 
 using control::Command;
@@ -191,6 +193,7 @@ void BusOwner::on_eid(Visit& visit, const ControlReply& reply) {
   const auto response = reply.as<control::GetEidResponse>();
   if (reply.end != ControlEnd::answered) {
     forget_at(visit.address);
+    if (departs(departure::kOwnerStops)) current_->addresses.clear();
     return end_visit(visit);
   }
   ++current_->report.found;
@@ -206,7 +209,8 @@ void BusOwner::on_eid(Visit& visit, const ControlReply& reply) {
   EidPool& pool = bridge_.pool();
   if (known != kNullEid) return give_eid(visit, known);
   const bool keeps = options_.keeps_static && id_type == control::IdType::static_same;
-  if (keeps && has >= kFirstEid && !pool.is_taken(has) && has != bridge_.eid()) {
+  const bool free_to_keep = !pool.is_taken(has) || departs(departure::kOwnerStaticBlind);
+  if (keeps && has >= kFirstEid && free_to_keep && has != bridge_.eid()) {
     pool.mark(has);
     visit.offered = has;
     return give_eid(visit, has);
@@ -232,7 +236,10 @@ void BusOwner::give_eid(Visit& visit, Eid eid) {
 void BusOwner::on_assigned(Visit& visit, const ControlReply& reply) {
   EidPool& pool = bridge_.pool();
   const auto response = reply.as<control::SetEidResponse>();
-  const Eid now = response ? response->get(control::set_eid_response::eid) : Eid{kNullEid};
+  const bool rejected = response && response->get(control::set_eid_response::assignment) == control::Assignment::rejected;
+  const bool blind = departs(rejected ? departure::kOwnerIgnoresRejection : departure::kOwnerKeepsOffer);
+  const Eid said = response ? response->get(control::set_eid_response::eid) : Eid{kNullEid};
+  const Eid now = blind && visit.offered != kNullEid ? visit.offered : said;
   const bool elsewhere = now != visit.offered && bridge_.known().contains(now) &&
                          bridge_.known().at(now).address != visit.address;
   if (now == kNullEid || now == kBroadcastEid || elsewhere) {
@@ -245,8 +252,6 @@ void BusOwner::on_assigned(Visit& visit, const ControlReply& reply) {
     pool.give_back(visit.offered, world_.now());
   }
   pool.mark(now);
-  const bool rejected = response->get(control::set_eid_response::assignment) ==
-                        control::Assignment::rejected;
   ++(rejected ? current_->report.rejected : current_->report.assigned);
   visit.found.eid = now;
   if (response->get(control::set_eid_response::pool) == control::PoolState::needed) {
@@ -307,8 +312,8 @@ void BusOwner::ask_types(Visit& visit) {
                         response ? response->get(control::count_response::count) : 0;
                     const bool exact =
                         reply.ok() && reply.message.size() == control::CountResponse::size + count;
-                    if (exact) {
-                      const ByteView list = ByteView(reply.message).last(count);
+                    if (exact || (response && departs(departure::kOwnerTypesUncounted))) {
+                      const ByteView list = ByteView(reply.message).subspan(control::CountResponse::size);
                       visit.found.types.assign(list.begin(), list.end());
                     }
                     ask_uuid(visit);
@@ -319,10 +324,16 @@ void BusOwner::ask_uuid(Visit& visit) {
   if (!options_.asks_uuid) return ask_versions(visit);
   requester().ask(peer_of(visit), Command::get_endpoint_uuid, {},
                   while_alive([this, &visit](const ControlReply& reply) {
-                    if (const auto response = reply.as<control::UuidResponse>()) {
-                      visit.found.uuid.emplace();
+                    const auto response = reply.as<control::UuidResponse>();
+                    if (!response && departs(departure::kOwnerUuidNeeded)) return end_visit(visit);
+                    if (response) {
                       const auto uuid = response->get(control::uuid_response::uuid);
-                      std::copy(uuid.begin(), uuid.end(), visit.found.uuid->begin());
+                      // Drives are known that all have zeros there: that tells nobody apart.
+                      const bool nil = std::all_of(uuid.begin(), uuid.end(), [](std::uint8_t byte) { return byte == 0; });
+                      if (!nil || departs(departure::kOwnerUuidNil)) {
+                        visit.found.uuid.emplace();
+                        std::copy(uuid.begin(), uuid.end(), visit.found.uuid->begin());
+                      }
                     }
                     ask_versions(visit);
                   }));
@@ -364,7 +375,8 @@ void BusOwner::ask_vendors(Visit& visit, std::uint8_t selector) {
         visit.found.vendors.push_back(vendor);
         const std::uint8_t next = response->get(control::vendor_response::next);
         // One that does not count upwards would be asked for ever.
-        if (next <= selector || next == control::kSelectorEnd) return record(visit);
+        const bool rises = next > selector || departs(departure::kOwnerVendorEndless);
+        if (!rises || next == control::kSelectorEnd) return record(visit);
         ask_vendors(visit, next);
       }));
 }
@@ -421,7 +433,8 @@ void BusOwner::forget_at(const PhysicalAddress& address) {
   ++current_->report.lost;
   current_->changed = true;
   const KnownEndpoint gone = bridge_.known().at(eid);
-  const Instant usable = world_.now() + bridge_.endpoint(port_).binding().facts().reclaim;
+  const Duration reclaim = departs(departure::kOwnerReclaim) ? Duration{} : bridge_.endpoint(port_).binding().facts().reclaim;
+  const Instant usable = world_.now() + reclaim;
   bridge_.known().erase(eid);
   bridge_.remove_routes(eid, 1);
   bridge_.pool().give_back(eid, usable);

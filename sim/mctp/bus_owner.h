@@ -97,6 +97,7 @@ class BusOwner {
       if (!alive.expired()) call(result);
     };
   }
+  bool departs(std::string_view point) const { return bridge_.endpoint(port_).departs(point); }
   ControlRequester& requester() { return bridge_.control(port_).requester(); }
   static ControlPeer peer_of(const Visit& visit);
 

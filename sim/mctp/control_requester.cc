@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/mctp/control_responder.h"
+#include "sim/mctp/departure_points.h"
 
 namespace fb::mctp {
 
@@ -119,6 +120,9 @@ void ControlRequester::send_try(Ask& ask) {
   ++ask.tries;
   ++counters_.tries;
   ask.deadline = Instant::never();
+  if (ask.tries > 1 && endpoint_.departs(departure::kRequestInstance)) {
+    ask.instance = static_cast<std::uint8_t>((ask.instance + 1) % control::kInstances);
+  }
   Outgoing out;
   out.destination = ask.peer.eid;
   out.to = ask.peer.to;
@@ -145,7 +149,9 @@ void ControlRequester::on_sent(SendId id, bool delivered) {
     }
     ask.last_sent = endpoint_.world().now();
     if (ask.tries == 1) ask.first_sent = ask.last_sent;
-    ask.deadline = ask.last_sent + (ask.everybody ? ask.window : options_.retry_after);
+    const bool hasty = endpoint_.departs(departure::kRequestHasty);
+    const Duration retry_after = hasty ? Duration::ms(20) : options_.retry_after;
+    ask.deadline = ask.last_sent + (ask.everybody ? ask.window : retry_after);
     arm();
     return;
   }
@@ -158,8 +164,9 @@ std::size_t ControlRequester::find_answered(const Incoming& message) const {
   for (std::size_t at = 0; at < asks_.size(); ++at) {
     const Ask& ask = *asks_[at];
     if (!ask.begun || ask.tag.value != message.tag.value) continue;
-    if (ask.instance != head.get(control::header::instance)) continue;
-    if (ask.command != head.get(control::header::command)) continue;
+    const bool matches = ask.instance == head.get(control::header::instance) &&
+                         ask.command == head.get(control::header::command);
+    if (!matches && !endpoint_.departs(departure::kRequestUnmatched)) continue;
     if (ask.everybody) return at;
     const bool by_eid = ask.peer.eid != kNullEid && ask.peer.eid == message.source;
     const bool anywhere = ask.peer.to.size == 0 || ask.peer.to == kToRoot;
@@ -171,8 +178,9 @@ std::size_t ControlRequester::find_answered(const Incoming& message) const {
 
 void ControlRequester::on_response(const Incoming& message) {
   const auto head = View<control::ResponseHeader>::over(message.body);
-  const bool sound = head && !head->get(control::header::request) &&
-                     !head->get(control::header::datagram) && !head->get(control::header::ic);
+  const bool form = head && !head->get(control::header::request) &&
+                    !head->get(control::header::datagram) && !head->get(control::header::ic);
+  const bool sound = form || (head && endpoint_.departs(departure::kRequestUnmatched));
   const std::size_t index = sound ? find_answered(message) : kNone;
   if (index == kNone) {
     ++counters_.strays;
@@ -248,7 +256,8 @@ void ControlRequester::on_timer() {
       break;
     }
     const bool instance_lives = now - ask.first_sent < endpoint_.binding().facts().instance_life;
-    if (ask.tries <= options_.retries && instance_lives) {
+    const int retries = endpoint_.departs(departure::kRequestOnce) ? 0 : options_.retries;
+    if (ask.tries <= retries && instance_lives) {
       send_try(ask);
       continue;
     }

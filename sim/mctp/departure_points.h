@@ -37,6 +37,20 @@ inline constexpr std::string_view kControlDiscovered = "mctp.control.discovery.d
 inline constexpr std::string_view kControlDiscoveryAnywhere = "mctp.control.discovery.anywhere";
 inline constexpr std::string_view kControlVersionType = "mctp.control.version.type";
 inline constexpr std::string_view kControlBridgeOnly = "mctp.control.bridge_only";
+// Control requests, and the owner of a bus.
+inline constexpr std::string_view kRequestInstance = "mctp.request.instance";
+inline constexpr std::string_view kRequestOnce = "mctp.request.once";
+inline constexpr std::string_view kRequestHasty = "mctp.request.hasty";
+inline constexpr std::string_view kRequestUnmatched = "mctp.request.unmatched";
+inline constexpr std::string_view kOwnerKeepsOffer = "mctp.owner.keeps_offer";
+inline constexpr std::string_view kOwnerIgnoresRejection = "mctp.owner.ignores_rejection";
+inline constexpr std::string_view kOwnerTypesUncounted = "mctp.owner.types.uncounted";
+inline constexpr std::string_view kOwnerUuidNeeded = "mctp.owner.uuid.needed";
+inline constexpr std::string_view kOwnerUuidNil = "mctp.owner.uuid.nil";
+inline constexpr std::string_view kOwnerVendorEndless = "mctp.owner.vendor.endless";
+inline constexpr std::string_view kOwnerStaticBlind = "mctp.owner.static.blind";
+inline constexpr std::string_view kOwnerReclaim = "mctp.owner.reclaim";
+inline constexpr std::string_view kOwnerStops = "mctp.owner.stops";
 }  // namespace departure
 
 inline constexpr std::array kDeparturePoints = {
@@ -61,6 +75,19 @@ inline constexpr std::array kDeparturePoints = {
     DeparturePoint{departure::kControlDiscoveryAnywhere, "has discovery on every binding"},
     DeparturePoint{departure::kControlVersionType, "gives a version for any message type"},
     DeparturePoint{departure::kControlBridgeOnly, "answers a bridge's commands with success"},
+    DeparturePoint{departure::kRequestInstance, "asks again with another instance ID"},
+    DeparturePoint{departure::kRequestOnce, "does not ask again"},
+    DeparturePoint{departure::kRequestHasty, "asks again before an answer can be there"},
+    DeparturePoint{departure::kRequestUnmatched, "takes any response with the tag for the answer"},
+    DeparturePoint{departure::kOwnerKeepsOffer, "goes on with the EID that it offered, whatever was taken"},
+    DeparturePoint{departure::kOwnerIgnoresRejection, "takes a rejected EID for assigned"},
+    DeparturePoint{departure::kOwnerTypesUncounted, "believes a list of types that is not as long as it says"},
+    DeparturePoint{departure::kOwnerUuidNeeded, "drops devices without a UUID"},
+    DeparturePoint{departure::kOwnerUuidNil, "takes a UUID of zeros for an identity"},
+    DeparturePoint{departure::kOwnerVendorEndless, "follows vendor selectors that do not rise"},
+    DeparturePoint{departure::kOwnerStaticBlind, "leaves two devices the same static EID"},
+    DeparturePoint{departure::kOwnerReclaim, "gives the EID of a device that has gone to another at once"},
+    DeparturePoint{departure::kOwnerStops, "ends the enumeration at the first device that is silent"},
 };
 
 }  // namespace fb::mctp

@@ -1,0 +1,164 @@
+// Owners of a bus that ask wrongly, or make the wrong of what they hear; requesters that cut messages wrongly.
+#include "model/deviations/deviation.h"
+#include "sim/mctp/departure_points.h"
+
+namespace fb::deviations {
+
+namespace {
+
+namespace departure = mctp::departure;
+
+/// Changes every packet on its way out.
+template <auto Change>
+class AlteringPackets final : public mctp::EndpointHooks {
+ public:
+  void packets_out(mctp::PhysicalAddress&, std::vector<Bytes>& packets) override {
+    for (Bytes& packet : packets) Change(packet);
+  }
+};
+
+/// Changes or drops (empty) what comes in.
+template <auto Change>
+class AlteringArrivals final : public mctp::EndpointHooks {
+ public:
+  void packet_in(const mctp::PhysicalAddress&, Bytes& packet) override { Change(packet); }
+};
+
+bool is_request(const Bytes& packet) { return packet.size() > 6 && (packet[3] & 0x08) != 0 && (packet[4] & 0x7F) == 0; }
+bool sets_eid(const Bytes& packet) { return is_request(packet) && packet[6] == 0x01; }
+
+void set_reserved_of_control(Bytes& packet) {
+  if (is_request(packet)) packet[5] |= 0x20;
+}
+void set_ic_of_control(Bytes& packet) {
+  if (is_request(packet)) packet[4] |= 0x80;
+}
+void reserved_eid(Bytes& packet) {
+  if (sets_eid(packet)) packet[8] = 0x05;
+}
+void owners_eid(Bytes& packet) {
+  if (sets_eid(packet)) packet[8] = packet[2];
+}
+void same_eid(Bytes& packet) {
+  if (sets_eid(packet)) packet[8] = 0x60;
+}
+void addresses_by_eid(Bytes& packet) {
+  if (is_request(packet) && packet[1] == 0) packet[1] = 0x09;
+}
+/// Nobody is prepared: the broadcast becomes one of Endpoint Discovery.
+void without_prepare(Bytes& packet) {
+  if (is_request(packet) && packet[6] == 0x0B) packet[6] = 0x0C;
+}
+
+void other_version(Bytes& packet) { packet[0] = 0x02; }
+void reserved_bits(Bytes& packet) { packet[0] |= 0x10; }
+void stuck_sequence(Bytes& packet) { packet[3] &= 0xCF; }
+void end_everywhere(Bytes& packet) { packet[3] |= 0x40; }
+void other_source(Bytes& packet) { packet[2] = 0x33; }
+
+/// Parts that are not the last lose a byte, which the next ones bring.
+class ShortParts final : public mctp::EndpointHooks {
+ public:
+  void packets_out(mctp::PhysicalAddress&, std::vector<Bytes>& packets) override {
+    for (Bytes& packet : packets) {
+      if ((packet[3] & 0x80) != 0) carried_.clear();
+      packet.insert(packet.begin() + 4, carried_.begin(), carried_.end());
+      carried_.clear();
+      if ((packet[3] & 0x40) != 0) continue;
+      const std::size_t keep = 4 + 60;
+      if (packet.size() <= keep) continue;
+      carried_.assign(packet.begin() + static_cast<std::ptrdiff_t>(keep), packet.end());
+      packet.resize(keep);
+    }
+  }
+
+ private:
+  Bytes carried_;
+};
+
+void only_start_zero(Bytes& packet) {
+  if (packet.size() > 3 && (packet[3] & 0x80) != 0 && (packet[3] & 0x30) != 0) packet.clear();
+}
+void any_destination(Bytes& packet) {
+  if (packet.size() > 3) packet[1] = 0;
+}
+void any_version(Bytes& packet) {
+  if (packet.size() > 3) packet[0] = 1;
+}
+
+/// Puts together by source alone: parts of another tag are taken for the one that began last.
+class OneAssembly final : public mctp::EndpointHooks {
+ public:
+  void packet_in(const mctp::PhysicalAddress&, Bytes& packet) override {
+    if (packet.size() < 5) return;
+    if ((packet[3] & 0x80) != 0) tag_ = packet[3] & 0x07;
+    packet[3] = static_cast<std::uint8_t>((packet[3] & 0xF8) | tag_);
+  }
+
+ private:
+  std::uint8_t tag_ = 0;
+};
+
+#define OWNER(name, requirement, what, ...) DEVIATION(name, requirement, Product::bus, what, __VA_ARGS__)
+
+OWNER(owner_sets_the_reserved_bit, "mctp.bus.request.form", "the reserved bit of control requests is set",
+      hooks<AlteringPackets<&set_reserved_of_control>>());
+OWNER(owner_sets_ic, "mctp.bus.request.form", "control requests have IC set", hooks<AlteringPackets<&set_ic_of_control>>());
+OWNER(owner_sends_another_version, "mctp.bus.request.form", "packets have header version 2", hooks<AlteringPackets<&other_version>>());
+OWNER(owner_asks_once, "mctp.bus.request.retry", "a request without an answer is not repeated", Departs{departure::kRequestOnce});
+OWNER(owner_repeats_as_new, "mctp.bus.request.retry", "a request is repeated with another instance ID",
+      Departs{departure::kRequestInstance});
+OWNER(owner_is_hasty, "mctp.bus.request.patience", "a request is repeated after 20 ms", Departs{departure::kRequestHasty});
+OWNER(owner_takes_any_response, "mctp.bus.response.matched", "instance ID and command of responses are not looked at (F24)",
+      Departs{departure::kRequestUnmatched});
+OWNER(owner_guesses_eids, "mctp.bus.eid.physical", "a device without an EID is spoken to by EID 9",
+      hooks<AlteringPackets<&addresses_by_eid>>());
+OWNER(owner_gives_reserved_eids, "mctp.bus.eid.range", "EID 5 is assigned", hooks<AlteringPackets<&reserved_eid>>());
+OWNER(owner_gives_its_own_eid, "mctp.bus.eid.range", "the owner's EID is assigned", hooks<AlteringPackets<&owners_eid>>());
+OWNER(owner_insists_on_its_offer, "mctp.bus.eid.returned", "the EID that a device has taken instead is ignored (F21)",
+      Departs{departure::kOwnerKeepsOffer});
+OWNER(owner_ignores_rejection, "mctp.bus.eid.rejected", "a rejected EID is taken for assigned (F21)",
+      Departs{departure::kOwnerIgnoresRejection});
+OWNER(owner_leaves_static_twins, "mctp.bus.eid.static-twins", "two devices keep the same static EID (F17)",
+      Departs{departure::kOwnerStaticBlind});
+OWNER(owner_gives_one_eid_to_all, "mctp.bus.eid.static-twins", "all devices are given the same EID (F17)",
+      hooks<AlteringPackets<&same_eid>>());
+OWNER(owner_reuses_eids_at_once, "mctp.bus.eid.reclaim", "the EID of a device that has gone is given away at once (F26)",
+      Departs{departure::kOwnerReclaim});
+OWNER(owner_stops_at_silence, "mctp.bus.silent-device", "the enumeration ends at a device that is silent",
+      Departs{departure::kOwnerStops});
+OWNER(owner_believes_any_count, "mctp.bus.types.exact", "a list of types of another length is believed",
+      Departs{departure::kOwnerTypesUncounted});
+OWNER(owner_needs_uuids, "mctp.bus.uuid.optional", "devices without a UUID are dropped (F19)", Departs{departure::kOwnerUuidNeeded});
+OWNER(owner_believes_zeros, "mctp.bus.uuid.nil", "a UUID of zeros is an identity (F18)", Departs{departure::kOwnerUuidNil});
+OWNER(owner_follows_selectors_for_ever, "mctp.bus.vendors.bounded", "selectors that do not rise are followed (F25)",
+      Departs{departure::kOwnerVendorEndless});
+OWNER(owner_does_not_prepare, "mctp.vdm.bus.discovery", "Prepare for Endpoint Discovery is not sent",
+      hooks<AlteringPackets<&without_prepare>>());
+
+#define REQUESTER(name, requirement, what, ...) \
+  DEVIATION(name, requirement, Product::management_requester, what, __VA_ARGS__)
+
+REQUESTER(requester_sends_another_version, "mctp.requester.packets", "packets have header version 2",
+          hooks<AlteringPackets<&other_version>>());
+REQUESTER(requester_sets_reserved_bits, "mctp.requester.packets", "reserved bits of the packet header are set",
+          hooks<AlteringPackets<&reserved_bits>>());
+REQUESTER(requester_does_not_count, "mctp.requester.packets", "all packets have sequence number 0",
+          hooks<AlteringPackets<&stuck_sequence>>());
+REQUESTER(requester_ends_every_packet, "mctp.requester.packets", "every packet has EOM set", hooks<AlteringPackets<&end_everywhere>>());
+REQUESTER(requester_sends_as_another, "mctp.requester.packets", "packets name another source EID",
+          hooks<AlteringPackets<&other_source>>());
+REQUESTER(requester_cuts_short_parts, "mctp.requester.unit", "packets that are not the last have 60 bytes", hooks<ShortParts>());
+REQUESTER(requester_wants_to_start_at_zero, "mctp.requester.any-start", "answers that do not begin with sequence number 0 are lost",
+          hooks<AlteringArrivals<&only_start_zero>>());
+REQUESTER(requester_puts_one_together, "mctp.requester.interleaved", "one message is put together at a time (F28)", hooks<OneAssembly>());
+REQUESTER(requester_does_not_look_at_sequence, "mctp.requester.spoiled", "sequence numbers are not looked at",
+          Departs{departure::kSequence});
+REQUESTER(requester_takes_any_destination, "mctp.requester.strays", "packets for other EIDs are taken",
+          hooks<AlteringArrivals<&any_destination>>());
+REQUESTER(requester_takes_any_version, "mctp.requester.strays", "packets of other header versions are taken",
+          hooks<AlteringArrivals<&any_version>>());
+
+}  // namespace
+
+}  // namespace fb::deviations
