@@ -85,13 +85,13 @@ BusBench::BusBench(World& world, const Environment& environment) : Bench(world),
   if (!environment.product->embedded) throw UserError("no adapter for a bus owner at " + environment.product->url);
   EmbeddedSetup setup = environment.setup();
   hooks_ = environment.deviations->mctp_hooks(deviations::Product::bus);
-  network_ = std::make_unique<mctp::Network>(world, setup.network);
+  network_ = std::make_unique<mctp::Network>(world, setup.managed->network);
   if (medium_ == "serial") {
-    segment_ = network_->add_serial(setup.serial);
+    segment_ = network_->add_serial(setup.managed->serial);
   } else if (medium_ == "pcie") {
-    segment_ = network_->add_pcie(setup.pcie);
+    segment_ = network_->add_pcie(setup.managed->pcie);
   } else {
-    segment_ = network_->add_smbus(setup.smbus);
+    segment_ = network_->add_smbus(setup.managed->smbus);
   }
   network_->owner().endpoint(0).set_hooks(hooks_.get());
   add_device();

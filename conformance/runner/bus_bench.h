@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "conformance/runner/case.h"
-#include "conformance/runner/embedded.h"
 #include "conformance/runner/environment.h"
+#include "conformance/runner/managed_setup.h"
 #include "conformance/runner/raw_mctp.h"
 #include "wire/mctp/control.h"
 

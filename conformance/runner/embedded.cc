@@ -1,15 +1,19 @@
 #include "conformance/runner/embedded.h"
 
+#include "conformance/runner/managed_setup.h"
+
 namespace fb::conformance {
 
-EmbeddedSetup::EmbeddedSetup() {
+EmbeddedSetup::EmbeddedSetup() : managed(std::make_unique<ManagedSetup>()) {
   namespaces.resize(2);
   namespaces[0].blocks = 131072;
   namespaces[1].block_bytes = 4096;
   namespaces[1].blocks = 16384;
   connect.subnqn = subsystem.nqn;
-  serial.unit_max = mctp::serial::kUnitMax;
 }
+
+EmbeddedSetup::EmbeddedSetup(EmbeddedSetup&&) noexcept = default;
+EmbeddedSetup::~EmbeddedSetup() = default;
 
 std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::DatagramHost& host,
                                                       const DeviceOptions& options,
@@ -135,39 +139,6 @@ EmbeddedController::EmbeddedController(World& world, net::SimHost& host, const I
                                                  target_.acceptor(), hooks));
   }
   target_.set_listener(1, *listener_);
-}
-
-// ---- management ----
-
-std::unique_ptr<mctp::Segment> make_segment(World& world, const EmbeddedSetup& setup) {
-  if (setup.transport == "serial") return std::make_unique<mctp::Segment>(world, setup.serial);
-  if (setup.transport == "pcie") return std::make_unique<mctp::Segment>(world, setup.pcie);
-  return std::make_unique<mctp::Segment>(world, setup.smbus);
-}
-
-namespace {
-
-/// Neighbours are two apart: bit 0 of an SMBus address is no part of it.
-mctp::PhysicalAddress address_on(std::string_view medium, unsigned smbus, unsigned bdf, unsigned further) {
-  if (medium == "smbus") return mctp::smbus_address(static_cast<std::uint8_t>(smbus + 2 * further));
-  if (medium == "pcie") return mctp::pcie_address(static_cast<std::uint16_t>(bdf + 0x100 * further));
-  return {};
-}
-
-}  // namespace
-
-mctp::PhysicalAddress bench_address_on(std::string_view medium, unsigned further) {
-  return address_on(medium, 0x20, further == 0 ? 0x0000 : 0x7F00, further);
-}
-
-mctp::PhysicalAddress product_address_on(std::string_view medium, unsigned further) {
-  return address_on(medium, 0x3A, 0x0100, further);
-}
-
-void send_frame_on(mctp::Segment& segment, mctp::Binding& binding, Bytes frame) {
-  if (segment.smbus() != nullptr) return static_cast<mctp::SmbusPort&>(binding).send_frame(std::move(frame));
-  if (segment.pcie() != nullptr) return static_cast<mctp::PciePort&>(binding).send_frame(std::move(frame));
-  static_cast<mctp::SerialEnd&>(binding).send_frame(std::move(frame));
 }
 
 }  // namespace fb::conformance

@@ -9,8 +9,6 @@
 #include "model/tls/tls_side.h"
 #include "model/deviations/deviation.h"
 #include "model/host/types.h"
-#include "model/mi/drive.h"
-#include "model/mi/requester.h"
 #include "model/subsystem/target.h"
 #include "model/transport/rdma_controller.h"
 #include "model/transport/rdma_host.h"
@@ -22,9 +20,13 @@
 
 namespace fb::conformance {
 
+struct ManagedSetup;
+
 /// Everything about an emulated product that arranged{} may change.
 struct EmbeddedSetup {
   EmbeddedSetup();
+  EmbeddedSetup(EmbeddedSetup&&) noexcept;
+  ~EmbeddedSetup();
   subsystem::SubsystemOptions subsystem;
   /// In the order of their NSIDs. By default NSID 1 with blocks of 512 bytes and NSID 2 of 4096.
   std::vector<subsystem::NamespaceOptions> namespaces;
@@ -56,20 +58,8 @@ struct EmbeddedSetup {
   /// Role host: how the emulated host is told to connect.
   host::ConnectOptions connect;
 
-  /// Role endpoint: the drive, on the medium that the transport names. Its endpoint's port is the PCI Express
-  /// one on "pcie", the two-wire one elsewhere.
-  mi::DriveOptions drive;
-  /// A second endpoint of the same device, at the next address, with kSecondEndpointEid; not on a serial line.
-  bool second_endpoint = false;
-  /// The bench gives it an EID before the case begins.
-  bool assigned = true;
-  mctp::SmbusOptions smbus;
-  mctp::SerialOptions serial;
-  mctp::PcieOptions pcie;
-  /// Role management-requester.
-  mi::RequesterOptions requester;
-  /// Role bus.
-  mctp::NetworkOptions network;
+  /// The management roles; managed_setup.h.
+  std::unique_ptr<ManagedSetup> managed;
 };
 
 inline constexpr IpAddress kBenchAddress = IpAddress::v4(10, 0, 0, 1);
@@ -143,13 +133,6 @@ class EmbeddedController {
   subsystem::Target target_;
   subsystem::Subsystem* subsystem_ = nullptr;
 };
-
-/// The medium of the setup's transport, and where on it the bench and the product are; `further` ones follow.
-std::unique_ptr<mctp::Segment> make_segment(World& world, const EmbeddedSetup& setup);
-mctp::PhysicalAddress bench_address_on(std::string_view medium, unsigned further = 0);
-mctp::PhysicalAddress product_address_on(std::string_view medium, unsigned further = 0);
-/// Any bytes as a frame of the binding's own medium.
-void send_frame_on(mctp::Segment& segment, mctp::Binding& binding, Bytes frame);
 
 /// Two hosts and the link between them.
 struct EmbeddedNetwork {

@@ -157,16 +157,16 @@ struct EndpointBench::Embedded {
         product_binding(segment->attach("product", product_address_on(setup.transport))),
         mi_hooks(environment.deviations->endpoint_hooks()),
         mctp_hooks(environment.deviations->mctp_hooks(deviations::Product::endpoint)) {
-    setup.drive.end.name = "product";
-    if (setup.transport == "pcie") setup.drive.endpoint.port = 0;
-    environment.deviations->alter(setup.drive);
-    const mctp::DeviceOptions node_options = setup.drive.node;
-    const mctp::EndpointOptions end = setup.drive.end;
-    const mi::EndpointOptions endpoint = setup.drive.endpoint;
+    setup.managed->drive.end.name = "product";
+    if (setup.transport == "pcie") setup.managed->drive.endpoint.port = 0;
+    environment.deviations->alter(setup.managed->drive);
+    const mctp::DeviceOptions node_options = setup.managed->drive.node;
+    const mctp::EndpointOptions end = setup.managed->drive.end;
+    const mi::EndpointOptions endpoint = setup.managed->drive.endpoint;
     node = std::make_unique<mctp::SimpleDevice>(world, product_binding, node_options, end);
-    drive = std::make_unique<mi::Drive>(world, *node, std::move(setup.drive),
+    drive = std::make_unique<mi::Drive>(world, *node, std::move(setup.managed->drive),
                                         mi::DriveHooks{nullptr, mi_hooks.get(), mctp_hooks.get()});
-    if (!setup.second_endpoint) return;
+    if (!setup.managed->second_endpoint) return;
     second_node = std::make_unique<mctp::SimpleDevice>(
         world, segment->attach("product 2", product_address_on(setup.transport, 1)), node_options,
         mctp::EndpointOptions{.name = "product 2", .eid = kSecondEndpointEid});
@@ -213,7 +213,7 @@ EndpointBench::EndpointBench(World& world, const Environment& environment) : Ben
                                      [this](Bytes frame) { real_->line->send_frame(std::move(frame)); });
   } else {
     EmbeddedSetup setup = environment.setup();
-    const bool assigned = setup.assigned;
+    const bool assigned = setup.managed->assigned;
     embedded_ = std::make_unique<Embedded>(world, environment, std::move(setup));
     embedded_->segment->set_filter(this);
     raw_ = std::make_unique<RawMctp>(world, embedded_->bench_binding, kBenchEid, [this](Bytes frame) {
@@ -280,7 +280,7 @@ mi::Drive& EndpointBench::drive() {
 }
 
 mi::Endpoint& EndpointBench::second_endpoint() {
-  BENCH_ASSERT(embedded_ != nullptr && embedded_->second != nullptr, "setup.second_endpoint");
+  BENCH_ASSERT(embedded_ != nullptr && embedded_->second != nullptr, "setup.managed->second_endpoint");
   return *embedded_->second;
 }
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "conformance/runner/case.h"
-#include "conformance/runner/embedded.h"
 #include "conformance/runner/environment.h"
+#include "conformance/runner/managed_setup.h"
 #include "conformance/runner/raw_mctp.h"
 #include "wire/mctp/control.h"
 #include "wire/mi/control.h"
@@ -217,7 +217,7 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   // ---- the emulated product: cases that use these are arranged{} ----
 
   mi::Drive& drive();
-  /// The second endpoint of the same device: setup.second_endpoint.
+  /// The second endpoint of the same device: setup.managed->second_endpoint.
   mi::Endpoint& second_endpoint();
 
  private:

@@ -18,7 +18,7 @@ ManagementRequesterBench::ManagementRequesterBench(World& world, const Environme
   end_->set_hooks(mctp_hooks_.get());
   end_->set_route(kPlayedEid, kPlayedEid, product_address_on(medium_));
   end_->set_route(kOtherPlayedEid, kOtherPlayedEid, product_address_on(medium_, 1));
-  requester_ = std::make_unique<mi::Requester>(world, *end_, setup.requester, hooks_.get());
+  requester_ = std::make_unique<mi::Requester>(world, *end_, setup.managed->requester, hooks_.get());
   endpoint_ = std::make_unique<RawMctp>(world, segment_->attach("bench", product_address_on(medium_)), kPlayedEid);
   endpoint_->set_product(kRequesterEid, bench_address_on(medium_));
 }

@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "conformance/runner/case.h"
-#include "conformance/runner/embedded.h"
 #include "conformance/runner/environment.h"
+#include "conformance/runner/managed_setup.h"
 #include "conformance/runner/raw_mctp.h"
 #include "model/mi/requester.h"
 

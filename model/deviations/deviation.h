@@ -17,10 +17,15 @@
 
 #include "base/result.h"
 #include "model/host/hooks.h"
-#include "model/mi/drive.h"
+#include "model/mi/hooks.h"
 #include "model/subsystem/hooks.h"
+#include "sim/mctp/hooks.h"
 #include "sim/rdma/softroce/departures.h"
 #include "sim/rdma/softroce/hooks.h"
+
+namespace fb::mi {
+struct DriveOptions;
+}
 
 namespace fb::deviations {
 

@@ -80,7 +80,7 @@ TEST_P(OverMedia, PlayedDevicesAreEnumerated) {
 INSTANTIATE_TEST_SUITE_P(Media, OverMedia, testing::Values("smbus", "serial", "pcie"));
 
 TEST(EndpointBench, ASecondEndpointAndASecondController) {
-  Scene scene("smbus", [](EmbeddedSetup& setup) { setup.second_endpoint = true; });
+  Scene scene("smbus", [](EmbeddedSetup& setup) { setup.managed->second_endpoint = true; });
   EndpointBench bench(*scene.world, scene.environment);
   RawMctp& other = bench.another_peer();
   Bytes poll = mi_message(0x01);
