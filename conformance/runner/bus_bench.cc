@@ -20,7 +20,7 @@ std::vector<const SeenMessage*> PlayedDevice::requests_of(Command command) const
   return found;
 }
 
-std::optional<Bytes> PlayedDevice::good_answer(const SeenMessage& request) {
+Bytes PlayedDevice::good_answer(const SeenMessage& request) {
   Bytes answer = {0x00, static_cast<std::uint8_t>(request.body[1] & 0x1F), request.body[2], 0x00};
   const auto add = [&](std::initializer_list<std::uint8_t> bytes) { answer.insert(answer.end(), bytes); };
   switch (static_cast<Command>(request.body[2])) {
@@ -47,7 +47,7 @@ std::optional<Bytes> PlayedDevice::good_answer(const SeenMessage& request) {
       discovered_ = false;
       return answer;
     case Command::endpoint_discovery:
-      if (discovered_) return std::nullopt;
+      if (discovered_) return {};
       return answer;
     default:
       break;
@@ -60,14 +60,14 @@ bool PlayedDevice::on_message(const SeenMessage& message) {
   if (message.type() != 0 || message.body.size() < mctp::control::kRequestHeader || !message.owner) return false;
   requests_.push_back(message);
   const mctp::Eid before = raw_.eid();
-  std::optional<Bytes> answer = good_answer(message);
+  Bytes answer = good_answer(message);
   if (script) {
     answer = script(message, std::move(answer));
     // A device that does not say so has not taken an EID.
-    const bool took = answer && answer->size() > 5 && (*answer)[3] == 0;
-    if (message.body[2] == static_cast<std::uint8_t>(Command::set_endpoint_id)) raw_.set_eid(took ? (*answer)[5] : before);
+    const bool took = answer.size() > 5 && answer[3] == 0;
+    if (message.body[2] == static_cast<std::uint8_t>(Command::set_endpoint_id)) raw_.set_eid(took ? answer[5] : before);
   }
-  if (!answer) return true;
+  if (answer.empty()) return true;
   MctpPacket reply;
   reply.destination = message.source;
   reply.source = message.destination != mctp::kNullEid && message.destination != mctp::kBroadcastEid
@@ -75,7 +75,7 @@ bool PlayedDevice::on_message(const SeenMessage& message) {
                      : raw_.eid();
   reply.owner = false;
   reply.tag = message.tag;
-  reply.payload = std::move(*answer);
+  reply.payload = std::move(answer);
   raw_.set_product(message.source, message.from);
   raw_.send(reply);
   return true;

@@ -30,12 +30,11 @@ class PlayedDevice {
   /// Control requests that have come, oldest first.
   const std::vector<SeenMessage>& requests() const { return requests_; }
   std::vector<const SeenMessage*> requests_of(mctp::control::Command command) const;
-  /// The answer of a good device: from the first byte on; nothing is silence.
-  std::optional<Bytes> good_answer(const SeenMessage& request);
+  /// The answer of a good device, from its first byte on; empty is silence.
+  Bytes good_answer(const SeenMessage& request);
 
-  /// Asked for every request: what to answer instead of the good answer, or nothing for silence. `answer` is
-  /// the good one.
-  std::function<std::optional<Bytes>(const SeenMessage& request, std::optional<Bytes> answer)> script;
+  /// Asked for every request: what to answer instead of the good answer, empty for silence.
+  std::function<Bytes(const SeenMessage& request, Bytes good)> script;
   std::vector<std::uint8_t> types = {4};
 
  private:

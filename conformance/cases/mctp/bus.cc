@@ -9,19 +9,16 @@ namespace {
 
 using mctp::control::Command;
 
-using Answer = std::optional<Bytes>;
-
 bool is(const SeenMessage& request, Command command) { return request.body[2] == static_cast<std::uint8_t>(command); }
 
 /// The good answer with the data behind its completion code replaced.
-Answer with_data(Answer good, std::initializer_list<std::uint8_t> data) {
-  if (!good) return good;
-  good->resize(4);
-  good->insert(good->end(), data.begin(), data.end());
+Bytes with_data(Bytes good, std::initializer_list<std::uint8_t> data) {
+  good.resize(4);
+  good.insert(good.end(), data.begin(), data.end());
   return good;
 }
 /// An answer that says no more than a completion code.
-Answer refusal(const SeenMessage& request, std::uint8_t code) {
+Bytes refusal(const SeenMessage& request, std::uint8_t code) {
   return Bytes{0x00, static_cast<std::uint8_t>(request.body[1] & 0x1F), request.body[2], code};
 }
 
@@ -36,7 +33,8 @@ std::vector<const SeenMessage*> after_assignment(const PlayedDevice& device) {
   std::vector<const SeenMessage*> found;
   bool assigned = false;
   for (const SeenMessage& request : device.requests()) {
-    if (assigned && !is(request, Command::set_endpoint_id)) found.push_back(&request);
+    const bool to_it = request.destination != mctp::kBroadcastEid && !is(request, Command::set_endpoint_id);
+    if (assigned && to_it) found.push_back(&request);
     assigned = assigned || is(request, Command::set_endpoint_id);
   }
   return found;
@@ -46,8 +44,9 @@ std::vector<const SeenMessage*> after_assignment(const PlayedDevice& device) {
 
 CONFORMANCE_CASE(control_requests_of_the_owner_are_sound, "mctp.bus.request.form", roles::bus) {
   bench.device().types = {4, 0x7E};
-  bench.device().script = [](const SeenMessage& request, Answer good) {
-    return is(request, Command::get_vendor_support) ? with_data(std::move(good), {0xFF, 0x00, 0x12, 0x34, 0x00, 0x01}) : good;
+  bench.device().script = [](const SeenMessage& request, Bytes good) {
+    if (!is(request, Command::get_vendor_support)) return good;
+    return with_data(std::move(good), {0xFF, 0x00, 0x12, 0x34, 0x00, 0x01});
   };
   enumerated(bench, check);
   for (const SeenMessage& request : bench.device().requests()) {
@@ -63,8 +62,9 @@ CONFORMANCE_CASE(control_requests_of_the_owner_are_sound, "mctp.bus.request.form
 }
 
 CONFORMANCE_CASE(a_request_without_answer_is_repeated, "mctp.bus.request.retry", roles::bus) {
-  bench.device().script = [](const SeenMessage& request, Answer good) {
-    return is(request, Command::get_message_type_support) ? std::nullopt : good;
+  bench.device().script = [](const SeenMessage& request, Bytes good) {
+    if (!is(request, Command::get_message_type_support)) return good;
+    return Bytes{};
   };
   enumerated(bench, check);
   const auto tries = bench.device().requests_of(Command::get_message_type_support);
@@ -74,8 +74,9 @@ CONFORMANCE_CASE(a_request_without_answer_is_repeated, "mctp.bus.request.retry",
 }
 
 CONFORMANCE_CASE(a_request_is_repeated_in_time, "mctp.bus.request.patience", roles::bus) {
-  bench.device().script = [](const SeenMessage& request, Answer good) {
-    return is(request, Command::get_message_type_support) ? std::nullopt : good;
+  bench.device().script = [](const SeenMessage& request, Bytes good) {
+    if (!is(request, Command::get_message_type_support)) return good;
+    return Bytes{};
   };
   enumerated(bench, check);
   const auto tries = bench.device().requests_of(Command::get_message_type_support);
@@ -91,14 +92,14 @@ CONFORMANCE_CASE(answers_to_other_requests_are_not_taken, "mctp.bus.response.mat
   // Each in turn is wrong in one way; what it says would be seen in what the owner knows.
   for (const unsigned wrong : {0u, 1u, 2u, 3u}) {
     bool first = true;
-    bench.device().script = [&](const SeenMessage& request, Answer good) {
+    bench.device().script = [&](const SeenMessage& request, Bytes good) {
       if (!is(request, Command::get_message_type_support) || !first) return good;
       first = false;
-      Answer bad = with_data(std::move(good), {0x01, 0x7D});
-      if (wrong == 0) (*bad)[1] = static_cast<std::uint8_t>(((*bad)[1] + 7) & 0x1F);
-      if (wrong == 1) (*bad)[2] = static_cast<std::uint8_t>(Command::get_vendor_support);
-      if (wrong == 2) (*bad)[1] |= 0x80;
-      if (wrong == 3) (*bad)[1] |= 0x40;
+      Bytes bad = with_data(std::move(good), {0x01, 0x7D});
+      if (wrong == 0) bad[1] = static_cast<std::uint8_t>((bad[1] + 7) & 0x1F);
+      if (wrong == 1) bad[2] = static_cast<std::uint8_t>(Command::get_vendor_support);
+      if (wrong == 2) bad[1] |= 0x80;
+      if (wrong == 3) bad[1] |= 0x40;
       return bad;
     };
     enumerated(bench, check);
@@ -142,8 +143,9 @@ CONFORMANCE_CASE(one_device_gets_a_good_eid, "mctp.bus.eid.range", roles::bus) {
 }
 
 CONFORMANCE_CASE(the_eid_that_a_device_took_counts, "mctp.bus.eid.returned", roles::bus) {
-  bench.device().script = [](const SeenMessage& request, Answer good) {
-    return is(request, Command::set_endpoint_id) ? with_data(std::move(good), {0x00, 0x50, 0x00}) : good;
+  bench.device().script = [](const SeenMessage& request, Bytes good) {
+    if (!is(request, Command::set_endpoint_id)) return good;
+    return with_data(std::move(good), {0x00, 0x50, 0x00});
   };
   enumerated(bench, check);
   const auto later = after_assignment(bench.device());
@@ -153,8 +155,9 @@ CONFORMANCE_CASE(the_eid_that_a_device_took_counts, "mctp.bus.eid.returned", rol
 }
 
 CONFORMANCE_CASE(the_eid_that_a_device_kept_counts, "mctp.bus.eid.rejected", roles::bus) {
-  bench.device().script = [](const SeenMessage& request, Answer good) {
-    return is(request, Command::set_endpoint_id) ? with_data(std::move(good), {0x10, 0x44, 0x00}) : good;
+  bench.device().script = [](const SeenMessage& request, Bytes good) {
+    if (!is(request, Command::set_endpoint_id)) return good;
+    return with_data(std::move(good), {0x10, 0x44, 0x00});
   };
   enumerated(bench, check);
   for (const SeenMessage* request : after_assignment(bench.device())) {
@@ -165,9 +168,10 @@ CONFORMANCE_CASE(the_eid_that_a_device_kept_counts, "mctp.bus.eid.rejected", rol
 }
 
 CONFORMANCE_CASE(static_twins_are_told_apart, "mctp.bus.eid.static-twins", roles::bus, over_buses) {
-  const auto twin = [](const SeenMessage& request, Answer good) {
+  const auto twin = [](const SeenMessage& request, Bytes good) {
     // Of static EID 30h, which it has.
-    return is(request, Command::get_endpoint_id) ? with_data(std::move(good), {0x30, 0x02, 0x00}) : good;
+    if (!is(request, Command::get_endpoint_id)) return good;
+    return with_data(std::move(good), {0x30, 0x02, 0x00});
   };
   PlayedDevice& other = bench.add_device();
   bench.device().script = twin;
@@ -180,7 +184,7 @@ CONFORMANCE_CASE(static_twins_are_told_apart, "mctp.bus.eid.static-twins", roles
 CONFORMANCE_CASE(an_eid_rests_before_another_gets_it, "mctp.bus.eid.reclaim", roles::bus, over_smbus) {
   enumerated(bench, check);
   const mctp::Eid gone = bench.device().eid();
-  bench.device().script = [](const SeenMessage&, Answer) { return std::nullopt; };
+  bench.device().script = [](const SeenMessage&, const Bytes&) { return Bytes{}; };
   PlayedDevice& newcomer = bench.add_device();
   const Instant lost = bench.world().now();
   bench.enumerate();
@@ -193,7 +197,7 @@ CONFORMANCE_CASE(an_eid_rests_before_another_gets_it, "mctp.bus.eid.reclaim", ro
 }
 
 CONFORMANCE_CASE(a_silent_device_stands_in_nobodys_way, "mctp.bus.silent-device", roles::bus, over_smbus) {
-  bench.device().script = [](const SeenMessage&, Answer) { return std::nullopt; };
+  bench.device().script = [](const SeenMessage&, const Bytes&) { return Bytes{}; };
   std::vector<PlayedDevice*> others;
   for (int i = 0; i < 6; ++i) others.push_back(&bench.add_device());
   bench.enumerate();
@@ -203,9 +207,10 @@ CONFORMANCE_CASE(a_silent_device_stands_in_nobodys_way, "mctp.bus.silent-device"
 
 CONFORMANCE_CASE(types_are_as_many_as_they_say, "mctp.bus.types.exact", roles::bus) {
   for (const bool more : {false, true}) {
-    bench.device().script = [&](const SeenMessage& request, Answer good) {
+    bench.device().script = [&](const SeenMessage& request, Bytes good) {
       if (!is(request, Command::get_message_type_support)) return good;
-      return more ? with_data(std::move(good), {0x01, 0x7D, 0x06}) : with_data(std::move(good), {0x03, 0x7D});
+      if (more) return with_data(std::move(good), {0x01, 0x7D, 0x06});
+      return with_data(std::move(good), {0x03, 0x7D});
     };
     enumerated(bench, check);
     const auto known = bench.known().find(bench.device().eid());
@@ -215,9 +220,11 @@ CONFORMANCE_CASE(types_are_as_many_as_they_say, "mctp.bus.types.exact", roles::b
 }
 
 CONFORMANCE_CASE(a_device_needs_no_uuid, "mctp.bus.uuid.optional", roles::bus) {
-  for (const std::uint8_t code : {0x05, 0x01, 0x00}) {
-    bench.device().script = [&](const SeenMessage& request, Answer good) {
-      return is(request, Command::get_endpoint_uuid) ? refusal(request, code) : good;
+  constexpr std::uint8_t kCodes[] = {0x05, 0x01, 0x00};
+  for (const std::uint8_t code : kCodes) {
+    bench.device().script = [&](const SeenMessage& request, Bytes good) {
+      if (!is(request, Command::get_endpoint_uuid)) return good;
+    return refusal(request, code);
     };
     enumerated(bench, check);
     const auto known = bench.known().find(bench.device().eid());
@@ -229,11 +236,11 @@ CONFORMANCE_CASE(a_device_needs_no_uuid, "mctp.bus.uuid.optional", roles::bus) {
 }
 
 CONFORMANCE_CASE(zeros_are_no_identity, "mctp.bus.uuid.nil", roles::bus) {
-  bench.device().script = [](const SeenMessage& request, Answer good) {
+  bench.device().script = [](const SeenMessage& request, Bytes good) {
     if (!is(request, Command::get_endpoint_uuid)) return good;
-    good->assign(20, 0);
-    (*good)[1] = static_cast<std::uint8_t>(request.body[1] & 0x1F);
-    (*good)[2] = request.body[2];
+    good.assign(20, 0);
+    good[1] = static_cast<std::uint8_t>(request.body[1] & 0x1F);
+    good[2] = request.body[2];
     return good;
   };
   enumerated(bench, check);
@@ -245,10 +252,10 @@ CONFORMANCE_CASE(zeros_are_no_identity, "mctp.bus.uuid.nil", roles::bus) {
 CONFORMANCE_CASE(selectors_that_do_not_rise_end, "mctp.bus.vendors.bounded", roles::bus) {
   bench.device().types = {4, 0x7E};
   unsigned asked = 0;
-  bench.device().script = [&](const SeenMessage& request, Answer good) {
+  bench.device().script = [&](const SeenMessage& request, Bytes good) {
     if (!is(request, Command::get_vendor_support)) return good;
     // Enough is enough: from then on it is silent, so that the case has an end.
-    if (++asked > 100) return Answer{};
+    if (++asked > 100) return Bytes{};
     return with_data(std::move(good), {0x01, 0x00, 0x12, 0x34, 0x00, 0x01});
   };
   enumerated(bench, check);

@@ -123,7 +123,8 @@ CONFORMANCE_CASE(each_endpoint_answers_for_itself, "mi.requester.check.source", 
 }
 
 CONFORMANCE_CASE(lists_of_any_length_are_taken, "mi.requester.odd-lengths", roles::management_requester) {
-  for (const std::uint16_t count : {1, 2, 3, 8}) {
+  constexpr std::uint16_t kCounts[] = {1, 2, 3, 8};
+  for (const std::uint16_t count : kCounts) {
     Bytes list(2 + 2 * std::size_t{count});
     store_le<std::uint16_t>(list.data(), count);
     for (std::uint16_t i = 0; i < count; ++i) store_le<std::uint16_t>(list.data() + 2 + 2 * i, static_cast<std::uint16_t>(i + 1));
@@ -219,7 +220,7 @@ namespace {
 void send_event(ManagementRequesterBench& bench, std::uint8_t generation, std::uint8_t retry, bool good = true) {
   Bytes body = {0x84, 0x28, 0x00, 0x00};
   const Bytes list = mi::make_occurrence_list({.generation = generation, .retry = retry,
-                                               .items = {{.id = 0x06, .context = 1}}});
+                                               .items = {{.id = 0x06, .context = 1, .specific = {}}}});
   body.insert(body.end(), list.begin(), list.end());
   Bytes message = bench.with_check(std::move(body));
   if (!good) message.back() ^= 0x10;
@@ -254,7 +255,7 @@ CONFORMANCE_CASE(events_are_acknowledged, "mi.requester.event.acknowledged", rol
 CONFORMANCE_CASE(a_repeated_event_is_told_once, "mi.requester.event.once", roles::management_requester) {
   unsigned told = 0;
   bench.product().on_event([&](const mi::EventReport& report) { told += static_cast<unsigned>(report.list.items.size()); });
-  for (const std::uint8_t retry : {0, 1, 2}) {
+  for (std::uint8_t retry = 0; retry < 3; ++retry) {
     send_event(bench, 3, retry);
     if (const auto request = bench.next_request(Duration::s(5))) bench.answer(*request, no_occurrences(bench, *request));
   }
