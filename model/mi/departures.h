@@ -123,6 +123,7 @@ struct DeparturePoint {
   X(requester_mpr_impatient, "mi.requester.mpr.time", "the time that More Processing Required gives is not waited") \
   X(requester_mpr_zero, "mi.requester.mpr.zero", "More Processing Required without a time is not waited for") \
   X(requester_mpr_endless, "mi.requester.mpr.endless", "More Processing Required may come for ever")          \
+  X(requester_patient, "mi.requester.timeout.never", "a request without an answer is waited for without end")   \
   X(requester_any_mic, "mi.requester.check.mic", "responses with a wrong integrity check are believed")       \
   X(requester_any_type, "mi.requester.check.type", "responses of another message type are believed")          \
   X(requester_any_direction, "mi.requester.check.ror", "requests are taken for responses")                    \

@@ -124,7 +124,7 @@ void Requester::start(Pending& pending) {
   }
   pending.reply.tag = *pending.tag;
   pending.reply.sent = world_.now();
-  world_.loop().schedule_after(pending.timer, pending.timeout);
+  if (!departs(departure::requester_patient)) world_.loop().schedule_after(pending.timer, pending.timeout);
   if (hooked_) hooks_.message_out(pending.message);
   port_.send({.destination = pending.peer,
               .to = pending.to,

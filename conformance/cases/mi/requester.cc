@@ -18,6 +18,14 @@ SeenMessage request_of(ManagementRequesterBench& bench, Check& check) {
   return std::move(*request);
 }
 
+/// As a request of one form; too short for it is a fault.
+template <class L>
+View<L> as(const SeenMessage& request, Check& check) {
+  check.require(request.body.size() >= L::size + mi::kMicSize, "a request is as long as its form",
+                std::to_string(request.body.size()) + " bytes");
+  return View<L>{request.body};
+}
+
 /// What the requester is told to send: a call of each kind, with what the header says of it.
 struct Call {
   std::string_view what;
@@ -137,8 +145,7 @@ CONFORMANCE_CASE(admin_commands_ask_for_whole_dwords, "mi.requester.window", rol
     if (window.data != 0) sqe.set(nvme::sqe::opcode, 0x11);
     bench.product().admin(kPlayedEid, 1, sqe, {.dofst = window.dofst, .dlen = window.dlen}, Bytes(window.data, 0x99));
     const SeenMessage request = request_of(bench, check);
-    check.require(request.body.size() >= mi::AdminRequest::size + mi::kMicSize, "an Admin request has 68 bytes and its check");
-    const View<mi::AdminRequest> view{request.body};
+    const auto view = as<mi::AdminRequest>(request, check);
     check.equal("DLEN", view.get(mi::admin_request::dlen), window.dlen);
     check.equal("DOFST", view.get(mi::admin_request::dofst), window.dofst);
     check.equal("bytes of request data", request.body.size() - mi::AdminRequest::size - mi::kMicSize, window.data);
@@ -155,7 +162,7 @@ CONFORMANCE_CASE(long_logs_are_read_without_gap, "mi.requester.log-pieces", role
   std::size_t next = 0;
   while (next < kLength) {
     const SeenMessage request = request_of(bench, check);
-    const View<mi::AdminRequest> view{request.body};
+    const auto view = as<mi::AdminRequest>(request, check);
     const std::uint32_t dw10 = view.get(mi::admin_request::cdw10), dw11 = view.get(mi::admin_request::cdw11);
     const std::size_t bytes = ((dw10 >> 16 | dw11 << 16) + std::size_t{1}) * 4;
     const std::uint64_t offset = view.get(mi::admin_request::cdw12) | std::uint64_t{view.get(mi::admin_request::cdw13)} << 32;
@@ -182,7 +189,7 @@ CONFORMANCE_CASE(vpd_is_read_without_gap, "mi.requester.vpd-pieces", roles::mana
   std::size_t next = 0;
   while (next < kLength) {
     const SeenMessage request = request_of(bench, check);
-    const View<mi::VpdAccess> view{request.body};
+    const auto view = as<mi::VpdAccess>(request, check);
     const std::size_t offset = view.get(mi::vpd_access::dofst), bytes = view.get(mi::vpd_access::dlen);
     check.require(offset == next && bytes > 0 && next + bytes <= kLength, "a piece begins where the one before ended",
                   "offset " + std::to_string(offset) + " and " + std::to_string(bytes) + " bytes, " +

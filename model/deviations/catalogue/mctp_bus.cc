@@ -56,19 +56,18 @@ void stuck_sequence(Bytes& packet) { packet[3] &= 0xCF; }
 void end_everywhere(Bytes& packet) { packet[3] |= 0x40; }
 void other_source(Bytes& packet) { packet[2] = 0x33; }
 
-/// Parts that are not the last lose a byte, which the next ones bring.
+/// The first part leaves four bytes to the second.
 class ShortParts final : public mctp::EndpointHooks {
  public:
   void packets_out(mctp::PhysicalAddress&, std::vector<Bytes>& packets) override {
     for (Bytes& packet : packets) {
-      if ((packet[3] & 0x80) != 0) carried_.clear();
+      const bool first = (packet[3] & 0x80) != 0, last = (packet[3] & 0x40) != 0;
+      if (first) carried_.clear();
       packet.insert(packet.begin() + 4, carried_.begin(), carried_.end());
       carried_.clear();
-      if ((packet[3] & 0x40) != 0) continue;
-      const std::size_t keep = 4 + 60;
-      if (packet.size() <= keep) continue;
-      carried_.assign(packet.begin() + static_cast<std::ptrdiff_t>(keep), packet.end());
-      packet.resize(keep);
+      if (!first || last) continue;
+      carried_.assign(packet.end() - 4, packet.end());
+      packet.resize(packet.size() - 4);
     }
   }
 

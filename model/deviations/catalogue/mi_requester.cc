@@ -136,6 +136,8 @@ REQUESTER(requester_wants_whole_dwords, "mi.requester.odd-lengths", "responses t
           Departs{departure::requester_dwords_only});
 REQUESTER(requester_takes_errors_for_success, "mi.requester.status", "errors are taken for success",
           Departs{departure::requester_any_status});
+REQUESTER(requester_waits_for_silence, "mi.requester.timeout", "a request without an answer never ends (F11)",
+          Departs{departure::requester_patient});
 REQUESTER(requester_never_acknowledges, "mi.requester.event.acknowledged", "events are not acknowledged",
           Departs{departure::requester_no_ack});
 REQUESTER(requester_tells_events_again, "mi.requester.event.once", "an event that is sent again is told again",
