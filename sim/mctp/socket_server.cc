@@ -77,10 +77,14 @@ void SocketServer::Socket::on_readable() {
   message.msg_controllen = sizeof control;
   const ssize_t got = recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) return server_.drop(*this);
+  if (got < 0) return server_.drop(*this);
   int pipe = -1;
   for (cmsghdr* at = CMSG_FIRSTHDR(&message); at != nullptr; at = CMSG_NXTHDR(&message, at)) {
     if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_RIGHTS) std::memcpy(&pipe, CMSG_DATA(at), sizeof pipe);
+  }
+  if (got == 0) {  // the end, or a frame of nothing, which none of ours is
+    if (pipe >= 0) ::close(pipe);
+    return server_.drop(*this);
   }
   const auto size = static_cast<std::size_t>(got);
   if (size < sizeof(SocketFrame) || pipe < 0 || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {

@@ -30,7 +30,8 @@ class SocketServer final : private FdHandler {
   /// How long a tag waits for its answer, unless it was allocated beforehand.
   static constexpr Duration kTagLife = Duration::s(6);
 
-  /// Listens on a unix socket at `path`, which is made. The world is real; the bus outlives the server.
+  /// Listens on a unix socket at `path`, which is made. The world is real; the bus outlives the server. The
+  /// process ignores SIGPIPE: a program may have gone before its answer.
   static Result<std::unique_ptr<SocketServer>> open(World& world, Bus& bus, const std::string& path);
   ~SocketServer();
   SocketServer(const SocketServer&) = delete;
