@@ -44,8 +44,10 @@ constexpr Call kCalls[] = {
     {"Read NVMe-MI Data Structure", mi::MessageKind::mi_command, 0, [](mi::Requester& r) { r.read_port(kPlayedEid, 1); }},
     {"a poll in slot 1", mi::MessageKind::mi_command, 1,
      [](mi::Requester& r) { r.command(kPlayedEid, Opcode::subsystem_health_poll, 0, 0, {}, {.slot = 1}); }},
-    {"VPD Write of 100 bytes", mi::MessageKind::mi_command, 0, [](mi::Requester& r) { r.write_vpd(kPlayedEid, 3, Bytes(100, 0xA7)); }},
-    {"an Admin command", mi::MessageKind::admin_command, 0, [](mi::Requester& r) { r.admin(kPlayedEid, 2, identify_controller(), {.dlen = 64}); }},
+    {"VPD Write of 100 bytes", mi::MessageKind::mi_command, 0,
+     [](mi::Requester& r) { r.write_vpd(kPlayedEid, 3, Bytes(100, 0xA7)); }},
+    {"an Admin command", mi::MessageKind::admin_command, 0,
+     [](mi::Requester& r) { r.admin(kPlayedEid, 2, identify_controller(), {.dlen = 64}); }},
     {"an Admin command with data in slot 1", mi::MessageKind::admin_command, 1,
      [](mi::Requester& r) {
        nvme::Sqe sqe;
@@ -54,7 +56,8 @@ constexpr Call kCalls[] = {
      }},
     {"a PCIe command", mi::MessageKind::pcie_command, 0,
      [](mi::Requester& r) { r.pcie(kPlayedEid, 1, mi::PcieOpcode::configuration_read, 0x10, 4); }},
-    {"Get State", mi::MessageKind::control_primitive, 1, [](mi::Requester& r) { r.primitive(kPlayedEid, mi::Primitive::get_state, 1, 1); }},
+    {"Get State", mi::MessageKind::control_primitive, 1,
+     [](mi::Requester& r) { r.primitive(kPlayedEid, mi::Primitive::get_state, 1, 1); }},
 };
 
 /// Sends each of kCalls and has every message looked at; each is answered, so that the slots get free.
@@ -140,7 +143,8 @@ CONFORMANCE_CASE(admin_commands_ask_for_whole_dwords, "mi.requester.window", rol
     std::uint32_t dofst, dlen;
     std::size_t data;
   };
-  for (const Window& window : {Window{0, 4096, 0}, Window{4092, 4, 0}, Window{1024, 512, 0}, Window{0, 1000, 1000}, Window{0, 4096, 4096}}) {
+  constexpr Window kWindows[] = {{0, 4096, 0}, {4092, 4, 0}, {1024, 512, 0}, {0, 1000, 1000}, {0, 4096, 4096}};
+  for (const Window& window : kWindows) {
     nvme::Sqe sqe = identify_controller();
     if (window.data != 0) sqe.set(nvme::sqe::opcode, 0x11);
     bench.product().admin(kPlayedEid, 1, sqe, {.dofst = window.dofst, .dlen = window.dlen}, Bytes(window.data, 0x99));
