@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "conformance/runner/kernel_peer.h"
+#include "model/mi/smbus_slaves.h"
 #include "sim/mctp/serial_fd.h"
 
 namespace fb::conformance {
@@ -166,6 +167,9 @@ struct EndpointBench::Embedded {
     node = std::make_unique<mctp::SimpleDevice>(world, product_binding, node_options, end);
     drive = std::make_unique<mi::Drive>(world, *node, std::move(setup.managed->drive),
                                         mi::DriveHooks{nullptr, mi_hooks.get(), mctp_hooks.get()});
+    if (segment->smbus() != nullptr) {
+      slaves = std::make_unique<mi::SmbusSlaves>(*segment->smbus(), drive->device(), endpoint.port, mi_hooks.get());
+    }
     if (!setup.managed->second_endpoint) return;
     second_node = std::make_unique<mctp::SimpleDevice>(
         world, segment->attach("product 2", product_address_on(setup.transport, 1)), node_options,
@@ -182,9 +186,13 @@ struct EndpointBench::Embedded {
   std::unique_ptr<mctp::EndpointHooks> mctp_hooks;
   std::unique_ptr<mctp::SimpleDevice> node;
   std::unique_ptr<mi::Drive> drive;
+  std::unique_ptr<mi::SmbusSlaves> slaves;
   std::unique_ptr<mctp::SimpleDevice> second_node;
   std::unique_ptr<mi::Endpoint> second;
 };
+
+/// Which of the bench's places on a bus is for what is not MCTP.
+constexpr unsigned kBesideMctp = 2;
 
 /// A product at a serial port, or behind a kernel.
 struct EndpointBench::Real {
@@ -402,6 +410,22 @@ bool EndpointBench::silent(Duration span) {
   const std::size_t heard = raw_ != nullptr ? raw_->packets().size() : 0;
   const bool message = messages_->next_message(span).has_value();
   return !message && (raw_ == nullptr || raw_->packets().size() == heard);
+}
+
+std::optional<Bytes> EndpointBench::smbus_read(std::uint8_t address, ByteView write, std::size_t count) {
+  BENCH_ASSERT(embedded_ != nullptr && medium() == "smbus", "plain slaves are read over_smbus");
+  if (beside_ == nullptr) {
+    beside_ = static_cast<mctp::SmbusPort*>(
+        &embedded_->segment->attach("bench beside MCTP", bench_address_on(medium(), kBesideMctp)));
+  }
+  bool done = false;
+  std::optional<Bytes> read;
+  beside_->transact(address, write, count, [&](const std::optional<Bytes>& came) {
+    read = came;
+    done = true;
+  });
+  BENCH_ASSERT(world().run_until([&] { return done; }, Duration::s(10)), "a transaction on the bus ends");
+  return read;
 }
 
 // ---- exploring ----

@@ -15,6 +15,7 @@
 #include "conformance/runner/environment.h"
 #include "conformance/runner/managed_setup.h"
 #include "conformance/runner/raw_mctp.h"
+#include "sim/mctp/smbus_segment.h"
 #include "wire/mctp/control.h"
 #include "wire/mi/control.h"
 #include "wire/mi/data_structures.h"
@@ -214,6 +215,12 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   /// True when nothing comes from the product for so long; by default twice the time it has to answer.
   bool silent(Duration span = {});
 
+  // ---- beside MCTP ----
+
+  /// Writes to a plain slave of the emulated SMBus, reads from it behind a repeated START, and gives what came;
+  /// nothing when nobody acknowledges the address (8-bit form). Cases over_smbus.
+  std::optional<Bytes> smbus_read(std::uint8_t address, ByteView write, std::size_t count);
+
   // ---- the emulated product: cases that use these are arranged{} ----
 
   mi::Drive& drive();
@@ -234,6 +241,7 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   std::unique_ptr<RawMctp> raw_;
   std::unique_ptr<RawMctp> other_raw_;
   MctpPeer* messages_ = nullptr;
+  mctp::SmbusPort* beside_ = nullptr;
 };
 
 /// An MI request from its header on, without its check.

@@ -220,6 +220,9 @@ class CombinedEndpoint final : public mi::EndpointHooks {
     }
     return delivery;
   }
+  void slave_read(Slave slave, std::size_t offset, Bytes& bytes) override {
+    for (auto& one : made_) one->slave_read(slave, offset, bytes);
+  }
 
  private:
   std::vector<std::string_view> points_;

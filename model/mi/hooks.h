@@ -76,6 +76,14 @@ class EndpointHooks {
     (void)bytes;
     return Delivery::send;
   }
+  /// What a plain slave of the drive's SMBus sends: the basic management command, or the memory
+  /// of the vital product data, from `offset` on.
+  enum class Slave : std::uint8_t { basic_management, vpd_memory };
+  virtual void slave_read(Slave slave, std::size_t offset, Bytes& bytes) {
+    (void)slave;
+    (void)offset;
+    (void)bytes;
+  }
 };
 
 /// Of a product that nobody looks into: they change nothing.

@@ -58,15 +58,9 @@ std::uint16_t composite_of(EndpointBench& bench, Check& check) {
 
 }  // namespace
 
-CONFORMANCE_CASE(reserved_configurations_cannot_be_read, "mi.config.id.reserved", roles::endpoint) {
+CONFORMANCE_CASE(reserved_configurations_are_refused, "mi.config.id.reserved", roles::endpoint) {
   for (const std::uint8_t id : reserved_ids(bench)) {
     refused_at(check, configuration(bench, static_cast<ConfigurationId>(id)), 8, fmt::format("Get of {:02x}h", id));
-  }
-  serves(bench, check, "a request after the refusals");
-}
-
-CONFORMANCE_CASE(reserved_configurations_cannot_be_set, "mi.config.id.reserved", roles::endpoint) {
-  for (const std::uint8_t id : reserved_ids(bench)) {
     refused_at(check, configure(bench, static_cast<ConfigurationId>(id)), 8, fmt::format("Set of {:02x}h", id));
   }
   serves(bench, check, "a request after the refusals");

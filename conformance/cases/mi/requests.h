@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "conformance/cases/mi/exchange.h"
+#include "wire/mi/vpd.h"
 #include "wire/nvme/identify.h"
 #include "wire/nvme/identify_controller.h"
 

@@ -1,0 +1,62 @@
+#include "model/mi/smbus_slaves.h"
+
+#include <algorithm>
+
+#include "model/mi/basic_management.h"
+
+namespace fb::mi {
+
+namespace {
+constexpr std::size_t kShortMemory = 256;
+}
+
+void BasicManagementSlave::on_write(ByteView bytes) {
+  if (!bytes.empty()) from_ = bytes[0];
+}
+
+Bytes BasicManagementSlave::on_read(std::size_t count) {
+  const auto block = basic_management(device_);
+  const std::size_t from = std::min<std::size_t>(from_, block.size());
+  const std::size_t size = std::min(count, block.size() - from);
+  Bytes bytes(block.begin() + static_cast<std::ptrdiff_t>(from),
+              block.begin() + static_cast<std::ptrdiff_t>(from + size));
+  hooks_.slave_read(EndpointHooks::Slave::basic_management, from_, bytes);
+  return bytes;
+}
+
+void VpdMemorySlave::on_write(ByteView bytes) {
+  const bool wide = device_.vpd().size() > kShortMemory;
+  if (bytes.size() < (wide ? 2u : 1u)) return;
+  from_ = wide ? std::size_t{load_be<std::uint16_t>(bytes.data())} : bytes[0];
+  from_ %= device_.vpd().size();
+}
+
+Bytes VpdMemorySlave::on_read(std::size_t count) {
+  const Bytes& image = device_.vpd();
+  const std::size_t first = from_;
+  Bytes bytes(count);
+  for (std::uint8_t& byte : bytes) {
+    byte = image[from_];
+    from_ = (from_ + 1) % image.size();
+  }
+  hooks_.slave_read(EndpointHooks::Slave::vpd_memory, first, bytes);
+  return bytes;
+}
+
+SmbusSlaves::SmbusSlaves(mctp::SmbusSegment& segment, Device& device, std::uint8_t port, EndpointHooks* hooks)
+    : segment_(segment) {
+  const DevicePort& facts = device.port(port);
+  if (facts.type != PortType::two_wire) return;
+  EndpointHooks& speaks = hooks != nullptr ? *hooks : no_endpoint_hooks();
+  if (facts.basic_management) segment_.set_slave(kBasicAddress, &basic_.emplace(device, speaks));
+  if (facts.vpd_address == 0) return;
+  memory_address_ = facts.vpd_address;
+  segment_.set_slave(memory_address_, &memory_.emplace(device, speaks));
+}
+
+SmbusSlaves::~SmbusSlaves() {
+  if (basic_) segment_.set_slave(kBasicAddress, nullptr);
+  if (memory_) segment_.set_slave(memory_address_, nullptr);
+}
+
+}  // namespace fb::mi
