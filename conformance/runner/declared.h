@@ -29,6 +29,7 @@ struct EndpointFacts {
   std::vector<mi::SupportedCommand> optional = {};
   std::vector<std::uint8_t> message_types = {};
   bool uuid = false;
+  bool status_reporting = false;  ///< Status Reporting Enhancements (NNSC): resets show in Get State
 
   bool at_least(unsigned mjr, unsigned mnr) const { return major > mjr || (major == mjr && minor >= mnr); }
   bool supports(const mi::SupportedCommand& command) const {

@@ -57,6 +57,9 @@ std::optional<std::string> revision_1_2(const Declared& declared) {
 std::optional<std::string> revision_2_0(const Declared& declared) {
   return unless(declared.endpoint.at_least(2, 0), "the product is older than NVMe-MI 2.0");
 }
+std::optional<std::string> status_reporting(const Declared& declared) {
+  return unless(declared.endpoint.status_reporting, "no Status Reporting Enhancements (SRE is clear)");
+}
 std::optional<std::string> two_wire_port(const Declared& declared) {
   return unless(declared.endpoint.port_of(mi::PortType::two_wire).has_value(), "no two-wire port");
 }
@@ -460,6 +463,7 @@ EndpointFacts explore_endpoint(EndpointBench& bench, Declared& found) {
   }
   facts.major = subsystem.data()[1];
   facts.minor = subsystem.data()[2];
+  facts.status_reporting = subsystem.data().size() > 3 && (subsystem.data()[3] & 1) != 0;
   read_ports(bench, facts, std::min<std::size_t>(subsystem.data()[0] + 1u, 8));
   const MiAnswer list = structure(mi::DataType::controller_list, 0);
   facts.controllers = mi::parse_controller_list(list.data()).value_or(std::vector<std::uint16_t>{});

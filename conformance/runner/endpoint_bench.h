@@ -46,6 +46,7 @@ std::optional<std::string> asynchronous_events(const Declared& declared);
 std::optional<std::string> pcie_commands(const Declared& declared);
 std::optional<std::string> revision_1_2(const Declared& declared);
 std::optional<std::string> revision_2_0(const Declared& declared);
+std::optional<std::string> status_reporting(const Declared& declared);
 /// A port of that kind.
 std::optional<std::string> two_wire_port(const Declared& declared);
 std::optional<std::string> pcie_port(const Declared& declared);

@@ -95,7 +95,8 @@ Bytes Agent::subsystem_information() const {
   const std::size_t extra = departs(departure::ds_ports) ? 1 : 0;
   info.set(subsystem_info::nump, device_.ports() - 1 + extra)
       .set(subsystem_info::mjr, major_of(revision))
-      .set(subsystem_info::mnr, minor_of(revision));
+      .set(subsystem_info::mnr, minor_of(revision))
+      .set(subsystem_info::sre, device_.has(Revision::r1_2));
   return {info.bytes().begin(), info.bytes().end()};
 }
 

@@ -68,6 +68,7 @@ struct DeparturePoint {
   X(reset_no_flag, "mi.reset.nssro", "a subsystem reset does not set NSSRO")                       \
   X(reset_answers, "mi.reset.answers", "Reset is answered")                                        \
   X(reset_ignored, "mi.reset.ignored", "Reset does nothing")                                       \
+  X(link_silences, "mi.link.silences", "nothing is served while PCI Express is down")              \
   X(ds_length, "mi.ds.length", "RDL differs from the data")                                        \
   X(ds_reserved, "mi.ds.reserved", "reserved bytes of data structures are set")                    \
   X(ds_order, "mi.ds.order", "the controller list descends")                                       \

@@ -58,7 +58,7 @@ void Endpoint::reset(bool of_subsystem) {
   reporter_.reset();
   if (!of_subsystem) agent_.reset();
   Device::PortState& state = device_.port_state(options_.port);
-  if (!departs(departure::reset_keeps_unit)) state.unit = mctp::kBaselineUnit;
+  state.unit = departs(departure::reset_keeps_unit) ? configured_unit_ : std::uint16_t{mctp::kBaselineUnit};
   state.frequency = kFrequency100k;
   port_.set_unit(state.unit);
   if (!on_reset_) return;
@@ -129,7 +129,8 @@ bool Endpoint::message_ok(const mctp::Incoming& message) {
 
 void Endpoint::on_message(const mctp::Incoming& message) {
   const bool known = forgotten(message.source, message.tag);
-  const bool unseen = hooked_ && !hooks_.message_in(message.body);
+  const bool unseen = hooked_ && (!hooks_.message_in(message.body) ||
+                                  (departs(departure::link_silences) && !device_.link_active(0)));
   if (unseen || !message_ok(message)) return give_up(message.source, message.tag);
   const ByteView body = message.body.first(message.body.size() - kMicSize);
   switch (View<MessageHeader>{body}.get(header::nmimt)) {

@@ -150,6 +150,7 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
   bool event_waits_ = false;  ///< held by Pause before it was sent
   Bytes event_held_;
   Instant last_response_;
+  std::uint16_t configured_unit_ = mctp::kBaselineUnit;  ///< as it was before a reset
   std::function<void()> on_reset_;
 };
 

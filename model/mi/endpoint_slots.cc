@@ -168,7 +168,8 @@ void Endpoint::complete(Slot& slot) {
                   slot.stored_unit, slot.stored});
     }
   }
-  port_.set_unit(device_.port_state(options_.port).unit);
+  configured_unit_ = device_.port_state(options_.port).unit;
+  port_.set_unit(configured_unit_);
   if (configures(*exchange, ConfigurationId::async_event)) event_peer_ = slot.path.peer;
   if (exchange->resets_subsystem) {
     const Bytes answer = std::move(slot.ready);

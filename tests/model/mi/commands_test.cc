@@ -354,12 +354,12 @@ TEST(Revisions, WhatEachOffers) {
   EXPECT_TRUE(offers(Revision::r1_2, Opcode::shutdown));
   EXPECT_FALSE(offers(Revision::r1_2, Opcode::configuration_get, 4));
   EXPECT_TRUE(offers(Revision::r2_0, Opcode::configuration_get, 4));
-  for (const auto& [revision, text] : {std::pair{Revision::r1_0a, "010100"}, std::pair{Revision::r1_1, "010101"},
-                                       std::pair{Revision::r1_2, "010102"}, std::pair{Revision::r2_1, "010201"}}) {
+  for (const auto& [revision, text] : {std::pair{Revision::r1_0a, "01010000"}, std::pair{Revision::r1_1, "01010100"},
+                                       std::pair{Revision::r1_2, "01010201"}, std::pair{Revision::r2_1, "01020101"}}) {
     RigOptions options;
     options.device.revision = revision;
     Rig rig(options);
-    EXPECT_EQ(to_hex(rig.requester.read_subsystem(kDriveEid).wait().value->bytes()).substr(0, 6), text);
+    EXPECT_EQ(to_hex(rig.requester.read_subsystem(kDriveEid).wait().value->bytes()).substr(0, 8), text);
   }
 }
 

@@ -366,7 +366,7 @@ TEST(InBandTunnel, ReadsAndPolls) {
   const auto info = rig.send(false, 0x00);
   ASSERT_TRUE(info.status().ok());
   EXPECT_EQ(info.dw0(), 0x00002000u) << "status, and NMRESP above it";
-  EXPECT_EQ(to_hex(info.data).substr(0, 8), "01020000");
+  EXPECT_EQ(to_hex(info.data).substr(0, 8), "01020001");
   rig.disk.set_temperature(311);
   EXPECT_EQ(load_le<std::uint16_t>(&rig.send(false, 0x01, 0, 0x80000000).data[4]) & change_bits::ctemp, change_bits::ctemp);
   EXPECT_EQ(load_le<std::uint16_t>(&rig.send(false, 0x01).data[4]), 0u);

@@ -1,0 +1,356 @@
+// PCIe commands: configuration space, memory and I/O of a controller's function.
+#include "conformance/cases/mi/requests.h"
+
+namespace fb::conformance {
+namespace {
+
+using mi::MessageKind;
+using mi::Opcode;
+using mi::PcieOpcode;
+
+constexpr std::size_t kSpace = 4096;
+constexpr std::uint8_t kBar0 = 0x10;
+constexpr std::uint8_t kInterruptLine = 0x3C;
+
+template <PcieOpcode Command>
+std::optional<std::string> offers_pcie(const Declared& declared) {
+  if (declared.endpoint.supports({MessageKind::pcie_command, static_cast<std::uint8_t>(Command)})) return std::nullopt;
+  return "the product does not offer " + std::string(mi::name_of(Command));
+}
+bool listed(const EndpointBench& bench, PcieOpcode command) {
+  return bench.declared().supports({MessageKind::pcie_command, static_cast<std::uint8_t>(command)});
+}
+
+/// Bytes of the configuration space; INCONCLUSIVE without them.
+Bytes configuration_at(EndpointBench& bench, Check& check, std::uint16_t cntlid, std::uint16_t offset,
+                       std::uint16_t length) {
+  const MiAnswer answer = bench.pcie(cntlid, PcieOpcode::configuration_read, offset, length);
+  precondition(check, answer, "PCIe Configuration Read");
+  check.precondition(answer.data().size() >= length, "PCIe Configuration Read returns what was asked for");
+  return {answer.data().begin(), answer.data().begin() + length};
+}
+
+/// One of the six base addresses, as the configuration space shows it.
+struct BaseAddress {
+  unsigned number = 0;
+  bool io = false;
+};
+/// Those that have a value; upper halves of 64-bit ones are left out.
+std::vector<BaseAddress> base_addresses(EndpointBench& bench, Check& check, std::uint16_t cntlid) {
+  const Bytes bytes = configuration_at(bench, check, cntlid, kBar0, 24);
+  std::vector<BaseAddress> found;
+  for (unsigned i = 0; i < 6; ++i) {
+    const auto value = load_le<std::uint32_t>(&bytes[4 * i]);
+    if (value == 0) continue;
+    const bool io = (value & 1) != 0;
+    found.push_back({i, io});
+    if (!io && (value & 6) == 4) ++i;
+  }
+  return found;
+}
+
+std::size_t padded(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
+
+/// Success with as many bytes as were asked for, in whole dwords; they are `expected`.
+bool read_is(Check& check, const MiAnswer& answer, ByteView expected, const std::string& what) {
+  if (!success_with(check, answer, padded(expected.size()), what)) return false;
+  check.that(answer.body[5] == 0 && answer.body[6] == 0 && answer.body[7] == 0, "reserved bytes are zero behind the status");
+  return check.bytes(what, answer.data().first(expected.size()), expected);
+}
+
+}  // namespace
+
+// Writes are asked for with a controller that there is not: an opcode that is known all the same does no harm.
+CONFORMANCE_CASE(pcie_commands_are_listed, "mi.pcie.support.listed", roles::endpoint) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  const std::uint16_t nobody = unknown_controllers(bench).front();
+  bool any = false;
+  for (unsigned code = 0; code < 6; ++code) {
+    const auto opcode = static_cast<PcieOpcode>(code);
+    any = any || listed(bench, opcode);
+    const bool writes = (code & 1) != 0;
+    const MiAnswer answer = bench.pcie(writes ? nobody : cntlid, opcode, 0, 4, code >= 4 ? 2 : 0,
+                                       writes ? ByteView{Bytes(4)} : ByteView{});
+    if (!listed(bench, opcode)) {
+      refused(check, answer, mi::Status::invalid_opcode, mi::name_of(opcode));
+    } else if (answer.answered()) {
+      check.that(answer.status() != mi::Status::invalid_opcode, std::string(mi::name_of(opcode)) + " is known",
+                 answer.describe());
+    } else {
+      check.fails(mi::name_of(opcode), {"an answer"}, answer.describe());
+    }
+  }
+  if (any) check.that(listed(bench, PcieOpcode::configuration_read), "PCIe Configuration Read is listed");
+  for (unsigned code = 6; code < 0x100; ++code) {
+    refused(check, bench.pcie(cntlid, static_cast<PcieOpcode>(code), 0, 0), mi::Status::invalid_opcode,
+            fmt::format("PCIe command {:02x}h", code));
+  }
+}
+
+CONFORMANCE_CASE(configuration_space_names_the_device, "mi.pcie.configuration.identity", roles::endpoint,
+                 needs(pcie_commands)) {
+  for (const std::uint16_t cntlid : bench.declared().controllers) {
+    const MiAnswer info = bench.command(Opcode::read_data_structure,
+                                        cntlid | static_cast<std::uint32_t>(mi::DataType::controller_information) << 24);
+    precondition(check, info, "Controller Information");
+    check.precondition(info.data().size() >= mi::ControllerInfo::size, "Controller Information has 32 bytes");
+    const View<mi::ControllerInfo> facts{info.data()};
+    const Bytes head = configuration_at(bench, check, cntlid, 0, 64);
+    check.equal("vendor", load_le<std::uint16_t>(&head[0]), facts.get(mi::controller_info::vid));
+    check.equal("device", load_le<std::uint16_t>(&head[2]), facts.get(mi::controller_info::did));
+    check.equal("programming interface", head[9], 0x02);
+    check.equal("class", load_le<std::uint16_t>(&head[10]), 0x0108);
+    check.equal("subsystem vendor", load_le<std::uint16_t>(&head[0x2C]), facts.get(mi::controller_info::ssvid));
+    check.equal("subsystem", load_le<std::uint16_t>(&head[0x2E]), facts.get(mi::controller_info::ssid));
+  }
+}
+
+CONFORMANCE_CASE(configuration_space_is_read_in_any_pieces, "mi.pcie.configuration.pieces", roles::endpoint,
+                 needs(pcie_commands)) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  const Bytes head = configuration_at(bench, check, cntlid, 0, 64);
+  const auto read = [&](std::uint16_t offset, std::uint16_t length) {
+    return bench.pcie(cntlid, PcieOpcode::configuration_read, offset, length);
+  };
+  for (std::uint16_t length = 1; length <= 8; ++length) {
+    for (std::uint16_t offset = 0; offset < 8; ++offset) {
+      const auto at = static_cast<std::uint16_t>(8 * length - 8 + offset);
+      if (std::size_t{at} + length > head.size()) continue;
+      read_is(check, read(at, length), ByteView{head}.subspan(at, length), fmt::format("{} bytes from {}", length, at));
+    }
+  }
+  for (const auto& [offset, length] : {std::pair{0, 4096}, {4095, 1}, {4092, 4}, {1, 4095}, {256, 1024}}) {
+    const MiAnswer answer = read(static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(length));
+    success_with(check, answer, padded(static_cast<std::size_t>(length)), fmt::format("{} bytes from {}", length, offset));
+    if (offset == 0 && answer.ok()) check.bytes("the head of all of it", answer.data().first(64), head);
+  }
+  success_with(check, read(0, 0), 0, "no bytes");
+}
+
+CONFORMANCE_CASE(pcie_data_is_padded_with_zeroes, "mi.pcie.padding", roles::endpoint, needs(pcie_commands)) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  for (const std::uint16_t offset : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{8}}) {
+    for (const std::uint16_t length : {std::uint16_t{1}, std::uint16_t{2}, std::uint16_t{3}, std::uint16_t{5}, std::uint16_t{7}}) {
+      const std::string what = fmt::format("{} bytes from {}", length, offset);
+      const MiAnswer answer = bench.pcie(cntlid, PcieOpcode::configuration_read, offset, length);
+      if (!success_with(check, answer, padded(length), what)) continue;
+      check.bytes("padding of " + what, answer.data().subspan(length), Bytes(padded(length) - length));
+    }
+  }
+}
+
+CONFORMANCE_CASE(configuration_space_ends_at_4_kib, "mi.pcie.configuration.range", roles::endpoint,
+                 needs(pcie_commands)) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  for (const auto& [offset, length] : {std::pair{4095, 2}, {4093, 4}, {4092, 8}, {1, 4096}, {2048, 2052}}) {
+    refused_at(check,
+               bench.pcie(cntlid, PcieOpcode::configuration_read, static_cast<std::uint64_t>(offset),
+                          static_cast<std::uint16_t>(length)),
+               12, fmt::format("read of {} bytes from {}", length, offset));
+    if (!listed(bench, PcieOpcode::configuration_write) || length > 8) continue;
+    refused_at(check,
+               bench.pcie(cntlid, PcieOpcode::configuration_write, static_cast<std::uint64_t>(offset),
+                          static_cast<std::uint16_t>(length), 0, Bytes(padded(static_cast<std::size_t>(length)))),
+               12, fmt::format("write of {} bytes at {}", length, offset));
+  }
+  configuration_at(bench, check, cntlid, kSpace - 4, 4);
+}
+
+CONFORMANCE_CASE(configuration_space_can_be_written, "mi.pcie.configuration.write", roles::endpoint,
+                 needs(offers_pcie<PcieOpcode::configuration_write>)) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  const Bytes before = configuration_at(bench, check, cntlid, 0, 64);
+  const auto write = [&](std::uint16_t offset, std::uint8_t first, std::uint8_t second, std::uint16_t length) {
+    const Bytes data = {first, second, 0, 0};
+    return bench.pcie(cntlid, PcieOpcode::configuration_write, offset, length, 0, data);
+  };
+  Bytes expected = before;
+  for (const unsigned line : {before[kInterruptLine] ^ 0xFFu, before[kInterruptLine] ^ 0x05u, before[kInterruptLine] + 0u}) {
+    expected[kInterruptLine] = static_cast<std::uint8_t>(line);
+    success_with(check, write(kInterruptLine, expected[kInterruptLine], 0xEE, 1), 0, "write of the interrupt line");
+    check.bytes("configuration space after the write", configuration_at(bench, check, cntlid, 0, 64), expected);
+  }
+  success_with(check, write(0, static_cast<std::uint8_t>(before[0] ^ 0xFF), static_cast<std::uint8_t>(before[1] ^ 0xFF), 2),
+               0, "write of the vendor");
+  check.bytes("configuration space after all", configuration_at(bench, check, cntlid, 0, 64), before);
+}
+
+CONFORMANCE_CASE(pcie_commands_need_a_controller, "mi.pcie.controller", roles::endpoint, needs(pcie_commands)) {
+  for (const std::uint16_t cntlid : unknown_controllers(bench)) {
+    for (unsigned code = 0; code < 6; ++code) {
+      const auto opcode = static_cast<PcieOpcode>(code);
+      if (!listed(bench, opcode)) continue;
+      const Bytes data((code & 1) != 0 ? 4 : 0);
+      refused_at(check, bench.pcie(cntlid, opcode, 0, 4, code >= 4 ? 2 : 0, data), 6,
+                 fmt::format("{} for controller {:#x}", mi::name_of(opcode), cntlid));
+    }
+  }
+  configuration_at(bench, check, a_controller(bench, check), 0, 4);
+}
+
+CONFORMANCE_CASE(there_are_six_base_addresses, "mi.pcie.bar.reserved", roles::endpoint,
+                 needs(offers_pcie<PcieOpcode::memory_read>)) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  for (const std::uint8_t bar : {std::uint8_t{6}, std::uint8_t{7}}) {
+    for (unsigned code = 2; code < 6; ++code) {
+      const auto opcode = static_cast<PcieOpcode>(code);
+      if (!listed(bench, opcode)) continue;
+      const Bytes data((code & 1) != 0 ? 4 : 0);
+      refused_at(check, bench.pcie(cntlid, opcode, 0, 4, bar, data), 10,
+                 fmt::format("{} of base address {}", mi::name_of(opcode), bar));
+    }
+  }
+  serves(bench, check, "a request after the refusals");
+}
+
+CONFORMANCE_CASE(base_addresses_are_memory_or_io, "mi.pcie.bar.kind", roles::endpoint,
+                 needs(offers_pcie<PcieOpcode::memory_read>)) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  const std::vector<BaseAddress> bars = base_addresses(bench, check, cntlid);
+  check.precondition(!bars.empty(), "the function has a base address");
+  for (const BaseAddress& bar : bars) {
+    const PcieOpcode wrong = bar.io ? PcieOpcode::memory_read : PcieOpcode::io_read;
+    if (!listed(bench, wrong)) continue;
+    refused_at(check, bench.pcie(cntlid, wrong, 0, 4, static_cast<std::uint8_t>(bar.number)), 10,
+               fmt::format("{} of base address {}", mi::name_of(wrong), bar.number));
+  }
+  serves(bench, check, "a request after the refusals");
+}
+
+CONFORMANCE_CASE(registers_can_be_read_out_of_band, "mi.pcie.memory.registers", roles::endpoint,
+                 needs(offers_pcie<PcieOpcode::memory_read>)) {
+  for (const std::uint16_t cntlid : bench.declared().controllers) {
+    const Bytes page = identity(bench, check, cntlid);
+    // CAP and VS do not change; what is behind them may.
+    const MiAnswer whole = bench.pcie(cntlid, PcieOpcode::memory_read, 0, 12);
+    if (!success_with(check, whole, 12, "CAP and VS")) continue;
+    const Bytes registers(whole.data().begin(), whole.data().end());
+    const std::uint32_t ver = View<nvme::IdentifyController>{page}.get(nvme::id_ctrl::ver);
+    if (ver != 0) check.equal("VS", load_le<std::uint32_t>(&registers[8]), ver);
+    check.that(load_le<std::uint64_t>(registers.data()) != 0, "CAP says something");
+    for (const auto& [offset, length] : {std::pair{8, 4}, {4, 4}, {0, 8}, {4, 8}}) {
+      read_is(check,
+              bench.pcie(cntlid, PcieOpcode::memory_read, static_cast<std::uint64_t>(offset),
+                         static_cast<std::uint16_t>(length)),
+              ByteView{registers}.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)),
+              fmt::format("{} bytes from {}", length, offset));
+    }
+  }
+}
+
+CONFORMANCE_CASE(memory_far_away_is_refused, "mi.pcie.memory.range", roles::endpoint,
+                 needs(offers_pcie<PcieOpcode::memory_read>)) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  for (const std::uint64_t offset : {std::uint64_t{1} << 63, std::uint64_t{1} << 52, ~std::uint64_t{0}, ~std::uint64_t{3}}) {
+    refused_at(check, bench.pcie(cntlid, PcieOpcode::memory_read, offset, 4), 12, fmt::format("read from {:#x}", offset));
+  }
+  serves(bench, check, "a request after the refusals");
+}
+
+CONFORMANCE_CASE(memory_ends_where_it_says, "mi.pcie.memory.edge", roles::endpoint,
+                 needs(offers_pcie<PcieOpcode::memory_read>), needs(offers_pcie<PcieOpcode::configuration_write>),
+                 arranged("base addresses that may be moved")) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  const Bytes before = configuration_at(bench, check, cntlid, kBar0, 4);
+  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, Bytes(4, 0xFF)), "sizing");
+  const auto mask = load_le<std::uint32_t>(configuration_at(bench, check, cntlid, kBar0, 4).data()) & ~0xFu;
+  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, before), "the old address");
+  check.precondition(mask != 0, "base address 0 can be sized");
+  const std::uint64_t size = ~mask + 1u;
+  success_with(check, bench.pcie(cntlid, PcieOpcode::memory_read, size - 4, 4), 4, "the last four bytes");
+  success_with(check, bench.pcie(cntlid, PcieOpcode::memory_read, size - 1, 1), 4, "the last byte");
+  for (const auto& [offset, length] : {std::pair{size - 3, 4}, {size - 1, 2}, {size, 1}, {size - 64, 68}}) {
+    const auto bytes = static_cast<std::uint16_t>(length);
+    refused_at(check, bench.pcie(cntlid, PcieOpcode::memory_read, offset, bytes), 12,
+               fmt::format("read of {} bytes from {:#x}", length, offset));
+    if (!listed(bench, PcieOpcode::memory_write)) continue;
+    refused_at(check, bench.pcie(cntlid, PcieOpcode::memory_write, offset, bytes, 0, Bytes(padded(bytes))), 12,
+               fmt::format("write of {} bytes at {:#x}", length, offset));
+  }
+}
+
+CONFORMANCE_CASE(io_space_can_be_written, "mi.pcie.io.access", roles::endpoint,
+                 needs(offers_pcie<PcieOpcode::io_read>), needs(offers_pcie<PcieOpcode::io_write>),
+                 arranged("an I/O space that only remembers")) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  std::optional<std::uint8_t> bar;
+  for (const BaseAddress& one : base_addresses(bench, check, cntlid)) {
+    if (one.io) bar = static_cast<std::uint8_t>(one.number);
+  }
+  check.precondition(bar.has_value(), "the function has I/O space");
+  Bytes expected(16, 0x11);
+  success_with(check, bench.pcie(cntlid, PcieOpcode::io_write, 0, 16, *bar, expected), 0, "I/O Write");
+  for (const auto& [offset, length] : {std::pair{0, 1}, {3, 2}, {4, 4}, {9, 3}, {15, 1}}) {
+    const auto at = static_cast<std::uint16_t>(offset);
+    const auto size = static_cast<std::uint16_t>(length);
+    const Bytes data = pattern_of(padded(size), at + 1u);  // padding that is not zero
+    std::copy_n(data.begin(), length, expected.begin() + offset);
+    success_with(check, bench.pcie(cntlid, PcieOpcode::io_write, at, size, *bar, data), 0, "I/O Write");
+    read_is(check, bench.pcie(cntlid, PcieOpcode::io_read, 0, 16, *bar), expected,
+            fmt::format("I/O space after {} bytes at {}", length, offset));
+    read_is(check, bench.pcie(cntlid, PcieOpcode::io_read, at, size, *bar),
+            ByteView{expected}.subspan(at, size), "what was written");
+  }
+}
+
+CONFORMANCE_CASE(pcie_writes_are_whole_dwords, "mi.pcie.write.data", roles::endpoint,
+                 needs(offers_pcie<PcieOpcode::configuration_write>)) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  const Bytes before = configuration_at(bench, check, cntlid, 0, 64);
+  // What is there already, so that a product which takes it does no harm.
+  const ByteView same = ByteView{before}.subspan(kInterruptLine, 4);
+  for (const auto& [length, given] : {std::pair{1, 0}, {1, 8}, {4, 0}, {4, 8}, {2, 2}, {1, 1}, {0, 4}}) {
+    Bytes data(same.begin(), same.end());
+    data.resize(static_cast<std::size_t>(given));
+    refused(check,
+            bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine, static_cast<std::uint16_t>(length), 0, data),
+            mi::Status::invalid_data_size, fmt::format("{} bytes with {} bytes of data", length, given));
+  }
+  check.bytes("configuration space afterwards", configuration_at(bench, check, cntlid, 0, 64), before);
+}
+
+CONFORMANCE_CASE(pcie_commands_have_three_dwords, "mi.pcie.request.size", roles::endpoint, needs(pcie_commands)) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  const Bytes whole = pcie_message(cntlid, static_cast<std::uint8_t>(PcieOpcode::configuration_read), 0, 4);
+  for (const std::size_t size : {8u, 12u, 16u}) {
+    refused(check, bench.request(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))),
+            mi::Status::invalid_command_size, fmt::format("a PCIe command of {} bytes", size));
+  }
+  for (const std::size_t bytes : {4u, 16u}) {
+    size_refused(check, bench.pcie(cntlid, PcieOpcode::configuration_read, 0, 4, 0, Bytes(bytes)),
+                 fmt::format("a read with {} bytes", bytes));
+  }
+  configuration_at(bench, check, cntlid, 0, 4);
+}
+
+CONFORMANCE_CASE(locked_functions_still_tell_their_addresses, "mi.pcie.locked", roles::endpoint, needs(pcie_commands),
+                 needs(offers_pcie<PcieOpcode::memory_read>), arranged("a function that is locked down")) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  const Bytes bars = configuration_at(bench, check, cntlid, kBar0, 24);
+  bench.drive().device().function(cntlid)->set_locked(true);
+  read_is(check, bench.pcie(cntlid, PcieOpcode::configuration_read, kBar0, 24), bars, "base addresses");
+  refused(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine, 1, 0, Bytes(4)),
+          mi::Status::access_denied, "PCIe Configuration Write");
+  refused(check, bench.pcie(cntlid, PcieOpcode::memory_read, 0, 4), mi::Status::access_denied, "PCIe Memory Read");
+  bench.drive().device().function(cntlid)->set_locked(false);
+  success_with(check, bench.pcie(cntlid, PcieOpcode::memory_read, 0, 4), 4, "PCIe Memory Read, unlocked");
+}
+
+CONFORMANCE_CASE(functions_in_reset_are_served_or_inaccessible, "mi.pcie.inaccessible", roles::endpoint,
+                 needs(pcie_commands), needs(offers_pcie<PcieOpcode::memory_read>),
+                 arranged("a function that is held in reset")) {
+  const auto& controllers = bench.declared().controllers;
+  check.precondition(controllers.size() >= 2, "there are two controllers");
+  bench.drive().device().function(controllers[0])->set_accessible(false);
+  for (const PcieOpcode opcode : {PcieOpcode::memory_read, PcieOpcode::configuration_read}) {
+    const MiAnswer answer = bench.pcie(controllers[0], opcode, 0, 4);
+    status_is(check, answer, one_of(mi::Status::success, mi::Status::pcie_inaccessible), mi::name_of(opcode));
+    if (!answer.ok()) check.equal("bytes of the refusal", answer.body.size(), mi::kResponseMin);
+  }
+  success_with(check, bench.pcie(controllers[1], PcieOpcode::memory_read, 0, 4), 4, "the other function");
+  serves(bench, check, "another request");
+  bench.drive().device().function(controllers[0])->set_accessible(true);
+  success_with(check, bench.pcie(controllers[0], PcieOpcode::memory_read, 0, 4), 4, "the function again");
+}
+
+}  // namespace fb::conformance
