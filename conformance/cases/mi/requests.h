@@ -166,23 +166,32 @@ inline Bytes identity(EndpointBench& bench, Check& check, std::uint16_t cntlid) 
 
 // ---- resets ----
 
-/// After a reset of the subsystem the endpoint is waited for, and given its EID again. INCONCLUSIVE when it does
+/// After a reset of the subsystem: the endpoint is waited for, and given its EID again. INCONCLUSIVE when it does
 /// not come back.
-inline void wait_for_return(EndpointBench& bench, Check& check) {
+inline void wait_for_eid(EndpointBench& bench, Check& check) {
   constexpr int kTries = 30;
   const ControlTerms anybody{.destination = mctp::kNullEid};
   for (int i = 0; i < kTries; ++i) {
     if (!bench.control(mctp::control::Command::get_endpoint_id, {}, anybody).answered()) continue;
     bench.assign();
-    if (bench.command(mi::Opcode::read_data_structure, 0, 0, {}, {.within = Duration::s(1)}).ok()) return;
+    return;
   }
   check.inconclusive("the endpoint does not come back from the reset");
+}
+/// The same, until it serves NVMe-MI; false when it never does.
+inline bool serves_again(EndpointBench& bench, Check& check) {
+  wait_for_eid(bench, check);
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
+    if (bench.command(mi::Opcode::read_data_structure, 0, 0, {}, {.within = Duration::s(1)}).ok()) return true;
+  }
+  return false;
 }
 /// Resets the subsystem with the Reset command, and has the endpoint back.
 inline void reset_and_return(EndpointBench& bench, Check& check) {
   bench.say(mi_message(static_cast<std::uint8_t>(mi::Opcode::reset)));
   bench.silent();
-  wait_for_return(bench, check);
+  if (!serves_again(bench, check)) check.inconclusive("the endpoint does not serve NVMe-MI after the reset");
 }
 
 }  // namespace fb::conformance
