@@ -38,7 +38,14 @@ Endpoint::~Endpoint() {
 
 std::size_t Endpoint::unit() const {
   if (departs(departure::unit_ignored)) return mctp::kBaselineUnit;
-  return std::min<std::size_t>(device_.port_state(options_.port).unit, port_.unit_max());
+  const std::size_t unit = device_.port_state(options_.port).unit;
+  return std::clamp<std::size_t>(unit, mctp::kBaselineUnit, port_.unit_max());
+}
+
+/// What was configured, as far as the port can do it: a deviation may have let anything pass.
+void Endpoint::use_unit() {
+  const std::size_t unit = device_.port_state(options_.port).unit;
+  port_.set_unit(std::clamp<std::size_t>(unit, mctp::kBaselineUnit, port_.unit_max()));
 }
 
 void Endpoint::reset(bool of_subsystem) {
@@ -60,7 +67,7 @@ void Endpoint::reset(bool of_subsystem) {
   Device::PortState& state = device_.port_state(options_.port);
   state.unit = departs(departure::reset_keeps_unit) ? configured_unit_ : std::uint16_t{mctp::kBaselineUnit};
   state.frequency = kFrequency100k;
-  port_.set_unit(state.unit);
+  use_unit();
   if (!on_reset_) return;
   // Who forgets the packets as well will never say that their messages came to nothing.
   on_reset_();

@@ -96,6 +96,7 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
   bool discard(ByteView message, const Check& check);
   bool message_ok(const mctp::Incoming& message);
   void raise_flags(std::uint16_t flags);
+  void use_unit();
   bool departs(std::string_view point) const { return hooked_ && hooks_.departs(point); }
   static bool is_command(ByteView body);
   mctp::SendId send(const ReturnPath& path, ByteView request, Bytes body, std::size_t unit);

@@ -169,7 +169,7 @@ void Endpoint::complete(Slot& slot) {
     }
   }
   configured_unit_ = device_.port_state(options_.port).unit;
-  port_.set_unit(configured_unit_);
+  use_unit();
   if (configures(*exchange, ConfigurationId::async_event)) event_peer_ = slot.path.peer;
   if (exchange->resets_subsystem) {
     const Bytes answer = std::move(slot.ready);

@@ -10,8 +10,7 @@ namespace {
 using mi::MessageKind;
 using nvme::AdminOpcode;
 
-constexpr std::uint8_t kSupportedPages = 0x00, kErrors = 0x01, kSmart = 0x02, kFirmware = 0x03, kFeatures = 0x12,
-                       kChangedNamespaces = 0x04;
+constexpr std::uint8_t kSupportedPages = 0x00, kErrors = 0x01, kSmart = 0x02, kFirmware = 0x03, kFeatures = 0x12;
 constexpr std::uint8_t kThreshold = 0x04;  // Temperature Threshold
 
 struct Page {
@@ -116,21 +115,6 @@ CONFORMANCE_CASE(logs_are_read_in_any_pieces, "mi.admin.log.pieces", roles::endp
         if (!part_is(read_log(bench, cntlid, page, at, size + 8, 4, size), at + 4, size, "by both")) return;
       }
     }
-  }
-}
-
-CONFORMANCE_CASE(logs_stay_for_the_host, "mi.admin.log.events", roles::endpoint, needs(revision_1_2),
-                 arranged("a namespace that comes")) {
-  const Page changed{kChangedNamespaces, 4096};
-  const std::uint16_t cntlid = a_controller(bench, check);
-  check.precondition(bench.drive().subsystem().add_namespace({}).ok(), "a namespace can be added");
-  const Bytes first = whole_log(bench, check, cntlid, changed);
-  check.precondition(load_le<std::uint32_t>(first.data()) != 0, "the changed namespace list has an entry");
-  for (int i = 0; i < 2; ++i) {
-    nvme::Sqe again = log_command(kChangedNamespaces, 0, 4096);
-    if (i == 1) again.set(nvme::sqe::cdw10, load_le<std::uint32_t>(again.bytes().data() + 40) | 1u << 15);  // RAE
-    const MiAnswer answer = bench.admin(cntlid, again, 0, 4096);
-    if (admin_success(check, answer, "the list again")) check.bytes("the list again", answer.admin_data(), first);
   }
 }
 

@@ -73,7 +73,10 @@ inline std::optional<Occurrences> occurrences_in(ByteView list, Check* check = n
   if (list[5] != 7) return bad(fmt::format("a header of {} bytes", list[5]));
   const std::size_t total = list[2] + 256u * list[3] + 65536u * (list[4] & 0x7Fu);
   if (total != list.size()) return bad(fmt::format("a length of {} in {} bytes", total, list.size()));
-  Occurrences found{list[6] >> 3u, list[6] & 7u, {}, {list.begin() + 7, list.end()}};
+  Occurrences found;
+  found.generation = list[6] / 8u;
+  found.retry = list[6] % 8u;
+  found.items.assign(list.begin() + 7, list.end());
   std::size_t at = 7;
   for (unsigned i = 0; i < list[0]; ++i) {
     if (list.size() - at < 9 || list[at] != 9) return bad(fmt::format("no item at {}", at));

@@ -11,7 +11,7 @@ constexpr std::uint8_t kReset = static_cast<std::uint8_t>(Opcode::reset);
 constexpr std::uint32_t type_bits(unsigned type) { return static_cast<std::uint32_t>(type) << 24; }
 
 /// What Get State says of a slot; INCONCLUSIVE when it says nothing.
-std::uint16_t state_of(EndpointBench& bench, unsigned slot) { return integer_of(bench.state(slot)); }
+std::uint16_t state_of(EndpointBench& bench, unsigned slot) { return static_cast<std::uint16_t>(integer_of(bench.state(slot))); }
 
 /// Sends a message whose check is wrong: an error flag.
 void raise_a_flag(EndpointBench& bench) {

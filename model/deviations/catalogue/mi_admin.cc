@@ -95,18 +95,6 @@ class PiecesShifted final : public mi::EndpointHooks {
     }
   }
 };
-/// The changed namespaces are forgotten when they were read.
-class ReadingAcknowledges final : public mi::EndpointHooks {
- public:
-  void response(const MessageContext& message, Bytes& body) override {
-    if (!is_log(message, 0x04) || !is_done(body)) return;
-    if (read_) std::fill(body.begin() + kData, body.end(), std::uint8_t{0});
-    read_ = true;
-  }
-
- private:
-  bool read_ = false;
-};
 void self_test_supported(const MessageContext& message, Bytes& body) {
   if (is_log(message, 0x00) && is_done(body) && body.size() >= kData + 1024) body[kData + 4 * 0x06] |= 1;
 }
@@ -206,8 +194,6 @@ DEVIATION(log_pieces_wrong, "mi.admin.log.pieces", Product::endpoint,
           "reads a log page from another place at some offsets (F7)", hooks<PiecesShifted>());
 DEVIATION(log_pieces_without_offset, "mi.admin.log.pieces", Product::endpoint,
           "honours the log page offset and not DOFST (F6)", Departs{mi::departure::admin_offset_ignored});
-DEVIATION(logs_read_once, "mi.admin.log.events", Product::endpoint,
-          "forgets what has changed when that is read out of band", hooks<ReadingAcknowledges>());
 DEVIATION(logs_listed_and_not_served, "mi.admin.log.supported", Product::endpoint,
           "calls a log page supported that it does not have", hooks<ResponseChanged, &self_test_supported>());
 DEVIATION(logs_served_and_not_listed, "mi.admin.log.supported", Product::endpoint,
