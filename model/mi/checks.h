@@ -80,6 +80,7 @@ struct Check {
   X(pcie_length, "mi.pcie.length", 8, 0)                                   \
   X(pcie_bar, "mi.pcie.bar", 10, 0)                                        \
   X(pcie_range, "mi.pcie.offset", 12, 0)                                   \
+  X(primitive_slot, "mi.primitive.csi", 1, 0)                              \
   X(replay_offset, "mi.primitive.rro", 6, 0)
 
 namespace check {

@@ -54,12 +54,14 @@ struct DeparturePoint {
   X(abort_both, "mi.abort.both", "Abort empties both slots")                                       \
   X(abort_result, "mi.abort.result", "Abort says that it had nothing to do")                       \
   X(abort_keeps_replay, "mi.abort.replay", "a response can be replayed after Abort")               \
+  X(abort_keeps_pause, "mi.abort.pause", "the pause flag outlives Abort")                          \
   X(replay_nothing, "mi.replay.nothing", "Replay promises a response and sends none")              \
   X(replay_tag, "mi.replay.tag", "replayed packets carry the tag of the first request")            \
   X(replay_whole, "mi.replay.whole", "Replay begins at the first packet whatever RRO says")        \
   X(replay_headless, "mi.replay.header", "a replay from the middle has no message header")         \
   X(replay_other_slot, "mi.replay.slot", "Replay sends the other slot's response")                 \
   X(replay_altered, "mi.replay.altered", "replayed bytes differ from those first sent")            \
+  X(replay_keeps_pause, "mi.replay.pause", "the pause flag outlives Replay")                       \
   X(unit_ignored, "mi.unit.ignored", "responses stay at 64 bytes a packet whatever was set")       \
   X(unit_too_early, "mi.unit.early", "the answer that sets the unit is sent in the new one")       \
   X(reset_keeps_unit, "mi.reset.unit", "the transmission unit outlives a reset")                   \

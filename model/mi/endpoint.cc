@@ -81,10 +81,13 @@ void Endpoint::raise_flags(std::uint16_t flags) {
   for (Slot& slot : slots_) slot.flags = static_cast<std::uint16_t>(slot.flags | flags);
 }
 
-bool Endpoint::discard(ByteView message, const Check& check) {
+bool Endpoint::discard(ByteView message, const Check& check, const mctp::Incoming* answerable) {
   Refusal refusal{check.name, check.status, check.at, check.discards};
   if (hooked_ && !hooks_.refuses({message, false}, refusal)) return false;
   world_.trace().mark(check.name);
+  if (check.discards && !refusal.discards && answerable != nullptr) {
+    send(ReturnPath::of(*answerable), message, error_response(message, refusal.status, refusal.at), unit());
+  }
   return true;
 }
 
@@ -124,14 +127,14 @@ bool Endpoint::message_ok(const mctp::Incoming& message) {
   if (body.size() < kHeaderSize + kMicSize || body.size() > kMessageMax) {
     if (discard(body, check::message_size) || body.size() < kHeaderSize + kMicSize) return false;
   }
-  if (!message.tag.owner && discard(body, check::message_tag_owner)) return false;
+  if (!message.tag.owner && discard(body, check::message_tag_owner, &message)) return false;
   const View<MessageHeader> head{body};
-  if (!head.get(header::ic) && discard(body, check::message_integrity_bit)) return false;
+  if (!head.get(header::ic) && discard(body, check::message_integrity_bit, &message)) return false;
   if (!mic_ok(body)) {
     raise_flags(error_flag::bmice);
-    if (discard(body, check::message_mic)) return false;
+    if (discard(body, check::message_mic, &message)) return false;
   }
-  return !head.get(header::ror) || !discard(body, check::message_direction);
+  return !head.get(header::ror) || !discard(body, check::message_direction, &message);
 }
 
 void Endpoint::on_message(const mctp::Incoming& message) {
@@ -151,7 +154,7 @@ void Endpoint::on_message(const mctp::Incoming& message) {
     default:
       break;
   }
-  if (options_.reserved_kind == ReservedKind::discard && discard(body, check::message_kind)) return;
+  if (options_.reserved_kind == ReservedKind::discard && discard(body, check::message_kind, &message)) return;
   send(ReturnPath::of(message), body, error_response(body, Status::invalid_opcode), unit());
 }
 

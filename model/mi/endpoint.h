@@ -93,7 +93,8 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
   void on_link_changed(std::uint8_t port) override { reporter_.on_link_changed(port); }
 
   // endpoint.cc
-  bool discard(ByteView message, const Check& check);
+  /// True: the message goes no further. A hook may have `answerable` answered all the same.
+  bool discard(ByteView message, const Check& check, const mctp::Incoming* answerable = nullptr);
   bool message_ok(const mctp::Incoming& message);
   void raise_flags(std::uint16_t flags);
   void use_unit();

@@ -21,7 +21,18 @@ void Endpoint::on_primitive(const mctp::Incoming& message, ByteView body) {
   MutableView<PrimitiveResponse> out{answer};
   out.set(primitive::tag, asked.get(primitive::tag) + (departs(departure::primitive_tag) ? 1u : 0u));
   std::uint16_t result = 0;
-  switch (static_cast<Primitive>(asked.get(primitive::cpo))) {
+  const auto what = static_cast<Primitive>(asked.get(primitive::cpo));
+  const bool of_both = what == Primitive::pause || what == Primitive::resume;
+  if (of_both && slot.index != 0 && device_.has(Revision::r2_0)) {
+    Refusal refusal{check::primitive_slot.name, check::primitive_slot.status, check::primitive_slot.at, false};
+    if (!hooked_ || hooks_.refuses({body, false}, refusal)) {
+      // As with Replay: the primitive's own form, which has no room for a location.
+      out.set(response::status, refusal.status);
+      send(ReturnPath::of(message), body, std::move(answer), unit());
+      return;
+    }
+  }
+  switch (what) {
     case Primitive::pause:
       result = pause();
       break;
@@ -50,6 +61,13 @@ void Endpoint::on_primitive(const mctp::Incoming& message, ByteView body) {
   }
   out.set(primitive_response::cpsr, result);
   send(ReturnPath::of(message), body, std::move(answer), unit());
+  // Abort ends a pause, of both slots since there is one flag for them (2.0).
+  if (what != Primitive::abort || departs(departure::abort_keeps_pause)) return;
+  if (device_.has(Revision::r2_0)) {
+    resume();
+  } else {
+    slot.paused = false;
+  }
 }
 
 std::uint16_t Endpoint::pause() {
@@ -75,10 +93,10 @@ std::uint16_t Endpoint::resume() {
     for (const mctp::SendId id : {slot.more_sending, slot.sending}) {
       if (id != 0) port_.resume(id);
     }
-    if (slot.state != SlotState::process) continue;
     if (!slot.ready.empty()) {
       respond(slot);
-    } else if (!slot.more_sent && !slot.more_timer.scheduled() && device_.has(Revision::r1_2)) {
+    } else if (slot.state == SlotState::process && !slot.more_sent && !slot.more_timer.scheduled() &&
+               device_.has(Revision::r1_2)) {
       // Its time passed while paused.
       world_.loop().schedule(slot.more_timer, world_.now());
     }
@@ -131,7 +149,8 @@ void Endpoint::replay(Slot& slot, const mctp::Incoming& message, ByteView body, 
   std::size_t first = View<ReplayRequest>{body}.get(primitive::rro);
   const std::size_t unit_then = source.stored_unit == 0 ? mctp::kBaselineUnit : source.stored_unit;
   const std::size_t packets = (source.stored.size() + unit_then - 1) / unit_then;
-  const bool available = !source.stored.empty();
+  // What a command that is coming in displaces is not sent again.
+  const bool available = !source.stored.empty() && slot.state != SlotState::receive;
   if (available && first >= packets) {
     Refusal refusal{check::replay_offset.name, check::replay_offset.status, check::replay_offset.at, false};
     if (!hooked_ || hooks_.refuses({body, false}, refusal)) {
@@ -148,7 +167,12 @@ void Endpoint::replay(Slot& slot, const mctp::Incoming& message, ByteView body, 
   if (available && source.state == SlotState::transmit && slot.sending != 0) {
     port_.withdraw(std::exchange(slot.sending, 0));
   }
+  if (available) {
+    slot.ready.clear();
+    if (slot.more_sending != 0) port_.withdraw(std::exchange(slot.more_sending, 0));
+  }
   const mctp::SendId id = send(path, body, std::move(answer), unit());
+  if (!departs(departure::replay_keeps_pause)) resume();
   if (!available || departs(departure::replay_nothing)) {
     if (available && slot.state == SlotState::transmit) step(slot, SlotEvent::sent);
     return;

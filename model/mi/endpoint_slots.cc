@@ -181,12 +181,14 @@ void Endpoint::complete(Slot& slot) {
     return;
   }
   if (slot.ready.empty()) return step(slot, SlotEvent::clear);  // withheld by a hook
-  if (!slot.paused) respond(slot);
+  if (!slot.paused) return respond(slot);
+  // Get State shows that it is done (1.2); the packets wait for Resume.
+  if (device_.has(Revision::r1_2)) step(slot, SlotEvent::respond);
 }
 
 /// The response begins to leave.
 void Endpoint::respond(Slot& slot) {
-  step(slot, SlotEvent::respond);
+  if (slot.state == SlotState::process) step(slot, SlotEvent::respond);
   last_response_ = world_.now();
   slot.sending = port_.send({.destination = slot.path.peer,
                              .to = slot.path.to,

@@ -102,15 +102,35 @@ TEST(Slots, PauseStopsBetweenTwoPackets) {
   }
 }
 
-TEST(Slots, ACommandWhilePausedWaitsInProcess) {
-  Rig rig;
-  ASSERT_TRUE(primitive(rig, Primitive::pause).ok());
-  auto op = read_vpd(rig);
-  rig.world.run_for(Duration::s(1));
-  EXPECT_FALSE(op.settled());
-  EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::process);
-  ASSERT_TRUE(primitive(rig, Primitive::resume).ok());
-  EXPECT_TRUE(op.wait().ok());
+TEST(Slots, AResponseWhilePausedWaitsInTransmit) {
+  for (const Revision revision : {Revision::r1_1, Revision::r1_2}) {
+    RigOptions options = slow(Duration::ms(50));
+    options.device.revision = revision;
+    Rig rig(options);
+    ASSERT_TRUE(primitive(rig, Primitive::pause).ok());
+    auto op = read_vpd(rig);
+    rig.world.run_for(Duration::ms(20));
+    EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::process);
+    rig.world.run_for(Duration::s(1));
+    EXPECT_FALSE(op.settled());
+    const SlotState then = revision == Revision::r1_1 ? SlotState::process : SlotState::transmit;
+    EXPECT_EQ(rig.state().get(slot_status::ssta), then);
+    ASSERT_TRUE(primitive(rig, Primitive::resume).ok());
+    EXPECT_TRUE(op.wait().ok());
+    EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::idle);
+  }
+}
+
+TEST(Slots, PauseAndResumeAreOfBothSlots) {
+  for (const Primitive what : {Primitive::pause, Primitive::resume}) {
+    Rig rig;
+    EXPECT_EQ(primitive(rig, what, 1).status(), Status::invalid_parameter);
+    EXPECT_FALSE(rig.state().get(slot_status::pflg));
+    RigOptions older;
+    older.device.revision = Revision::r1_2;
+    Rig lenient(older);
+    EXPECT_TRUE(primitive(lenient, what, 1).ok());
+  }
 }
 
 TEST(Slots, BusySlotsDiscard) {
@@ -290,6 +310,25 @@ TEST(Abort, LeavesTheOtherSlotAlone) {
   EXPECT_TRUE(rig.requester.replay(kDriveEid, 1).wait().primitive.cpsr() & 1);
 }
 
+TEST(Abort, EndsAPause) {
+  for (const Revision revision : {Revision::r1_2, Revision::r2_0}) {
+    RigOptions options;
+    options.device.revision = revision;
+    Rig rig(options);
+    ASSERT_TRUE(primitive(rig, Primitive::pause).ok());
+    auto other = read_vpd(rig, 1);
+    rig.world.run_for(Duration::ms(1));
+    ASSERT_TRUE(primitive(rig, Primitive::abort, 0).ok());
+    rig.world.run_for(Duration::ms(1));
+    EXPECT_FALSE(rig.state(0).get(slot_status::pflg));
+    const bool of_both = revision == Revision::r2_0;
+    EXPECT_EQ(rig.state(1).get(slot_status::pflg), !of_both);
+    EXPECT_EQ(other.settled(), of_both) << "what the other slot held goes on";
+    primitive(rig, Primitive::resume);
+    EXPECT_TRUE(other.wait().ok());
+  }
+}
+
 TEST(Abort, StopsWhatIsBeingSent) {
   RigOptions options;
   options.timing = true;
@@ -304,93 +343,6 @@ TEST(Abort, StopsWhatIsBeingSent) {
   for (const auto& packet : rig.packets.from(test::kDriveEid)) ends += packet.eom() ? 1 : 0;
   EXPECT_EQ(ends, 1u) << "that of the primitive's answer";
   EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::idle);
-}
-
-// ---- Replay ----
-
-TEST(Replay, FromEachPacket) {
-  Rig rig;
-  const Reply first = read_vpd(rig).wait();
-  ASSERT_TRUE(first.ok());
-  Bytes whole = first.message;
-  append_mic(whole);
-  ASSERT_EQ(whole.size(), 268u);
-  for (std::uint8_t offset = 0; offset < 5; ++offset) {
-    rig.packets.seen.clear();
-    const ReplayReply replay = rig.requester.replay(kDriveEid, 0, offset).wait();
-    ASSERT_TRUE(replay.primitive.ok());
-    EXPECT_EQ(replay.primitive.cpsr(), kReplayResponds);
-    Bytes expected;
-    if (offset != 0) expected.assign(whole.begin(), whole.begin() + 4);
-    expected.insert(expected.end(), whole.begin() + offset * 64, whole.end());
-    EXPECT_EQ(replay.message, expected) << +offset;
-    const auto packets = rig.packets.from(test::kDriveEid);
-    ASSERT_EQ(packets.size(), 1u + (expected.size() + 63) / 64);
-    EXPECT_EQ(packets.size(), 6u - offset);
-    EXPECT_TRUE(packets[1].som());
-    for (const auto& packet : packets) EXPECT_EQ(packet.tag(), replay.primitive.tag.value);
-    EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::idle);
-  }
-}
-
-TEST(Replay, BeyondTheLastPacket) {
-  Rig rig;
-  ASSERT_TRUE(read_vpd(rig).wait().ok());
-  EXPECT_EQ(rig.requester.replay(kDriveEid, 0, 5).wait().primitive.status(), Status::invalid_parameter);
-  EXPECT_TRUE(rig.requester.replay(kDriveEid, 0, 4).wait().primitive.ok());
-}
-
-TEST(Replay, NothingIsThere) {
-  Rig rig;
-  const auto nothing = [&](unsigned slot) {
-    const ReplayReply replay = rig.requester.replay(kDriveEid, slot).wait();
-    EXPECT_TRUE(replay.primitive.ok());
-    EXPECT_EQ(replay.primitive.cpsr(), 0u);
-    EXPECT_TRUE(replay.message.empty());
-  };
-  nothing(0);
-  ASSERT_TRUE(read_vpd(rig).wait().ok());
-  nothing(1);
-  ASSERT_TRUE(primitive(rig, Primitive::abort).ok());
-  nothing(0);
-  ASSERT_TRUE(read_vpd(rig).wait().ok());
-  rig.endpoint.reset();
-  nothing(0);
-}
-
-TEST(Replay, TheLastOfEachSlot) {
-  Rig rig;
-  ASSERT_TRUE(read_vpd(rig, 0, 32).wait().ok());
-  ASSERT_TRUE(rig.requester.command(kDriveEid, Opcode::subsystem_health_poll, 0, 0, {}, {.slot = 1, .timeout = {}}).wait().ok());
-  EXPECT_EQ(rig.requester.replay(kDriveEid, 0).wait().message.size(), 8u + 32 + 4);
-  EXPECT_EQ(rig.requester.replay(kDriveEid, 1).wait().message.size(), 8u + 8 + 4);
-  EXPECT_EQ(rig.requester.replay(kDriveEid, 0).wait().message.size(), 8u + 32 + 4) << "as often as asked";
-}
-
-TEST(Replay, WhileTheResponseIsBeingSentItBeginsAgain) {
-  RigOptions options;
-  options.timing = true;
-  Rig rig(options);
-  auto op = read_vpd(rig);
-  while (rig.packets.from(test::kDriveEid).size() < 2) rig.world.step_towards(rig.world.now() + Duration::s(1));
-  const ReplayReply replay = rig.requester.replay(kDriveEid, 0).wait();
-  EXPECT_EQ(replay.primitive.cpsr(), kReplayResponds);
-  EXPECT_EQ(replay.message.size(), 268u);
-  EXPECT_TRUE(mic_ok(replay.message));
-  EXPECT_FALSE(op.settled());
-  EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::idle);
-}
-
-TEST(Replay, MoreProcessingRequiredToo) {
-  Rig rig(slow(Duration::ms(450)));
-  auto op = read_vpd(rig);
-  rig.world.run_for(Duration::ms(150));
-  const ReplayReply replay = rig.requester.replay(kDriveEid, 0).wait();
-  EXPECT_EQ(replay.primitive.cpsr(), kReplayResponds);
-  ASSERT_EQ(replay.message.size(), 12u);
-  EXPECT_EQ(replay.message[4], 0x01);
-  EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::process);
-  EXPECT_TRUE(op.wait().ok());
 }
 
 TEST(Primitives, TagsAndUnknownOnes) {
