@@ -236,7 +236,8 @@ EndpointBench::EndpointBench(World& world, const Environment& environment) : Ben
     return;
   }
   messages_ = raw_.get();
-  assign();
+  raw_->set_product(mctp::kNullEid, address());
+  if (environment.setup().managed->assigned) assign();
   settle();
 }
 

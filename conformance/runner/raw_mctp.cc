@@ -140,7 +140,10 @@ void RawMctp::put_together(const SeenPacket& seen) {
   const auto same = [&](const SeenMessage& one) {
     return one.from == seen.from && one.source == packet.source && one.owner == packet.owner && one.tag == packet.tag;
   };
-  const auto found = std::find_if(begun_.begin(), begun_.end(), same);
+  // The bench may speak for several EIDs, whose messages are apart; a packet that goes astray is told below.
+  const auto for_same = [&](const SeenMessage& one) { return same(one) && one.destination == packet.destination; };
+  auto found = std::find_if(begun_.begin(), begun_.end(), for_same);
+  if (found == begun_.end() && !packet.som) found = std::find_if(begun_.begin(), begun_.end(), same);
   if (packet.som) {
     if (found != begun_.end()) {
       fault(seen, "the message before it with that tag has no end");

@@ -123,8 +123,9 @@ std::size_t Assembler::find(const Header& header, const PhysicalAddress& from) c
   const bool with_address = options_.address_in_key || header.source == kNullEid;
   for (std::size_t at = 0; at < assemblies_.size(); ++at) {
     const Assembly& one = assemblies_[at];
-    if (one.source == header.source && one.tag == header.tag &&
-        (!with_address || one.from == from)) {
+    const bool sender = one.source == header.source && (!with_address || one.from == from);
+    if ((sender || sink_.tolerates(departure::kKeySource)) &&
+        (one.tag == header.tag || sink_.tolerates(departure::kKeyTag))) {
       return at;
     }
   }

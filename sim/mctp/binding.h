@@ -40,9 +40,13 @@ class PacketSink {
   ~PacketSink() = default;
 };
 
+class EndpointHooks;
+
 class Binding {
  public:
   virtual ~Binding() = default;
+  /// Asked by simulated media about every frame; null is honest.
+  void set_hooks(EndpointHooks* hooks) { hooks_ = hooks; }
   virtual const BindingFacts& facts() const = 0;
   /// Our own address on the medium.
   virtual PhysicalAddress address() const = 0;
@@ -51,6 +55,9 @@ class Binding {
   /// where the medium sends what is addressed to nobody: to the root complex, to the other end of the
   /// line; on SMBus nowhere.
   virtual void send(const PhysicalAddress& to, ByteView packet) = 0;
+
+ protected:
+  EndpointHooks* hooks_ = nullptr;
 };
 
 /// "3a", "0100"; "-" when empty.

@@ -24,6 +24,11 @@ inline constexpr std::string_view kRestart = "mctp.assembly.restart";
 inline constexpr std::string_view kSequence = "mctp.assembly.sequence";
 inline constexpr std::string_view kUnitChanged = "mctp.assembly.unit_changed";
 inline constexpr std::string_view kGap = "mctp.assembly.gap";
+inline constexpr std::string_view kKeySource = "mctp.assembly.key.source";
+inline constexpr std::string_view kKeyTag = "mctp.assembly.key.tag";
+// Frames of SMBus.
+inline constexpr std::string_view kSmbusRetry = "mctp.smbus.retry";
+inline constexpr std::string_view kSmbusWedged = "mctp.smbus.wedged";
 // Control messages.
 inline constexpr std::string_view kControlClass = "mctp.control.class";
 inline constexpr std::string_view kControlIc = "mctp.control.ic";
@@ -63,6 +68,10 @@ inline constexpr std::array kDeparturePoints = {
     DeparturePoint{departure::kSequence, "does not look at sequence numbers"},
     DeparturePoint{departure::kUnitChanged, "takes middle parts of any size"},
     DeparturePoint{departure::kGap, "waits for the next packet for ever"},
+    DeparturePoint{departure::kKeySource, "puts packets of different senders into one message"},
+    DeparturePoint{departure::kKeyTag, "puts packets of different tags into one message"},
+    DeparturePoint{departure::kSmbusRetry, "gives a packet up that is not acknowledged once"},
+    DeparturePoint{departure::kSmbusWedged, "never sends again behind a packet that is not acknowledged"},
     DeparturePoint{departure::kControlClass, "does not look at the Rq and D bits"},
     DeparturePoint{departure::kControlIc, "takes control messages with IC set"},
     DeparturePoint{departure::kControlLength, "does not check the length of requests"},

@@ -33,7 +33,10 @@ Endpoint::Endpoint(World& world, Binding& binding, const EndpointOptions& option
   binding_.set_sink(this);
 }
 
-Endpoint::~Endpoint() { binding_.set_sink(nullptr); }
+Endpoint::~Endpoint() {
+  binding_.set_sink(nullptr);
+  binding_.set_hooks(nullptr);
+}
 
 std::size_t Endpoint::unit_max() const {
   return std::min(options_.unit_max, binding_.facts().unit_max);

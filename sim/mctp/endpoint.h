@@ -70,7 +70,10 @@ class Endpoint final : public Port, private PacketSink, private AssemblySink {
 
   void set_eid(Eid eid);
   /// Null: the honest endpoint.
-  void set_hooks(EndpointHooks* hooks) { hooks_ = hooks; }
+  void set_hooks(EndpointHooks* hooks) {
+    hooks_ = hooks;
+    binding_.set_hooks(hooks);
+  }
   EndpointHooks* hooks() const { return hooks_; }
   bool departs(std::string_view point) const { return hooks_ != nullptr && hooks_->departs(point); }
   void set_forwarder(Forwarder* forwarder) { forwarder_ = forwarder; }

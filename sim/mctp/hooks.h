@@ -24,6 +24,11 @@ class EndpointHooks {
   }
   /// A packet that came in, before any rule is applied to it. Empty: it is not looked at.
   virtual void packet_in(const PhysicalAddress& from, Bytes& packet) { (void)from, (void)packet; }
+  /// A frame on its way out, as the binding made it around a packet: header, check and all.
+  virtual void frame_out(Bytes& frame) { (void)frame; }
+  /// A frame that came in, before the binding looks at it; on a serial line, bytes as they came. Empty: it is
+  /// not looked at.
+  virtual void frame_in(Bytes& frame) { (void)frame; }
   /// The answer to a control request. False: none is given.
   virtual bool control_answer(ByteView request, Bytes& answer) {
     (void)request, (void)answer;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sim/mctp/hooks.h"
+
 namespace fb::mctp {
 
 PciePort::PciePort(PcieFabric& fabric, std::string name, std::uint16_t bdf, bool root)
@@ -33,6 +35,7 @@ void PciePort::send(const PhysicalAddress& to, ByteView packet) {
   if (!root_ && (to.size == 0 || to == kToRoot)) route = vdm::Route::to_root;
   if (route != vdm::Route::by_id) target = 0;
   vdm::encode(frame_, route, bdf_, target, packet);
+  if (hooks_ != nullptr) hooks_->frame_out(frame_);
   depart();
 }
 
@@ -121,6 +124,13 @@ void PcieFabric::deliver(PciePort& sender, ByteView frame) {
 }
 
 void PcieFabric::receive(PciePort& sender, PciePort& receiver, ByteView frame) {
+  Bytes changed;
+  if (receiver.hooks_ != nullptr) {
+    changed.assign(frame.begin(), frame.end());
+    receiver.hooks_->frame_in(changed);
+    if (changed.empty()) return;
+    frame = changed;
+  }
   const auto decoded = vdm::decode(frame);
   if (!decoded) {
     ++receiver.counters_.faults[static_cast<std::size_t>(decoded.error())];

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sim/mctp/hooks.h"
+
 namespace fb::mctp {
 
 std::uint64_t SerialReceiver::Counters::all_faults() const {
@@ -28,6 +30,7 @@ SerialEnd::SerialEnd(SerialLine& line, std::string name, const SerialOptions& op
 void SerialEnd::send(const PhysicalAddress&, ByteView packet) {
   frame_.clear();
   serial::encode(frame_, packet);
+  if (hooks_ != nullptr) hooks_->frame_out(frame_);
   depart();
 }
 
@@ -57,6 +60,12 @@ void SerialEnd::disturb(ByteView noise) { other_->receive(*this, noise); }
 
 void SerialEnd::receive(SerialEnd& sender, ByteView bytes) {
   World& world = line_.world_;
+  Bytes changed;
+  if (hooks_ != nullptr) {
+    changed.assign(bytes.begin(), bytes.end());
+    hooks_->frame_in(changed);
+    bytes = changed;
+  }
   receiver_.feed(
       bytes,
       [&](ByteView packet) {

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/mctp/departure_points.h"
+#include "sim/mctp/hooks.h"
+
 namespace fb::mctp {
 
 namespace {
@@ -37,6 +40,8 @@ SmbusPort::~SmbusPort() { segment_.forget(*this); }
 void SmbusPort::send(const PhysicalAddress& to, ByteView packet) {
   BENCH_ASSERT(!waiting_, "one packet at a time");
   smbus::encode(frame_, to.size == 1 ? to.bytes[0] : std::uint8_t{0}, address_.bytes[0], packet);
+  if (hooks_ != nullptr) hooks_->frame_out(frame_);
+  if (frame_.empty()) frame_.push_back(0);
   segment_.enqueue(*this);
 }
 
@@ -255,6 +260,13 @@ void SmbusSegment::receive(SmbusPort& master, ByteView frame) {
     if (SmbusSlave* const plain = plain_[frame[0] >> 1]) plain->on_write(frame.subspan(1));
     return;
   }
+  Bytes changed;
+  if (slave->hooks_ != nullptr) {
+    changed.assign(frame.begin(), frame.end());
+    slave->hooks_->frame_in(changed);
+    if (changed.empty()) return;
+    frame = changed;
+  }
   const auto decoded = smbus::decode(frame);
   if (!decoded) {
     ++slave->counters_.faults[static_cast<std::size_t>(decoded.error())];
@@ -269,7 +281,11 @@ void SmbusSegment::receive(SmbusPort& master, ByteView frame) {
 }
 
 void SmbusSegment::retry(SmbusPort& master) {
-  if (master.tries_ >= master.retries_ || !master.present_) {
+  const auto departs = [&](std::string_view point) {
+    return master.hooks_ != nullptr && master.hooks_->departs(point);
+  };
+  if (departs(departure::kSmbusWedged)) return;
+  if (master.tries_ >= master.retries_ || !master.present_ || departs(departure::kSmbusRetry)) {
     ++master.counters_.given_up;
     end_for(master, false);
     return;

@@ -346,6 +346,14 @@ TEST_F(Assembling, DeparturesPassOverTheirRule) {
   put(first());
   put(last(1, 0, 128));
   EXPECT_EQ(sink.messages.size(), 7u);
+  with(departure::kKeySource);
+  put(first());
+  put({.source = 20, .som = false, .sequence = 1, .size = 8});
+  EXPECT_EQ(sink.messages.size(), 8u);
+  with(departure::kKeyTag);
+  put(first());
+  put({.som = false, .sequence = 1, .tag = 5, .size = 8});
+  EXPECT_EQ(sink.messages.size(), 9u);
   with(departure::kRestart);
   put(first());
   put({.size = 8});
@@ -355,7 +363,7 @@ TEST_F(Assembling, DeparturesPassOverTheirRule) {
   put(first());
   now = now + Duration::s(100);
   put(last(1));
-  EXPECT_EQ(sink.messages.size(), 9u);
+  EXPECT_EQ(sink.messages.size(), 11u);
   EXPECT_TRUE(sink.drops.empty());
   EXPECT_TRUE(sink.abandoned.empty());
 }

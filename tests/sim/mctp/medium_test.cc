@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "sim/mctp/departure_points.h"
+#include "sim/mctp/hooks.h"
 #include "sim/mctp/pcie_fabric.h"
 #include "sim/mctp/serial_line.h"
 #include "sim/mctp/smbus_segment.h"
@@ -259,6 +261,78 @@ TEST(Media, AFilterDecidesAboutEachFrame) {
   EXPECT_EQ(bus.at_b.packets.size(), 4u);
   EXPECT_EQ(bus.at_b.damaged, 1);
   EXPECT_EQ(bus.at_a.ends, std::vector<bool>(4, true));
+}
+
+// Frames pass the hooks of who sends and of who receives, whatever the medium.
+struct Framing final : EndpointHooks {
+  void frame_out(Bytes& frame) override {
+    ++out;
+    if (spoils) frame.back() ^= 0xFF;
+  }
+  void frame_in(Bytes& frame) override {
+    ++in;
+    if (mends) frame.back() ^= 0xFF;
+    if (deaf) frame.clear();
+  }
+  bool departs(std::string_view point) override { return point == departing; }
+  int out = 0, in = 0;
+  bool spoils = false, mends = false, deaf = false;
+  std::string_view departing;
+};
+
+TEST(Media, HooksStandBetweenPacketsAndFrames) {
+  for (const int medium : {0, 1, 2}) {
+    Smbus bus;
+    PcieFabric fabric(*bus.world);
+    const auto root = fabric.attach("root", 0, true);
+    const auto device = fabric.attach("device", 0x0100);
+    SerialLine line(*bus.world);
+    Binding* const senders[] = {bus.a.get(), root.get(), &line.left()};
+    Binding* const receivers[] = {bus.b.get(), device.get(), &line.right()};
+    const PhysicalAddress to[] = {smbus_address(0x3A), pcie_address(0x0100), {}};
+    Side here(*bus.world);
+    Side there(*bus.world);
+    senders[medium]->set_sink(&here);
+    receivers[medium]->set_sink(&there);
+    Framing speaking;
+    Framing listening;
+    senders[medium]->set_hooks(&speaking);
+    receivers[medium]->set_hooks(&listening);
+    const auto send = [&] {
+      senders[medium]->send(to[medium], kPacket);
+      bus.world->run_until_idle();
+    };
+    send();
+    speaking.spoils = true;
+    listening.mends = true;
+    send();
+    EXPECT_EQ(there.packets, std::vector<std::string>(2, to_hex(kPacket))) << medium;
+    listening.deaf = true;
+    send();
+    EXPECT_EQ(there.packets.size(), 2u) << medium;
+    EXPECT_EQ(there.damaged, 0) << medium;
+    EXPECT_EQ(speaking.out, 3);
+    EXPECT_EQ(listening.in, 3);
+    EXPECT_EQ(speaking.in + listening.out, 0);
+    EXPECT_EQ(here.ends.size(), 3u);
+  }
+}
+
+TEST(SmbusMedium, ADepartingSenderGivesUpAtOnceOrForGood) {
+  Smbus bus;
+  Framing hooks;
+  bus.a->set_hooks(&hooks);
+  hooks.departing = departure::kSmbusRetry;
+  bus.b->nack_next(1);
+  bus.a->send(smbus_address(0x3A), kPacket);
+  bus.world->run_until_idle();
+  EXPECT_EQ(bus.at_a.ends, std::vector<bool>{false});
+  hooks.departing = departure::kSmbusWedged;
+  bus.b->nack_next(1);
+  bus.a->send(smbus_address(0x3A), kPacket);
+  bus.world->run_until_idle();
+  EXPECT_EQ(bus.at_a.ends.size(), 1u) << "no end is ever told";
+  EXPECT_TRUE(bus.at_b.packets.empty());
 }
 
 TEST(SerialMedium, BothWaysAtOnceAtTheLinesRate) {

@@ -1,0 +1,248 @@
+// What an endpoint says of itself in the control protocol: identity, versions, message types, and the commands
+// that it does not have.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "conformance/cases/mctp/exchange.h"
+
+namespace fb::conformance {
+namespace {
+
+std::optional<std::string> an_identity(const Declared& declared) {
+  if (declared.endpoint.uuid) return std::nullopt;
+  return "the product does not support Get Endpoint UUID";
+}
+
+Bytes uuid_now(EndpointBench& bench, Check& check) {
+  const ControlAnswer answer = bench.control(Command::get_endpoint_uuid);
+  if (!completion_is(check, answer, Completion::success, "Get Endpoint UUID")) return {};
+  return {answer.data().begin(), answer.data().end()};
+}
+
+bool digit(unsigned nibble) { return nibble <= 9; }
+/// One or two decimal digits, as version numbers have them.
+bool is_number(std::uint8_t byte) {
+  const unsigned high = byte >> 4;
+  return (digit(high) || high == 0xF) && digit(byte & 0xF);
+}
+
+/// The list of a version answer; empty when it is none.
+std::vector<Bytes> versions(Check& check, const ControlAnswer& answer, const std::string& what) {
+  const ByteView data = answer.data();
+  if (!check.that(data.size() >= 5, what + " lists a version", answer.describe())) return {};
+  if (!check.equal("bytes behind the completion code, " + what, data.size(), 1 + data[0] * std::size_t{4})) return {};
+  std::vector<Bytes> found;
+  for (std::size_t at = 1; at < data.size(); at += 4) found.emplace_back(data.begin() + static_cast<std::ptrdiff_t>(at),
+                                                                         data.begin() + static_cast<std::ptrdiff_t>(at + 4));
+  return found;
+}
+
+void are_well_formed(Check& check, const std::vector<Bytes>& list, const std::string& what) {
+  for (const Bytes& one : list) {
+    const std::string said = fmt::format("{} {:02X} {:02X} {:02X} {:02X}", what, one[0], one[1], one[2], one[3]);
+    check.that(is_number(one[0]), "major number in decimal digits", said);
+    check.that(is_number(one[1]), "minor number in decimal digits", said);
+    check.that(one[2] == 0xFF || is_number(one[2]), "update number in decimal digits, or FFh", said);
+    const bool letter = (one[3] >= 'a' && one[3] <= 'z') || (one[3] >= 'A' && one[3] <= 'Z');
+    check.that(one[3] == 0 || letter, "alpha is 0 or a letter", said);
+  }
+}
+
+ControlAnswer ask_version(EndpointBench& bench, unsigned type) {
+  return bench.control(Command::get_version_support, {static_cast<std::uint8_t>(type)});
+}
+
+}  // namespace
+
+// ---- identity ----
+
+CONFORMANCE_CASE(a_uuid_is_said_or_not_supported, "mctp.control.uuid.answered", roles::endpoint) {
+  completion_is(check, bench.control(Command::get_endpoint_uuid),
+                one_of(Completion::success, Completion::unsupported_command), "Get Endpoint UUID");
+}
+
+CONFORMANCE_CASE(who_has_a_uuid_says_it_each_time, "mctp.control.uuid.offered", roles::endpoint, needs(an_identity)) {
+  for (int round = 0; round < 3; ++round) {
+    completion_is(check, bench.control(Command::get_endpoint_uuid), Completion::success, "Get Endpoint UUID");
+  }
+}
+
+CONFORMANCE_CASE(a_uuid_has_sixteen_bytes, "mctp.control.uuid.size", roles::endpoint, needs(an_identity)) {
+  check.equal("bytes of the UUID", uuid_now(bench, check).size(), 16);
+}
+
+CONFORMANCE_CASE(a_uuid_is_not_nil, "mctp.control.uuid.value", roles::endpoint, needs(an_identity)) {
+  const Bytes uuid = uuid_now(bench, check);
+  check.precondition(!uuid.empty(), "a UUID is said");
+  for (const std::uint8_t nothing : octets<0x00, 0xFF>) {
+    check.that(uuid != Bytes(uuid.size(), nothing), fmt::format("a UUID that is not all {:02X}h", nothing),
+               words_of_bytes(uuid));
+  }
+}
+
+CONFORMANCE_CASE(a_uuid_never_changes, "mctp.control.uuid.stable", roles::endpoint, needs(an_identity), needs(packets)) {
+  const Bytes first = uuid_now(bench, check);
+  check.bytes("the UUID asked again", uuid_now(bench, check), first);
+  for (const mctp::Eid eid : octets<0x21, 0xB3>) {
+    bench.assign(eid);
+    check.bytes("the UUID with another EID", uuid_now(bench, check), first);
+  }
+  for (const std::uint8_t instance : octets<0, 17, 31>) {
+    const ControlAnswer answer = bench.control(Command::get_endpoint_uuid, {}, {.instance = instance, .tag = 6});
+    check.bytes("the UUID in another exchange", answer.data(), first);
+  }
+}
+
+// ---- versions ----
+
+CONFORMANCE_CASE(base_and_control_versions_are_listed, "mctp.control.version.base", roles::endpoint) {
+  for (const unsigned type : {0xFFu, 0x00u}) {
+    const ControlAnswer answer = ask_version(bench, type);
+    const std::string what = fmt::format("versions of {:02X}h", type);
+    if (!completion_is(check, answer, Completion::success, what)) continue;
+    const auto list = versions(check, answer, what);
+    check.that(std::any_of(list.begin(), list.end(), [](const Bytes& one) { return one[0] == 0xF1 || one[0] == 0x01; }),
+               what + " have a 1.x", "none");
+    are_well_formed(check, list, what);
+  }
+}
+
+CONFORMANCE_CASE(the_version_of_nvme_mi_is_listed, "mctp.control.version.nvme-mi", roles::endpoint) {
+  const ControlAnswer answer = ask_version(bench, mi::kNvmeMiType);
+  if (!completion_is(check, answer, Completion::success, "versions of 04h")) return;
+  are_well_formed(check, versions(check, answer, "versions of 04h"), "versions of 04h");
+}
+
+CONFORMANCE_CASE(versions_of_unsupported_types_are_refused, "mctp.control.version.unsupported", roles::endpoint) {
+  const auto& known = bench.declared().message_types;
+  for (unsigned type = 1; type < 0xFF; ++type) {
+    if (type == mi::kNvmeMiType || std::find(known.begin(), known.end(), type) != known.end()) continue;
+    if (!completion_is(check, ask_version(bench, type), Completion::command_specific,
+                       fmt::format("versions of {:02X}h, which is not supported", type))) {
+      return;
+    }
+  }
+}
+
+// ---- message types ----
+
+CONFORMANCE_CASE(the_message_types_are_counted_right, "mctp.control.types.count", roles::endpoint) {
+  const ControlAnswer answer = bench.control(Command::get_message_type_support);
+  if (!completion_is(check, answer, Completion::success, "Get Message Type Support")) return;
+  check.require(!answer.data().empty(), "there is a count", answer.describe());
+  check.equal("types behind the count", answer.data().size() - 1, answer.data()[0]);
+}
+
+CONFORMANCE_CASE(nvme_mi_is_among_the_message_types, "mctp.control.types.list", roles::endpoint) {
+  const ControlAnswer answer = bench.control(Command::get_message_type_support);
+  if (!completion_is(check, answer, Completion::success, "Get Message Type Support")) return;
+  check.require(!answer.data().empty(), "there is a list", answer.describe());
+  const ByteView list = answer.data().subspan(1);
+  check.equal("times that 04h is listed", std::count(list.begin(), list.end(), mi::kNvmeMiType), 1);
+  for (const std::uint8_t type : list) {
+    check.between("a type beyond control", type, std::uint8_t{1}, std::uint8_t{0x7F});
+    check.equal(fmt::format("times that {:02X}h is listed", type), std::count(list.begin(), list.end(), type), 1);
+  }
+}
+
+CONFORMANCE_CASE(every_listed_type_has_a_version, "mctp.control.types.versions", roles::endpoint) {
+  const ControlAnswer answer = bench.control(Command::get_message_type_support);
+  check.precondition(answer.ok() && answer.data().size() > 1, "the product lists message types");
+  for (const std::uint8_t type : answer.data().subspan(1)) {
+    completion_is(check, ask_version(bench, type), Completion::success,
+                  fmt::format("versions of {:02X}h, which is listed", type));
+  }
+}
+
+CONFORMANCE_CASE(vendor_support_comes_to_an_end, "mctp.control.vendor", roles::endpoint) {
+  unsigned selector = 0;
+  for (unsigned step = 0;; ++step) {
+    const ControlAnswer answer = bench.control(Command::get_vendor_support, {static_cast<std::uint8_t>(selector)});
+    const std::string what = fmt::format("vendor support {}", selector);
+    // It is optional, as a whole.
+    if (step == 0) {
+      if (!completion_is(check, answer, one_of(Completion::success, Completion::unsupported_command), what)) return;
+      if (!answer.ok()) return;
+    } else if (!completion_is(check, answer, Completion::success, what)) {
+      return;
+    }
+    const ByteView data = answer.data();
+    check.require(data.size() >= 2, what + " has a selector and a format", answer.describe());
+    if (!check.equal("vendor ID format of " + what, data[1], one_of(0, 1))) return;
+    check.equal("bytes of " + what, data.size(), data[1] == 0 ? 6 : 8);
+    if (data[0] == mctp::control::kSelectorEnd) return;
+    if (!check.equal("selector behind " + what, data[0], selector + 1)) return;
+    ++selector;
+  }
+}
+
+// ---- commands of others ----
+
+CONFORMANCE_CASE(commands_of_bridges_are_refused, "mctp.control.bridge-only", roles::endpoint) {
+  const ControlAnswer own = bench.control(Command::get_endpoint_id);
+  check.precondition(own.ok() && own.data().size() >= 2, "Get Endpoint ID says a type");
+  if ((own.data()[1] >> 4 & 3) != 0) check.inconclusive("the product is a bridge");
+  const std::pair<Command, Bytes> theirs[] = {
+      {Command::resolve_endpoint_id, {bench.eid()}},
+      {Command::allocate_endpoint_ids, {0, 1, 0x40}},
+      {Command::get_routing_table, {0}},
+      {Command::query_hop, {bench.eid(), mi::kNvmeMiType}},
+  };
+  for (const auto& [command, data] : theirs) {
+    completion_is(check, bench.control(command, data), Completion::unsupported_command,
+                  std::string(mctp::control::name_of(command)) + " to a simple endpoint");
+  }
+  serves(bench, check, "a request afterwards");
+}
+
+CONFORMANCE_CASE(interfaces_are_counted_right, "mctp.control.interfaces", roles::endpoint) {
+  const ControlAnswer answer = bench.control(Command::query_supported_interfaces);
+  if (!completion_is(check, answer, one_of(Completion::success, Completion::unsupported_command),
+                     "Query Supported Interfaces")) {
+    return;
+  }
+  if (!answer.ok()) return;
+  const ByteView data = answer.data();
+  check.require(!data.empty(), "there is a count", answer.describe());
+  check.between("interfaces", data[0], std::uint8_t{1}, std::uint8_t{29});
+  check.require(data.size() == 1 + data[0] * std::size_t{2}, "two bytes an interface",
+                fmt::format("{} bytes for {}", data.size() - 1, data[0]));
+  bool own = false;
+  for (std::size_t at = 2; at < data.size(); at += 2) own = own || data[at] == bench.eid();
+  check.that(own, "the interface that it was asked on has its EID", words_of_bytes(Bytes(data.begin(), data.end())));
+}
+
+// ---- time ----
+
+namespace {
+
+void in_time(EndpointBench& bench, Check& check) {
+  const std::pair<Command, Bytes> asked[] = {{Command::get_endpoint_id, {}},
+                                             {Command::get_message_type_support, {}},
+                                             {Command::get_version_support, {0xFF}},
+                                             {static_cast<Command>(0xEF), {}}};
+  for (const auto& [command, data] : asked) {
+    bench.peer().send_message(control_message(command, data), {.tag = 1});
+    bench.peer().wait_until_said();
+    const Instant said = bench.world().now();
+    const auto answer = bench.peer().next_message(Duration::s(3));
+    check.require(answer.has_value(), "a control request is answered", "no answer");
+    check.that(answer->first - said <= bench.answer_within(),
+               "the answer has come within " + words(bench.answer_within()), words(answer->first - said));
+  }
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(answers_come_within_100_ms_on_smbus, "mctp.smbus.answer-time", roles::endpoint) {
+  in_time(bench, check);
+}
+CONFORMANCE_CASE(answers_come_within_100_ms_on_a_serial_line, "mctp.serial.answer-time", roles::endpoint) {
+  in_time(bench, check);
+}
+CONFORMANCE_CASE(answers_come_within_120_ms_on_pci_express, "mctp.vdm.answer-time", roles::endpoint) {
+  in_time(bench, check);
+}
+
+}  // namespace fb::conformance
