@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/deviations/deviation.h"
-#include "model/mi/drive.h"
+#include "model/drive/drive.h"
 #include "sim/mctp/network.h"
 #include "sim/mctp/serial_fd.h"
 

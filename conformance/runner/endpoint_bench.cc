@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "conformance/runner/kernel_peer.h"
-#include "model/mi/smbus_slaves.h"
+#include "model/drive/smbus_slaves.h"
 #include "sim/mctp/serial_fd.h"
 
 namespace fb::conformance {

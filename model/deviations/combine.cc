@@ -1,7 +1,7 @@
 // Several deviations as one object of hooks: tables are looked through, hand-written hooks are asked in
 // the order of their choice.
 #include "model/deviations/deviation.h"
-#include "model/mi/drive.h"
+#include "model/drive/drive.h"
 
 namespace fb::deviations {
 

@@ -6,7 +6,7 @@
 
 #include "model/deviations/deviation.h"
 #include "model/mi/departures.h"
-#include "model/mi/drive.h"
+#include "model/drive/drive.h"
 #include "wire/mi/control.h"
 #include "wire/mi/data_structures.h"
 #include "wire/mi/health.h"

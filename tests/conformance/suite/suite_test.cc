@@ -11,11 +11,14 @@
 #include "model/auth/departures.h"
 #include "model/deviations/deviation.h"
 #include "model/host/departures.h"
+#include "model/mi/checks.h"
+#include "model/mi/departures.h"
 #include "model/subsystem/checks.h"
 #include "model/subsystem/departures.h"
 #include "model/transport/departure_points.h"
 #include "model/transport/tcp_controller_departure_points.h"
 #include "model/transport/tcp_host_departure_points.h"
+#include "sim/mctp/departure_points.h"
 #include "sim/rdma/softroce/cm_departures.h"
 #include "sim/rdma/softroce/departures.h"
 
@@ -69,6 +72,17 @@ std::set<std::string, std::less<>> points_of(Product product) {
     case Product::cm:
       for (const auto& one : softroce::cm_departure_points()) points.emplace(one.name);
       break;
+    case Product::endpoint:
+      for (const auto& one : mi::kEndpointDeparturePoints) points.emplace(one.name);
+      for (const auto& one : mctp::kDeparturePoints) points.emplace(one.name);
+      break;
+    case Product::management_requester:
+      for (const auto& one : mi::kRequesterDeparturePoints) points.emplace(one.name);
+      for (const auto& one : mctp::kDeparturePoints) points.emplace(one.name);
+      break;
+    case Product::bus:
+      for (const auto& one : mctp::kDeparturePoints) points.emplace(one.name);
+      break;
   }
   return points;
 }
@@ -83,6 +97,9 @@ TEST(Suite, EveryDeviationNamesAPointOrCheckThatExists) {
     }
     if (const auto* tolerate = std::get_if<deviations::Tolerate>(&deviation->effect)) {
       EXPECT_TRUE(checks.contains(tolerate->check)) << deviation->name << ": no check '" << tolerate->check << "'";
+    }
+    if (const auto* answer = std::get_if<deviations::AnswerMi>(&deviation->effect)) {
+      EXPECT_TRUE(checks.contains(answer->check)) << deviation->name << ": no check '" << answer->check << "'";
     }
     if (const auto* answer = std::get_if<deviations::AnswerWith>(&deviation->effect)) {
       EXPECT_TRUE(checks.contains(answer->check)) << deviation->name << ": no check '" << answer->check << "'";

@@ -1,4 +1,4 @@
-#include "model/mi/drive.h"
+#include "model/drive/drive.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "model/mi/smbus_slaves.h"
+#include "model/drive/smbus_slaves.h"
 
 #include <algorithm>
 
