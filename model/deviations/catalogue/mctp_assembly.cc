@@ -2,6 +2,7 @@
 #include <array>
 
 #include "model/deviations/catalogue/mctp_shapes.h"
+#include "model/drive/drive.h"
 
 namespace fb::deviations {
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "model/deviations/catalogue/mctp_shapes.h"
+#include "model/drive/drive.h"
 #include "sim/mctp/binding.h"
 #include "wire/mctp/crc.h"
 

@@ -1,5 +1,6 @@
 // Control messages of an endpoint: any command.
 #include "model/deviations/catalogue/mctp_shapes.h"
+#include "model/drive/drive.h"
 
 namespace fb::deviations {
 

@@ -1,6 +1,7 @@
 // The basic management command, told wrongly.
 #include "model/deviations/deviation.h"
 #include "model/deviations/endpoint_speech.h"
+#include "model/drive/drive.h"
 
 namespace fb::deviations {
 

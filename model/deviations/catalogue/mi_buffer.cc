@@ -3,6 +3,7 @@
 
 #include "model/deviations/deviation.h"
 #include "model/deviations/endpoint_speech.h"
+#include "model/drive/drive.h"
 #include "model/mi/departures.h"
 
 namespace fb::deviations {

@@ -1,6 +1,7 @@
 // Configuration Get and Set that do not keep to their rules.
 #include "model/deviations/deviation.h"
 #include "model/deviations/endpoint_speech.h"
+#include "model/drive/drive.h"
 #include "model/mi/departures.h"
 
 namespace fb::deviations {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/deviations/catalogue/mi_shapes.h"
+#include "model/drive/drive.h"
 
 namespace fb::deviations {
 namespace {

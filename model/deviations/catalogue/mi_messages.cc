@@ -1,5 +1,6 @@
 // NVMe-MI messages that are not what they should be: headers, checks, errors, requests for time.
 #include "model/deviations/catalogue/mi_shapes.h"
+#include "model/drive/drive.h"
 
 namespace fb::deviations {
 namespace {

@@ -1,5 +1,6 @@
 // Management requesters that say requests wrongly, or believe too much or too little.
 #include "model/deviations/deviation.h"
+#include "model/drive/drive.h"
 #include "model/mi/departures.h"
 #include "wire/mi/tunnels.h"
 

@@ -1,6 +1,7 @@
 // Resets that leave something behind, and shutdowns that do not.
 #include "model/deviations/deviation.h"
 #include "model/deviations/endpoint_speech.h"
+#include "model/drive/drive.h"
 #include "model/mi/departures.h"
 #include "wire/mi/control.h"
 #include "wire/mi/health.h"

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "model/deviations/deviation.h"
+#include "model/drive/drive.h"
 #include "model/deviations/endpoint_speech.h"
 #include "model/mi/departures.h"
 

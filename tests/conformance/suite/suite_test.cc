@@ -90,6 +90,7 @@ std::set<std::string, std::less<>> points_of(Product product) {
 TEST(Suite, EveryDeviationNamesAPointOrCheckThatExists) {
   std::set<std::string_view> checks;
   for (const auto& check : subsystem::kChecks) checks.insert(check.name);
+  for (const auto& check : mi::kChecks) checks.insert(check.name);
   for (const auto* deviation : deviations::all_deviations()) {
     if (const auto* departs = std::get_if<deviations::Departs>(&deviation->effect)) {
       EXPECT_TRUE(points_of(deviation->product).contains(departs->point))
