@@ -87,7 +87,7 @@ CONFORMANCE_CASE(subsystem_status_tells_of_the_links, "mi.health.links", roles::
   check.equal("P1LA", view.get(mi::subsystem_health::p1la), up.size() > 1 && up[1]);
 }
 
-CONFORMANCE_CASE(a_link_that_goes_down_is_told, "mi.health.links", roles::endpoint,
+CONFORMANCE_CASE(a_link_that_goes_down_is_told, "mi.health.links.down", roles::endpoint,
                  arranged("a link that goes down")) {
   for (const bool active : {false, true}) {
     bench.drive().device().set_link(0, active);
@@ -117,7 +117,7 @@ CONFORMANCE_CASE(subsystem_warnings_are_those_of_smart_inverted, "mi.health.warn
   check.equal("SMART warnings, inverted", health_of(bench, check)[1], static_cast<std::uint8_t>(~warnings));
 }
 
-CONFORMANCE_CASE(each_warning_clears_its_bit, "mi.health.warnings", roles::endpoint,
+CONFORMANCE_CASE(each_warning_clears_its_bit, "mi.health.warnings.each", roles::endpoint,
                  arranged("warnings of every kind")) {
   for (unsigned bit = 0; bit < 6; ++bit) {
     bench.drive().subsystem().set_critical_warning(static_cast<std::uint8_t>(1u << bit));
@@ -142,7 +142,7 @@ CONFORMANCE_CASE(subsystem_temperature_is_that_of_smart, "mi.health.temperature"
       words(code));
 }
 
-CONFORMANCE_CASE(temperatures_saturate, "mi.health.temperature", roles::endpoint,
+CONFORMANCE_CASE(temperatures_saturate, "mi.health.temperature.range", roles::endpoint,
                  arranged("temperatures of every kind")) {
   for (const auto kelvins : std::initializer_list<std::uint16_t>{180, 212, 213, 214, 272, 273, 274, 310, 398,
                                                                  399, 400, 401, 600}) {
@@ -172,7 +172,7 @@ CONFORMANCE_CASE(subsystem_life_used_is_that_of_smart, "mi.health.life-used", ro
   check.equal("PDLU", health_of(bench, check)[3], smart[5]);
 }
 
-CONFORMANCE_CASE(life_used_passes_a_hundred, "mi.health.life-used", roles::endpoint,
+CONFORMANCE_CASE(life_used_passes_a_hundred, "mi.health.life-used.range", roles::endpoint,
                  arranged("life used of every extent")) {
   for (const auto percent : std::initializer_list<std::uint8_t>{0, 1, 50, 99, 100, 101, 200, 254, 255}) {
     bench.drive().subsystem().set_percentage_used(percent);

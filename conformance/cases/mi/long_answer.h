@@ -12,28 +12,38 @@ inline std::size_t packets_of(EndpointBench& bench, std::uint8_t tag, std::size_
   const auto from = all.begin() + static_cast<std::ptrdiff_t>(since);
   return static_cast<std::size_t>(std::count_if(from, all.end(), belongs));
 }
-inline bool ended(EndpointBench& bench, std::uint8_t tag) {
+/// An answer under way: its tag, and how many packets had come before the request.
+struct Begun {
+  std::uint8_t tag = 0;
+  std::size_t since = 0;
+};
+/// Says `request`.
+inline Begun say_long(EndpointBench& bench, Bytes request, const MiTerms& terms) {
+  const Begun begun{terms.tag, bench.peer().packets().size()};
+  bench.say(std::move(request), terms);
+  return begun;
+}
+/// Says `request` and returns when the first packet of its answer is there.
+inline Begun begin_answer(EndpointBench& bench, Bytes request, const MiTerms& terms) {
+  const Begun begun = say_long(bench, std::move(request), terms);
+  const auto there = [&] { return packets_of(bench, begun.tag, begun.since) != 0; };
+  if (!bench.world().run_until(there, Duration::s(5))) throw CannotArrange{"no packet of a long answer"};
+  return begun;
+}
+inline bool ended(EndpointBench& bench, const Begun& begun) {
   const auto& all = bench.peer().packets();
-  return std::any_of(all.begin(), all.end(), [&](const SeenPacket& one) {
-    return !one.packet.owner && one.packet.tag == tag && one.packet.eom;
+  return std::any_of(all.begin() + static_cast<std::ptrdiff_t>(begun.since), all.end(), [&](const SeenPacket& one) {
+    return !one.packet.owner && one.packet.tag == begun.tag && one.packet.eom;
   });
 }
 
-/// Says `request` and returns when the first packet of its answer is there.
-inline void begin_answer(EndpointBench& bench, Bytes request, const MiTerms& terms) {
-  const std::size_t before = packets_of(bench, terms.tag);
-  bench.say(std::move(request), terms);
-  if (!bench.world().run_until([&] { return packets_of(bench, terms.tag) > before; }, Duration::s(5))) {
-    throw CannotArrange{"no packet of a long answer"};
-  }
-}
-
-/// A primitive in the midst of an answer with `tag`: INCONCLUSIVE when the answer was faster.
-inline MiAnswer primitive_amidst(EndpointBench& bench, Check& check, mi::Primitive what, std::uint8_t tag,
+/// A primitive in the midst of an answer: INCONCLUSIVE when the answer was faster.
+inline MiAnswer primitive_amidst(EndpointBench& bench, Check& check, mi::Primitive what, const Begun& begun,
                                  unsigned slot = 0) {
   const MiAnswer answer = bench.primitive(what, slot, 0, 0x31);
-  if (ended(bench, tag))
+  if (ended(bench, begun)) {
     check.inconclusive("the answer was whole before " + std::string(name_of(what)) + " was answered");
+  }
   return answer;
 }
 

@@ -29,8 +29,8 @@ Held hold_answer(EndpointBench& bench, Check& check, unsigned slot = 0) {
   Held held{.terms = {.slot = slot, .tag = static_cast<std::uint8_t>(1 + slot)},
             .cntlid = controllers_of(bench).front(),
             .pause = {}};
-  begin_answer(bench, long_request(held.cntlid, held.terms), held.terms);
-  held.pause = primitive_amidst(bench, check, Primitive::pause, held.terms.tag);
+  const Begun begun = begin_answer(bench, long_request(held.cntlid, held.terms), held.terms);
+  held.pause = primitive_amidst(bench, check, Primitive::pause, begun);
   return held;
 }
 
@@ -108,10 +108,10 @@ CONFORMANCE_CASE(pause_stops_between_two_packets, "mi.pause.boundary", roles::en
 CONFORMANCE_CASE(pause_holds_both_slots, "mi.pause.both", roles::endpoint, needs(packets)) {
   const std::uint16_t cntlid = controllers_of(bench).front();
   const MiTerms zero{.slot = 0, .tag = 1}, one{.slot = 1, .tag = 2};
-  bench.say(long_request(cntlid, one), one);
-  begin_answer(bench, long_request(cntlid, zero), zero);
-  success(check, primitive_amidst(bench, check, Primitive::pause, zero.tag), "Pause");
-  if (ended(bench, one.tag)) check.inconclusive("the answer of slot 1 was whole before Pause was answered");
+  const Begun other = say_long(bench, long_request(cntlid, one), one);
+  const Begun begun = begin_answer(bench, long_request(cntlid, zero), zero);
+  success(check, primitive_amidst(bench, check, Primitive::pause, begun), "Pause");
+  if (ended(bench, other)) check.inconclusive("the answer of slot 1 was whole before Pause was answered");
   stopped(bench, check, {zero.tag, one.tag},
           "no packet of either answer after Pause, but what was on its way");
   success(check, bench.primitive(Primitive::resume), "Resume");
@@ -262,8 +262,8 @@ CONFORMANCE_CASE(abort_ends_an_answer, "mi.abort.transmit", roles::endpoint, nee
   const std::uint16_t cntlid = controllers_of(bench).front();
   for (const unsigned slot : {0u, 1u}) {
     const MiTerms terms{.slot = slot, .tag = static_cast<std::uint8_t>(1 + slot)};
-    begin_answer(bench, long_request(cntlid, terms), terms);
-    const MiAnswer answer = primitive_amidst(bench, check, Primitive::abort, terms.tag, slot);
+    const Begun begun = begin_answer(bench, long_request(cntlid, terms), terms);
+    const MiAnswer answer = primitive_amidst(bench, check, Primitive::abort, begun, slot);
     success(check, answer, "Abort amidst an answer");
     stopped(bench, check, {terms.tag}, "no packet of an answer after Abort, but what was on its way");
     check.equal("state of the slot", state_of(bench, slot), SlotState::idle);

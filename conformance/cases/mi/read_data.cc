@@ -245,6 +245,8 @@ CONFORMANCE_CASE(controller_information_agrees_with_identify, "mi.read-ds.contro
     zero(check, answer.data().subspan(17), "bytes behind 16" + of);
     const MiAnswer identify = identify_controller(bench, id);
     if (!admin_success(check, identify, "Identify" + of)) continue;
+    check.require(identify.admin_data().size() == nvme::kIdentifySize, "Identify" + of + " has 4096 bytes",
+                  words(identify.admin_data().size()));
     const View<nvme::IdentifyController> controller{identify.admin_data()};
     check.equal("VID" + of, info.get(mi::controller_info::vid), controller.get(nvme::id_ctrl::vid));
     check.equal("SSVID" + of, info.get(mi::controller_info::ssvid), controller.get(nvme::id_ctrl::ssvid));

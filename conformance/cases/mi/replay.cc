@@ -207,8 +207,8 @@ CONFORMANCE_CASE(replay_ends_a_pause, "mi.replay.pause", roles::endpoint, needs(
   const std::uint16_t cntlid = controllers_of(bench).front();
   for (const unsigned slot : {0u, 1u}) {
     const MiTerms terms{.slot = slot, .tag = static_cast<std::uint8_t>(1 + slot)};
-    begin_answer(bench, long_request(cntlid, terms), terms);
-    precondition(check, primitive_amidst(bench, check, Primitive::pause, terms.tag), "Pause");
+    const Begun begun = begin_answer(bench, long_request(cntlid, terms), terms);
+    precondition(check, primitive_amidst(bench, check, Primitive::pause, begun), "Pause");
     const Replayed again = replay(bench, slot, 0);
     if (!promised(check, again, "Replay of an answer that is paused")) return;
     check.that(mi::mic_ok(again.message->body), "the answer that is sent again is whole",

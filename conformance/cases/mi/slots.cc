@@ -79,8 +79,8 @@ CONFORMANCE_CASE(a_slot_is_in_transmit_while_its_answer_leaves, "mi.state.transm
   const std::uint16_t cntlid = controllers_of(bench).front();
   for (const unsigned slot : {0u, 1u}) {
     const MiTerms terms{.slot = slot, .tag = static_cast<std::uint8_t>(kTag + slot)};
-    begin_answer(bench, long_request(cntlid, terms), terms);
-    precondition(check, primitive_amidst(bench, check, mi::Primitive::pause, terms.tag), "Pause");
+    const Begun begun = begin_answer(bench, long_request(cntlid, terms), terms);
+    precondition(check, primitive_amidst(bench, check, mi::Primitive::pause, begun), "Pause");
     state_is(bench, check, slot, SlotState::transmit, "while its answer is paused");
     state_is(bench, check, slot ^ 1, SlotState::idle, "meanwhile");
     precondition(check, bench.primitive(mi::Primitive::resume), "Resume");

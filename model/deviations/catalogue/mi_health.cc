@@ -63,6 +63,9 @@ void failed_sensors_are_stale(const MessageContext& message, Bytes& body) {
 void life_ends_at_a_hundred(const MessageContext& message, Bytes& body) {
   if (of_subsystem(message, body)) body[kData + 3] = std::min<std::uint8_t>(body[kData + 3], 100);
 }
+void life_left(const MessageContext& message, Bytes& body) {
+  if (of_subsystem(message, body)) body[kData + 3] = static_cast<std::uint8_t>(100 - body[kData + 3]);
+}
 template <std::uint16_t Bit>
 void hides_change(const MessageContext& message, Bytes& body) {
   if (of_subsystem(message, body))
@@ -175,7 +178,7 @@ DEVIATION(health_with_a_reserved_byte, "mi.health.form", Product::endpoint,
           "sets a reserved byte of the polls", Departs{departure::health_reserved});
 DEVIATION(health_without_warning_bit_7, "mi.health.form", Product::endpoint,
           "clears bit 7 of the inverted warnings", alters_answers<&no_warning_bit_7>());
-DEVIATION(links_always_say_active, "mi.health.links", Product::endpoint,
+DEVIATION(links_always_say_active, "mi.health.links.down", Product::endpoint,
           "says that the first link is active when it is not", alters_answers<&links_are_always_up>());
 DEVIATION(links_are_taken_for_each_other, "mi.health.links", Product::endpoint,
           "tells of the first link in the bit of the second", alters_answers<&links_are_swapped>());
@@ -185,20 +188,22 @@ DEVIATION(resets_are_never_required, "mi.health.functional", Product::endpoint,
           "says that no reset is needed when one is", alters_answers<&reset_is_never_required>());
 DEVIATION(warnings_are_not_inverted, "mi.health.warnings", Product::endpoint,
           "does not invert the SMART warnings", Departs{departure::health_warning_polarity});
-DEVIATION(read_only_is_no_warning, "mi.health.warnings", Product::endpoint,
+DEVIATION(read_only_is_no_warning, "mi.health.warnings.each", Product::endpoint,
           "does not tell that the media are read only", alters_answers<&read_only_is_good>());
 DEVIATION(temperature_in_kelvins, "mi.health.temperature", Product::endpoint, "gives CTEMP in kelvins",
           Departs{departure::health_temperature});
-DEVIATION(heat_is_a_reserved_value, "mi.health.temperature", Product::endpoint,
+DEVIATION(heat_is_a_reserved_value, "mi.health.temperature.range", Product::endpoint,
           "gives a reserved value for 127 degrees and more", alters_answers<&heat_wraps>());
-DEVIATION(frost_has_no_sign, "mi.health.temperature", Product::endpoint,
+DEVIATION(frost_has_no_sign, "mi.health.temperature.range", Product::endpoint,
           "loses the sign of temperatures below zero", alters_answers<&cold_is_positive>());
 DEVIATION(stale_temperatures_are_told, "mi.health.sensor", Product::endpoint,
           "tells its last reading when the sensor fails (F36)", alters_answers<&last_reading>());
 DEVIATION(failed_sensors_say_stale, "mi.health.sensor", Product::endpoint,
           "calls a failed sensor one without a recent reading (F36)",
           alters_answers<&failed_sensors_are_stale>());
-DEVIATION(life_used_ends_at_a_hundred, "mi.health.life-used", Product::endpoint,
+DEVIATION(life_left_is_told, "mi.health.life-used", Product::endpoint, "tells the percentage that is left",
+          alters_answers<&life_left>());
+DEVIATION(life_used_ends_at_a_hundred, "mi.health.life-used.range", Product::endpoint,
           "tells no more than 100 percent of life used", alters_answers<&life_ends_at_a_hundred>());
 DEVIATION(nothing_ever_changes, "mi.health.changes.temperature", Product::endpoint, "keeps no changed flags",
           Departs{departure::health_no_changes});
@@ -251,7 +256,7 @@ DEVIATION(too_many_entries_are_located_elsewhere, "mi.chsp.maxrent.range", Produ
           AnswerMi{"mi.controller_poll.maxrent", Status::invalid_parameter, {8, 0}});
 DEVIATION(more_entries_come_than_asked_for, "mi.chsp.maxrent", Product::endpoint, "ignores MAXRENT",
           Departs{departure::poll_maximum_ignored});
-DEVIATION(fewer_entries_come_than_asked_for, "mi.chsp.maxrent", Product::endpoint,
+DEVIATION(fewer_entries_come_than_asked_for, "mi.chsp.maxrent.limit", Product::endpoint,
           "reads MAXRENT as the number of entries", misreads_requests<&maximum_counts_from_one>());
 DEVIATION(polls_begin_at_the_first_controller, "mi.chsp.maxrent", Product::endpoint,
           "ignores where the poll is to begin", misreads_requests<&starts_at_zero>());
