@@ -43,20 +43,20 @@ Bytes VpdMemorySlave::on_read(std::size_t count) {
   return bytes;
 }
 
-SmbusSlaves::SmbusSlaves(mctp::SmbusSegment& segment, Device& device, std::uint8_t port, EndpointHooks* hooks)
-    : segment_(segment) {
+SmbusSlaves::SmbusSlaves(mctp::SlaveBus& bus, Device& device, std::uint8_t port, EndpointHooks* hooks)
+    : bus_(bus) {
   const DevicePort& facts = device.port(port);
   if (facts.type != PortType::two_wire) return;
   EndpointHooks& speaks = hooks != nullptr ? *hooks : no_endpoint_hooks();
-  if (facts.basic_management) segment_.set_slave(kBasicAddress, &basic_.emplace(device, speaks));
+  if (facts.basic_management) bus_.set_slave(kBasicAddress, &basic_.emplace(device, speaks));
   if (facts.vpd_address == 0) return;
   memory_address_ = facts.vpd_address;
-  segment_.set_slave(memory_address_, &memory_.emplace(device, speaks));
+  bus_.set_slave(memory_address_, &memory_.emplace(device, speaks));
 }
 
 SmbusSlaves::~SmbusSlaves() {
-  if (basic_) segment_.set_slave(kBasicAddress, nullptr);
-  if (memory_) segment_.set_slave(memory_address_, nullptr);
+  if (basic_) bus_.set_slave(kBasicAddress, nullptr);
+  if (memory_) bus_.set_slave(memory_address_, nullptr);
 }
 
 }  // namespace fb::mi

@@ -1,12 +1,12 @@
-// What a drive has on its SMBus beside MCTP: the basic management command, and the memory that holds its vital
-// product data, each at the address that the port says.
+// What a drive has on its SMBus beside MCTP: the basic management command, and the memory that holds its
+// vital product data, each at the address that the port says.
 #pragma once
 
 #include <optional>
 
 #include "model/mi/device.h"
 #include "model/mi/hooks.h"
-#include "sim/mctp/smbus_segment.h"
+#include "sim/mctp/plain_slave.h"
 
 namespace fb::mi {
 
@@ -23,8 +23,8 @@ class BasicManagementSlave final : public mctp::SmbusSlave {
   std::uint8_t from_ = 0;
 };
 
-/// A serial EEPROM: one byte of address up to 256 bytes, two above, the high one first. Reads go on where the last
-/// one ended, and around at the end. It takes no data: VPD Write is the way.
+/// A serial EEPROM: one byte of address up to 256 bytes, two above, the high one first. Reads go on where the
+/// last one ended, and around at the end. It takes no data: VPD Write is the way.
 class VpdMemorySlave final : public mctp::SmbusSlave {
  public:
   VpdMemorySlave(Device& device, EndpointHooks& hooks) : device_(device), hooks_(hooks) {}
@@ -40,13 +40,13 @@ class VpdMemorySlave final : public mctp::SmbusSlave {
 /// Both of them, where the two-wire port of the device has them. All outlive it.
 class SmbusSlaves {
  public:
-  SmbusSlaves(mctp::SmbusSegment& segment, Device& device, std::uint8_t port, EndpointHooks* hooks = nullptr);
+  SmbusSlaves(mctp::SlaveBus& bus, Device& device, std::uint8_t port, EndpointHooks* hooks = nullptr);
   ~SmbusSlaves();
   SmbusSlaves(const SmbusSlaves&) = delete;
   SmbusSlaves& operator=(const SmbusSlaves&) = delete;
 
  private:
-  mctp::SmbusSegment& segment_;
+  mctp::SlaveBus& bus_;
   std::optional<BasicManagementSlave> basic_;
   std::optional<VpdMemorySlave> memory_;
   std::uint8_t memory_address_ = 0;

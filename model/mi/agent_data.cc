@@ -96,7 +96,7 @@ Bytes Agent::subsystem_information() const {
   info.set(subsystem_info::nump, device_.ports() - 1 + extra)
       .set(subsystem_info::mjr, major_of(revision))
       .set(subsystem_info::mnr, minor_of(revision))
-      .set(subsystem_info::sre, device_.has(Revision::r1_2));
+      .set(subsystem_info::sre, device_.has(Revision::r1_2) && !options_.reset_keeps_changes);
   return {info.bytes().begin(), info.bytes().end()};
 }
 

@@ -28,6 +28,11 @@ Device::Device(subsystem::Subsystem& subsystem, DeviceOptions options)
       facts.capacity_bytes += ns->blocks() * ns->block_bytes();
     }
   }
+  // The first record is of the first PCI Express port; each further one has its own.
+  for (std::size_t i = 0, nth = 0; i < options_.ports.size() && !facts.ports.empty(); ++i) {
+    if (options_.ports[i].type != PortType::pcie || nth++ < facts.ports.size()) continue;
+    facts.ports.push_back({.port = static_cast<std::uint8_t>(i), .identifier = static_cast<std::uint8_t>(i)});
+  }
   vpd_ = make_vpd(facts);
   tell_identify();
   subsystem_.add_observer(*this);

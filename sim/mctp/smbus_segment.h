@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/mctp/medium.h"
+#include "sim/mctp/plain_slave.h"
 #include "wire/mctp/smbus.h"
 
 namespace fb::mctp {
@@ -41,19 +42,6 @@ struct SmbusPortCounters {
   std::uint64_t given_up = 0;
   std::uint64_t received = 0;
   std::array<std::uint64_t, smbus::kFaults> faults{};
-};
-
-/// What a master reads and writes as any SMBus does, beside MCTP: an EEPROM, the basic management command of
-/// NVMe. Told at the STOP of a write, and byte for byte of a read.
-class SmbusSlave {
- public:
-  /// The bytes behind the address, at a STOP or a repeated START.
-  virtual void on_write(ByteView bytes) = 0;
-  /// What it sends in a read of `count` bytes; what is missing reads as FFh, as an idle line does.
-  virtual Bytes on_read(std::size_t count) = 0;
-
- protected:
-  ~SmbusSlave() = default;
 };
 
 /// What came of a transaction with a slave; nothing when it did not acknowledge its address.
@@ -111,7 +99,7 @@ class SmbusPort final : public Binding {
   std::size_t read_ = 0;
 };
 
-class SmbusSegment {
+class SmbusSegment final : public SlaveBus {
  public:
   explicit SmbusSegment(World& world, const SmbusOptions& options = {});
   ~SmbusSegment();
@@ -123,9 +111,7 @@ class SmbusSegment {
   bool is_free(std::uint8_t address) const {
     return slaves_[address >> 1] == nullptr && plain_[address >> 1] == nullptr;
   }
-  /// A slave that is no MCTP device, at an address that is free; null takes it off. It outlives its being
-  /// here.
-  void set_slave(std::uint8_t address, SmbusSlave* slave);
+  void set_slave(std::uint8_t address, SmbusSlave* slave) override;
 
   void set_filter(FrameFilter* filter) { filter_ = filter; }
   /// Somebody who is no part of this world has the bus for so long.

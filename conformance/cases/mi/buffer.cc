@@ -1,6 +1,6 @@
 // The management endpoint buffer: its own commands, and commands that leave their data there.
-#include "conformance/cases/mi/requests.h"
-#include "conformance/runner/embedded.h"
+#include "conformance/cases/mi/commands.h"
+#include "conformance/runner/managed_setup.h"
 
 namespace fb::conformance {
 namespace {
@@ -54,7 +54,8 @@ std::vector<Harmless> harmless_commands(EndpointBench& bench, Check& check) {
   const std::uint16_t cntlid = a_controller(bench, check);
   std::vector<Harmless> made;
   const auto mi_command = [&](Opcode opcode, std::uint32_t nmd0, std::uint32_t nmd1) {
-    made.push_back({std::string(mi::name_of(opcode)), {MessageKind::mi_command, code_of(opcode)},
+    made.push_back({std::string(mi::name_of(opcode)),
+                    {MessageKind::mi_command, code_of(opcode)},
                     mi_message(code_of(opcode), nmd0, nmd1, {}, terms)});
   };
   mi_command(Opcode::read_data_structure, 0, 0);
@@ -65,14 +66,16 @@ std::vector<Harmless> harmless_commands(EndpointBench& bench, Check& check) {
   mi_command(Opcode::vpd_read, 0, 16);
   mi_command(Opcode::buffer_read, 0, 16);
   const auto admin = [&](std::string name, const nvme::Sqe& sqe, std::uint32_t dlen) {
-    made.push_back({std::move(name), {MessageKind::admin_command, sqe.bytes()[0]},
+    made.push_back({std::move(name),
+                    {MessageKind::admin_command, sqe.bytes()[0]},
                     admin_message(cntlid, sqe, 0, dlen, {}, terms)});
   };
   admin("Identify", identify_controller_command(), 64);
   admin("Get Log Page", log_command(2, 0, 512, nvme::kAllNamespaces), 512);
   admin("Get Features", admin_command(nvme::AdminOpcode::get_features, 0x04), 0);
   if (bench.declared().supports({MessageKind::pcie_command, 0})) {
-    made.push_back({"PCIe Configuration Read", {MessageKind::pcie_command, 0},
+    made.push_back({"PCIe Configuration Read",
+                    {MessageKind::pcie_command, 0},
                     pcie_message(cntlid, 0, 0, 16, 0, {}, terms)});
   }
   return made;
@@ -83,7 +86,8 @@ std::vector<std::pair<std::string, MiAnswer>> ask_unlisted(EndpointBench& bench,
   const std::vector<mi::SupportedCommand> list = listed(bench, check);
   std::vector<std::pair<std::string, MiAnswer>> answers;
   for (const Harmless& one : harmless_commands(bench, check)) {
-    if (!contains(list, one.command.kind, one.command.opcode)) answers.emplace_back(one.name, bench.request(one.message));
+    if (!contains(list, one.command.kind, one.command.opcode))
+      answers.emplace_back(one.name, bench.request(one.message));
   }
   check.precondition(!answers.empty(), "there is a command that may not use the buffer");
   return answers;
@@ -91,8 +95,8 @@ std::vector<std::pair<std::string, MiAnswer>> ask_unlisted(EndpointBench& bench,
 
 struct InBuffer {
   std::string name;
-  Bytes direct;    ///< data that the message carried
-  MiAnswer answer; ///< to the same command with the buffer
+  Bytes direct;     ///< data that the message carried
+  MiAnswer answer;  ///< to the same command with the buffer
 };
 /// The same command without and with the buffer, of those that are on the list.
 std::vector<InBuffer> both_ways(EndpointBench& bench, Check& check, unsigned seed) {
@@ -103,15 +107,17 @@ std::vector<InBuffer> both_ways(EndpointBench& bench, Check& check, unsigned see
     const MiAnswer direct = vpd_read(bench, 3, 100);
     precondition(check, direct, "VPD Read");
     filled(bench, check, seed);
-    made.push_back({"VPD Read", {direct.data().begin(), direct.data().end()},
+    made.push_back({"VPD Read",
+                    {direct.data().begin(), direct.data().end()},
                     vpd_read(bench, 3, 100, {.in_buffer = true})});
   }
-  if (contains(list, MessageKind::admin_command, 0x06) && room(512)) {
+  if (contains(list, MessageKind::admin_command, 0x06) && room(260)) {
     const std::uint16_t cntlid = a_controller(bench, check);
     const Bytes page = identity(bench, check, cntlid);
     filled(bench, check, seed + 1);
-    made.push_back({"Identify", {page.begin(), page.begin() + 512},
-                    bench.admin(cntlid, identify_controller_command(), 0, 512, {}, {.in_buffer = true})});
+    made.push_back({"Identify",
+                    {page.begin(), page.begin() + 256},
+                    bench.admin(cntlid, identify_controller_command(), 0, 256, {}, {.in_buffer = true})});
   }
   check.precondition(!made.empty(), "there is a command that may leave its data in the buffer");
   return made;
@@ -125,7 +131,8 @@ CONFORMANCE_CASE(the_buffer_keeps_what_is_written, "mi.buffer.write.read-back", 
   Bytes expected = filled(bench, check, 1);
   if (!buffer_is(bench, check, expected, "the whole buffer")) return;
   unsigned seed = 1;
-  for (const auto& [offset, length] : {std::pair{0u, 4u}, {4u, 4u}, {size / 2, 64u}, {size - 4, 4u}, {8u, 256u}}) {
+  for (const auto& [offset, length] :
+       {std::pair{0u, 4u}, {4u, 4u}, {size / 2, 64u}, {size - 4, 4u}, {8u, 256u}}) {
     if (offset > size || size - offset < length) continue;
     const Bytes data = pattern_of(length, ++seed);
     std::copy(data.begin(), data.end(), expected.begin() + offset);
@@ -137,13 +144,15 @@ CONFORMANCE_CASE(the_buffer_keeps_what_is_written, "mi.buffer.write.read-back", 
       const std::uint32_t length = std::min(piece, size - at);
       const MiAnswer answer = buffer_read(bench, at, length);
       if (!success(check, answer, fmt::format("{} bytes from {}", length, at))) continue;
-      check.bytes(fmt::format("{} bytes from {}", length, at), answer.data(), ByteView{expected}.subspan(at, length));
+      check.bytes(fmt::format("{} bytes from {}", length, at), answer.data(),
+                  ByteView{expected}.subspan(at, length));
       check.equal("NMRESP", answer.nmresp(), 0u);
     }
   }
 }
 
-CONFORMANCE_CASE(no_bytes_of_the_buffer_succeed, "mi.buffer.access.nothing", roles::endpoint, needs(endpoint_buffer)) {
+CONFORMANCE_CASE(no_bytes_of_the_buffer_succeed, "mi.buffer.access.nothing", roles::endpoint,
+                 needs(endpoint_buffer)) {
   const Bytes expected = filled(bench, check, 2);
   for (const std::uint32_t offset : {0u, 1u, usable(bench) / 2, usable(bench) - 1}) {
     success_with(check, buffer_read(bench, offset, 0), 0, fmt::format("read of no bytes at {}", offset));
@@ -169,9 +178,18 @@ CONFORMANCE_CASE(accesses_beyond_the_buffer_are_refused, "mi.buffer.access.lengt
   const Bytes expected = filled(bench, check, 4);
   const std::uint32_t size = bench.declared().buffer_bytes();
   check.precondition(size >= 64, "the buffer has 64 bytes");
-  for (const auto& [offset, length] : {std::pair{0u, size + 1}, {0u, size + 4}, {size - 4, 8u}, {size - 1, 2u},
-                                       {4u, size}, {0u, 0x80000000u}, {4u, 0xFFFFFFFCu}}) {
-    refused_at(check, buffer_read(bench, offset, length), 12, fmt::format("read of {:#x} at {:#x}", length, offset));
+  for (const auto& [offset, length] : {std::pair{0u, size + 1},
+                                       {0u, size + 4},
+                                       {size - 4, 8u},
+                                       {size - 1, 2u},
+                                       {4u, size},
+                                       {0u, 0x80000000u},
+                                       {4u, 0xFFFFFFFCu}}) {
+    refused_at(check, buffer_read(bench, offset, length), 12,
+               fmt::format("read of {:#x} at {:#x}", length, offset));
+  }
+  if (size > mi::kDataMax) {
+    refused_at(check, buffer_read(bench, 0, mi::kDataMax + 4), 12, "read of more than a message holds");
   }
   for (const std::uint32_t inside : {4u, 16u, 64u}) {
     refused_at(check, buffer_write(bench, size - inside, Bytes(inside + 4, 0x22)), 12,
@@ -185,14 +203,17 @@ CONFORMANCE_CASE(accesses_beyond_the_buffer_are_refused, "mi.buffer.access.lengt
 CONFORMANCE_CASE(a_buffer_write_with_other_data_is_refused, "mi.buffer.write.data", roles::endpoint,
                  needs(endpoint_buffer)) {
   const Bytes expected = filled(bench, check, 5);
-  for (const auto& [length, given] : {std::pair{8u, 4u}, {8u, 12u}, {8u, 0u}, {4u, 8u}, {0u, 4u}, {64u, 60u}, {64u, 68u}}) {
+  for (const auto& [length, given] :
+       {std::pair{8u, 4u}, {8u, 12u}, {8u, 0u}, {4u, 8u}, {0u, 4u}, {64u, 60u}, {64u, 68u}}) {
     const MiAnswer answer = bench.command(Opcode::buffer_write, 0, length, Bytes(given, 0x33));
-    refused(check, answer, mi::Status::invalid_data_size, fmt::format("DLEN {} with {} bytes", length, given));
+    refused(check, answer, mi::Status::invalid_data_size,
+            fmt::format("DLEN {} with {} bytes", length, given));
   }
   buffer_is(bench, check, expected, "the buffer afterwards");
 }
 
-CONFORMANCE_CASE(a_buffer_read_takes_no_data, "mi.buffer.read.request-data", roles::endpoint, needs(endpoint_buffer)) {
+CONFORMANCE_CASE(a_buffer_read_takes_no_data, "mi.buffer.read.request-data", roles::endpoint,
+                 needs(endpoint_buffer)) {
   const Bytes whole = mi_message(code_of(Opcode::buffer_read), 0, 16);
   for (const std::size_t size : {8u, 12u}) {
     refused(check, bench.request(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size))),
@@ -216,11 +237,12 @@ CONFORMANCE_CASE(the_buffer_has_a_list, "mi.buffer.commands.list", roles::endpoi
                    one.kind == MessageKind::pcie_command,
                "commands are of MI, Admin or PCIe", fmt::format("NMIMT {}", static_cast<unsigned>(one.kind)));
   }
-  const MiAnswer optional =
-      bench.command(Opcode::read_data_structure,
-                    static_cast<std::uint32_t>(mi::DataType::supported_commands) << 24 | a_controller(bench, check));
+  const MiAnswer optional = bench.command(
+      Opcode::read_data_structure,
+      static_cast<std::uint32_t>(mi::DataType::supported_commands) << 24 | a_controller(bench, check));
   const auto offered = mi::parse_command_list(optional.data());
-  check.require(optional.ok() && offered.has_value(), "the optional commands can be read", optional.describe());
+  check.require(optional.ok() && offered.has_value(), "the optional commands can be read",
+                optional.describe());
   for (const Opcode opcode : {Opcode::buffer_read, Opcode::buffer_write}) {
     check.that(contains(*offered, MessageKind::mi_command, code_of(opcode)),
                fmt::format("{} is among the optional commands", mi::name_of(opcode)));
@@ -237,10 +259,12 @@ CONFORMANCE_CASE(unlisted_commands_may_not_use_the_buffer, "mi.buffer.unlisted.r
 
 CONFORMANCE_CASE(unlisted_commands_point_at_the_buffer_bit, "mi.buffer.unlisted.location", roles::endpoint,
                  needs(endpoint_buffer)) {
-  for (const auto& [name, answer] : ask_unlisted(bench, check)) refused_at(check, answer, 2, name + " with the buffer");
+  for (const auto& [name, answer] : ask_unlisted(bench, check))
+    refused_at(check, answer, 2, name + " with the buffer");
 }
 
-CONFORMANCE_CASE(response_data_stands_in_the_buffer, "mi.buffer.response", roles::endpoint, needs(endpoint_buffer)) {
+CONFORMANCE_CASE(response_data_stands_in_the_buffer, "mi.buffer.response", roles::endpoint,
+                 needs(endpoint_buffer)) {
   for (const InBuffer& one : both_ways(bench, check, 6)) {
     if (!success(check, one.answer, one.name + " with the buffer")) continue;
     const bool admin = one.name == "Identify";
@@ -252,7 +276,8 @@ CONFORMANCE_CASE(response_data_stands_in_the_buffer, "mi.buffer.response", roles
   buffer_is(bench, check, last.back().direct, "the data of " + last.back().name + " in the buffer");
 }
 
-CONFORMANCE_CASE(the_rest_of_the_buffer_is_zero, "mi.buffer.zeroed", roles::endpoint, needs(endpoint_buffer)) {
+CONFORMANCE_CASE(the_rest_of_the_buffer_is_zero, "mi.buffer.zeroed", roles::endpoint,
+                 needs(endpoint_buffer)) {
   const std::vector<InBuffer> last = both_ways(bench, check, 10);
   precondition(check, last.back().answer, last.back().name + " with the buffer");
   const std::uint32_t size = usable(bench);
@@ -263,23 +288,26 @@ CONFORMANCE_CASE(the_rest_of_the_buffer_is_zero, "mi.buffer.zeroed", roles::endp
   check.bytes("the buffer behind the data", answer.data().subspan(used), Bytes(size - used));
 }
 
-CONFORMANCE_CASE(request_data_comes_from_the_buffer, "mi.buffer.request", roles::endpoint, needs(endpoint_buffer),
-                 needs(offers<Opcode::vpd_write>), arranged("a VPD that may be written all over")) {
+CONFORMANCE_CASE(request_data_comes_from_the_buffer, "mi.buffer.request", roles::endpoint,
+                 needs(endpoint_buffer), needs(offers<Opcode::vpd_write>),
+                 arranged("a VPD that may be written all over")) {
   const std::vector<mi::SupportedCommand> list = listed(bench, check);
-  check.precondition(contains(list, MessageKind::mi_command, code_of(Opcode::vpd_write)), "VPD Write may use the buffer");
+  check.precondition(contains(list, MessageKind::mi_command, code_of(Opcode::vpd_write)),
+                     "VPD Write may use the buffer");
   Bytes image = whole_vpd(bench, check);
   const Bytes data = filled(bench, check, 12);
   success_with(check, vpd_write(bench, 16, 32, {}, {.in_buffer = true}), 0, "VPD Write from the buffer");
   std::copy_n(data.begin(), 32, image.begin() + 16);
   check.bytes("VPD after the write", whole_vpd(bench, check), image);
-  refused(check, vpd_write(bench, 16, 32, Bytes(32, 0x44), {.in_buffer = true}), mi::Status::invalid_data_size,
-          "VPD Write from the buffer, with data");
+  refused(check, vpd_write(bench, 16, 32, Bytes(32, 0x44), {.in_buffer = true}),
+          mi::Status::invalid_data_size, "VPD Write from the buffer, with data");
   check.bytes("VPD after the refusal", whole_vpd(bench, check), image);
 }
 
 CONFORMANCE_CASE(every_endpoint_has_a_buffer_of_its_own, "mi.buffer.own", roles::endpoint, over_buses,
-                 needs(endpoint_buffer),
-                 arranged("a device of two endpoints", [](EmbeddedSetup& setup) { setup.second_endpoint = true; })) {
+                 needs(endpoint_buffer), arranged("a device of two endpoints", [](EmbeddedSetup& setup) {
+                   setup.managed->second_endpoint = true;
+                 })) {
   const Bytes first = filled(bench, check, 13);
   bench.peer().set_product(kSecondEndpointEid, product_address_on(bench.medium(), 1));
   buffer_is(bench, check, Bytes(first.size()), "the other endpoint's buffer");
@@ -297,12 +325,13 @@ CONFORMANCE_CASE(a_reset_empties_the_buffer, "mi.buffer.reset", roles::endpoint,
   buffer_is(bench, check, Bytes(before.size()), "the buffer after the reset");
 }
 
-CONFORMANCE_CASE(a_sanitized_buffer_cannot_be_read, "mi.buffer.sanitized", roles::endpoint, needs(endpoint_buffer),
-                 arranged("a sanitize operation")) {
+CONFORMANCE_CASE(a_sanitized_buffer_cannot_be_read, "mi.buffer.sanitized", roles::endpoint,
+                 needs(endpoint_buffer), arranged("a sanitize operation")) {
   filled(bench, check, 16);
   bench.drive().device().sanitized();
   for (const std::uint32_t offset : {0u, 64u}) {
-    refused(check, buffer_read(bench, offset, 16), mi::Status::buffer_cleared, fmt::format("read at {}", offset));
+    refused(check, buffer_read(bench, offset, 16), mi::Status::buffer_cleared,
+            fmt::format("read at {}", offset));
   }
   serves(bench, check, "another request");
   const Bytes again = filled(bench, check, 17);

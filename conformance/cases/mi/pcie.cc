@@ -1,5 +1,5 @@
 // PCIe commands: configuration space, memory and I/O of a controller's function.
-#include "conformance/cases/mi/requests.h"
+#include "conformance/cases/mi/commands.h"
 
 namespace fb::conformance {
 namespace {
@@ -14,7 +14,8 @@ constexpr std::uint8_t kInterruptLine = 0x3C;
 
 template <PcieOpcode Command>
 std::optional<std::string> offers_pcie(const Declared& declared) {
-  if (declared.endpoint.supports({MessageKind::pcie_command, static_cast<std::uint8_t>(Command)})) return std::nullopt;
+  if (declared.endpoint.supports({MessageKind::pcie_command, static_cast<std::uint8_t>(Command)}))
+    return std::nullopt;
   return "the product does not offer " + std::string(mi::name_of(Command));
 }
 bool listed(const EndpointBench& bench, PcieOpcode command) {
@@ -54,13 +55,15 @@ std::size_t padded(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
 /// Success with as many bytes as were asked for, in whole dwords; they are `expected`.
 bool read_is(Check& check, const MiAnswer& answer, ByteView expected, const std::string& what) {
   if (!success_with(check, answer, padded(expected.size()), what)) return false;
-  check.that(answer.body[5] == 0 && answer.body[6] == 0 && answer.body[7] == 0, "reserved bytes are zero behind the status");
+  check.that(answer.body[5] == 0 && answer.body[6] == 0 && answer.body[7] == 0,
+             "reserved bytes are zero behind the status");
   return check.bytes(what, answer.data().first(expected.size()), expected);
 }
 
 }  // namespace
 
-// Writes are asked for with a controller that there is not: an opcode that is known all the same does no harm.
+// Writes are asked for with a controller that there is not: an opcode that is known all the same does no
+// harm.
 CONFORMANCE_CASE(pcie_commands_are_listed, "mi.pcie.support.listed", roles::endpoint) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const std::uint16_t nobody = unknown_controllers(bench).front();
@@ -74,8 +77,8 @@ CONFORMANCE_CASE(pcie_commands_are_listed, "mi.pcie.support.listed", roles::endp
     if (!listed(bench, opcode)) {
       refused(check, answer, mi::Status::invalid_opcode, mi::name_of(opcode));
     } else if (answer.answered()) {
-      check.that(answer.status() != mi::Status::invalid_opcode, std::string(mi::name_of(opcode)) + " is known",
-                 answer.describe());
+      check.that(answer.status() != mi::Status::invalid_opcode,
+                 std::string(mi::name_of(opcode)) + " is known", answer.describe());
     } else {
       check.fails(mi::name_of(opcode), {"an answer"}, answer.describe());
     }
@@ -90,8 +93,9 @@ CONFORMANCE_CASE(pcie_commands_are_listed, "mi.pcie.support.listed", roles::endp
 CONFORMANCE_CASE(configuration_space_names_the_device, "mi.pcie.configuration.identity", roles::endpoint,
                  needs(pcie_commands)) {
   for (const std::uint16_t cntlid : bench.declared().controllers) {
-    const MiAnswer info = bench.command(Opcode::read_data_structure,
-                                        cntlid | static_cast<std::uint32_t>(mi::DataType::controller_information) << 24);
+    const MiAnswer info =
+        bench.command(Opcode::read_data_structure,
+                      cntlid | static_cast<std::uint32_t>(mi::DataType::controller_information) << 24);
     precondition(check, info, "Controller Information");
     check.precondition(info.data().size() >= mi::ControllerInfo::size, "Controller Information has 32 bytes");
     const View<mi::ControllerInfo> facts{info.data()};
@@ -100,7 +104,8 @@ CONFORMANCE_CASE(configuration_space_names_the_device, "mi.pcie.configuration.id
     check.equal("device", load_le<std::uint16_t>(&head[2]), facts.get(mi::controller_info::did));
     check.equal("programming interface", head[9], 0x02);
     check.equal("class", load_le<std::uint16_t>(&head[10]), 0x0108);
-    check.equal("subsystem vendor", load_le<std::uint16_t>(&head[0x2C]), facts.get(mi::controller_info::ssvid));
+    check.equal("subsystem vendor", load_le<std::uint16_t>(&head[0x2C]),
+                facts.get(mi::controller_info::ssvid));
     check.equal("subsystem", load_le<std::uint16_t>(&head[0x2E]), facts.get(mi::controller_info::ssid));
   }
 }
@@ -116,12 +121,14 @@ CONFORMANCE_CASE(configuration_space_is_read_in_any_pieces, "mi.pcie.configurati
     for (std::uint16_t offset = 0; offset < 8; ++offset) {
       const auto at = static_cast<std::uint16_t>(8 * length - 8 + offset);
       if (std::size_t{at} + length > head.size()) continue;
-      read_is(check, read(at, length), ByteView{head}.subspan(at, length), fmt::format("{} bytes from {}", length, at));
+      read_is(check, read(at, length), ByteView{head}.subspan(at, length),
+              fmt::format("{} bytes from {}", length, at));
     }
   }
   for (const auto& [offset, length] : {std::pair{0, 4096}, {4095, 1}, {4092, 4}, {1, 4095}, {256, 1024}}) {
     const MiAnswer answer = read(static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(length));
-    success_with(check, answer, padded(static_cast<std::size_t>(length)), fmt::format("{} bytes from {}", length, offset));
+    success_with(check, answer, padded(static_cast<std::size_t>(length)),
+                 fmt::format("{} bytes from {}", length, offset));
     if (offset == 0 && answer.ok()) check.bytes("the head of all of it", answer.data().first(64), head);
   }
   success_with(check, read(0, 0), 0, "no bytes");
@@ -130,7 +137,8 @@ CONFORMANCE_CASE(configuration_space_is_read_in_any_pieces, "mi.pcie.configurati
 CONFORMANCE_CASE(pcie_data_is_padded_with_zeroes, "mi.pcie.padding", roles::endpoint, needs(pcie_commands)) {
   const std::uint16_t cntlid = a_controller(bench, check);
   for (const std::uint16_t offset : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{8}}) {
-    for (const std::uint16_t length : {std::uint16_t{1}, std::uint16_t{2}, std::uint16_t{3}, std::uint16_t{5}, std::uint16_t{7}}) {
+    for (const std::uint16_t length :
+         {std::uint16_t{1}, std::uint16_t{2}, std::uint16_t{3}, std::uint16_t{5}, std::uint16_t{7}}) {
       const std::string what = fmt::format("{} bytes from {}", length, offset);
       const MiAnswer answer = bench.pcie(cntlid, PcieOpcode::configuration_read, offset, length);
       if (!success_with(check, answer, padded(length), what)) continue;
@@ -148,10 +156,11 @@ CONFORMANCE_CASE(configuration_space_ends_at_4_kib, "mi.pcie.configuration.range
                           static_cast<std::uint16_t>(length)),
                12, fmt::format("read of {} bytes from {}", length, offset));
     if (!listed(bench, PcieOpcode::configuration_write) || length > 8) continue;
-    refused_at(check,
-               bench.pcie(cntlid, PcieOpcode::configuration_write, static_cast<std::uint64_t>(offset),
-                          static_cast<std::uint16_t>(length), 0, Bytes(padded(static_cast<std::size_t>(length)))),
-               12, fmt::format("write of {} bytes at {}", length, offset));
+    refused_at(
+        check,
+        bench.pcie(cntlid, PcieOpcode::configuration_write, static_cast<std::uint64_t>(offset),
+                   static_cast<std::uint16_t>(length), 0, Bytes(padded(static_cast<std::size_t>(length)))),
+        12, fmt::format("write of {} bytes at {}", length, offset));
   }
   configuration_at(bench, check, cntlid, kSpace - 4, 4);
 }
@@ -160,22 +169,29 @@ CONFORMANCE_CASE(configuration_space_can_be_written, "mi.pcie.configuration.writ
                  needs(offers_pcie<PcieOpcode::configuration_write>)) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes before = configuration_at(bench, check, cntlid, 0, 64);
-  const auto write = [&](std::uint16_t offset, std::uint8_t first, std::uint8_t second, std::uint16_t length) {
+  const auto write = [&](std::uint16_t offset, std::uint8_t first, std::uint8_t second,
+                         std::uint16_t length) {
     const Bytes data = {first, second, 0, 0};
     return bench.pcie(cntlid, PcieOpcode::configuration_write, offset, length, 0, data);
   };
   Bytes expected = before;
-  for (const unsigned line : {before[kInterruptLine] ^ 0xFFu, before[kInterruptLine] ^ 0x05u, before[kInterruptLine] + 0u}) {
+  for (const unsigned line :
+       {before[kInterruptLine] ^ 0xFFu, before[kInterruptLine] ^ 0x05u, before[kInterruptLine] + 0u}) {
     expected[kInterruptLine] = static_cast<std::uint8_t>(line);
-    success_with(check, write(kInterruptLine, expected[kInterruptLine], 0xEE, 1), 0, "write of the interrupt line");
-    check.bytes("configuration space after the write", configuration_at(bench, check, cntlid, 0, 64), expected);
+    success_with(check, write(kInterruptLine, expected[kInterruptLine], 0xEE, 1), 0,
+                 "write of the interrupt line");
+    check.bytes("configuration space after the write", configuration_at(bench, check, cntlid, 0, 64),
+                expected);
   }
-  success_with(check, write(0, static_cast<std::uint8_t>(before[0] ^ 0xFF), static_cast<std::uint8_t>(before[1] ^ 0xFF), 2),
-               0, "write of the vendor");
+  success_with(
+      check,
+      write(0, static_cast<std::uint8_t>(before[0] ^ 0xFF), static_cast<std::uint8_t>(before[1] ^ 0xFF), 2),
+      0, "write of the vendor");
   check.bytes("configuration space after all", configuration_at(bench, check, cntlid, 0, 64), before);
 }
 
-CONFORMANCE_CASE(pcie_commands_need_a_controller, "mi.pcie.controller", roles::endpoint, needs(pcie_commands)) {
+CONFORMANCE_CASE(pcie_commands_need_a_controller, "mi.pcie.controller", roles::endpoint,
+                 needs(pcie_commands)) {
   for (const std::uint16_t cntlid : unknown_controllers(bench)) {
     for (unsigned code = 0; code < 6; ++code) {
       const auto opcode = static_cast<PcieOpcode>(code);
@@ -241,20 +257,25 @@ CONFORMANCE_CASE(registers_can_be_read_out_of_band, "mi.pcie.memory.registers", 
 CONFORMANCE_CASE(memory_far_away_is_refused, "mi.pcie.memory.range", roles::endpoint,
                  needs(offers_pcie<PcieOpcode::memory_read>)) {
   const std::uint16_t cntlid = a_controller(bench, check);
-  for (const std::uint64_t offset : {std::uint64_t{1} << 63, std::uint64_t{1} << 52, ~std::uint64_t{0}, ~std::uint64_t{3}}) {
-    refused_at(check, bench.pcie(cntlid, PcieOpcode::memory_read, offset, 4), 12, fmt::format("read from {:#x}", offset));
+  for (const std::uint64_t offset :
+       {std::uint64_t{1} << 63, std::uint64_t{1} << 52, ~std::uint64_t{0}, ~std::uint64_t{3}}) {
+    refused_at(check, bench.pcie(cntlid, PcieOpcode::memory_read, offset, 4), 12,
+               fmt::format("read from {:#x}", offset));
   }
   serves(bench, check, "a request after the refusals");
 }
 
 CONFORMANCE_CASE(memory_ends_where_it_says, "mi.pcie.memory.edge", roles::endpoint,
-                 needs(offers_pcie<PcieOpcode::memory_read>), needs(offers_pcie<PcieOpcode::configuration_write>),
+                 needs(offers_pcie<PcieOpcode::memory_read>),
+                 needs(offers_pcie<PcieOpcode::configuration_write>),
                  arranged("base addresses that may be moved")) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes before = configuration_at(bench, check, cntlid, kBar0, 4);
-  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, Bytes(4, 0xFF)), "sizing");
+  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, Bytes(4, 0xFF)),
+               "sizing");
   const auto mask = load_le<std::uint32_t>(configuration_at(bench, check, cntlid, kBar0, 4).data()) & ~0xFu;
-  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, before), "the old address");
+  precondition(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kBar0, 4, 0, before),
+               "the old address");
   check.precondition(mask != 0, "base address 0 can be sized");
   const std::uint64_t size = ~mask + 1u;
   success_with(check, bench.pcie(cntlid, PcieOpcode::memory_read, size - 4, 4), 4, "the last four bytes");
@@ -264,8 +285,8 @@ CONFORMANCE_CASE(memory_ends_where_it_says, "mi.pcie.memory.edge", roles::endpoi
     refused_at(check, bench.pcie(cntlid, PcieOpcode::memory_read, offset, bytes), 12,
                fmt::format("read of {} bytes from {:#x}", length, offset));
     if (!listed(bench, PcieOpcode::memory_write)) continue;
-    refused_at(check, bench.pcie(cntlid, PcieOpcode::memory_write, offset, bytes, 0, Bytes(padded(bytes))), 12,
-               fmt::format("write of {} bytes at {:#x}", length, offset));
+    refused_at(check, bench.pcie(cntlid, PcieOpcode::memory_write, offset, bytes, 0, Bytes(padded(bytes))),
+               12, fmt::format("write of {} bytes at {:#x}", length, offset));
   }
 }
 
@@ -303,13 +324,15 @@ CONFORMANCE_CASE(pcie_writes_are_whole_dwords, "mi.pcie.write.data", roles::endp
     Bytes data(same.begin(), same.end());
     data.resize(static_cast<std::size_t>(given));
     refused(check,
-            bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine, static_cast<std::uint16_t>(length), 0, data),
+            bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine,
+                       static_cast<std::uint16_t>(length), 0, data),
             mi::Status::invalid_data_size, fmt::format("{} bytes with {} bytes of data", length, given));
   }
   check.bytes("configuration space afterwards", configuration_at(bench, check, cntlid, 0, 64), before);
 }
 
-CONFORMANCE_CASE(pcie_commands_have_three_dwords, "mi.pcie.request.size", roles::endpoint, needs(pcie_commands)) {
+CONFORMANCE_CASE(pcie_commands_have_three_dwords, "mi.pcie.request.size", roles::endpoint,
+                 needs(pcie_commands)) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes whole = pcie_message(cntlid, static_cast<std::uint8_t>(PcieOpcode::configuration_read), 0, 4);
   for (const std::size_t size : {8u, 12u, 16u}) {
@@ -323,15 +346,17 @@ CONFORMANCE_CASE(pcie_commands_have_three_dwords, "mi.pcie.request.size", roles:
   configuration_at(bench, check, cntlid, 0, 4);
 }
 
-CONFORMANCE_CASE(locked_functions_still_tell_their_addresses, "mi.pcie.locked", roles::endpoint, needs(pcie_commands),
-                 needs(offers_pcie<PcieOpcode::memory_read>), arranged("a function that is locked down")) {
+CONFORMANCE_CASE(locked_functions_still_tell_their_addresses, "mi.pcie.locked", roles::endpoint,
+                 needs(pcie_commands), needs(offers_pcie<PcieOpcode::memory_read>),
+                 arranged("a function that is locked down")) {
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes bars = configuration_at(bench, check, cntlid, kBar0, 24);
   bench.drive().device().function(cntlid)->set_locked(true);
   read_is(check, bench.pcie(cntlid, PcieOpcode::configuration_read, kBar0, 24), bars, "base addresses");
   refused(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine, 1, 0, Bytes(4)),
           mi::Status::access_denied, "PCIe Configuration Write");
-  refused(check, bench.pcie(cntlid, PcieOpcode::memory_read, 0, 4), mi::Status::access_denied, "PCIe Memory Read");
+  refused(check, bench.pcie(cntlid, PcieOpcode::memory_read, 0, 4), mi::Status::access_denied,
+          "PCIe Memory Read");
   bench.drive().device().function(cntlid)->set_locked(false);
   success_with(check, bench.pcie(cntlid, PcieOpcode::memory_read, 0, 4), 4, "PCIe Memory Read, unlocked");
 }

@@ -1,5 +1,6 @@
 // Reading and writing the vital product data.
-#include "conformance/cases/mi/requests.h"
+#include "conformance/cases/mi/commands.h"
+#include "conformance/runner/managed_setup.h"
 
 namespace fb::conformance {
 namespace {
@@ -32,7 +33,8 @@ void enough_updates_left(EndpointBench& bench, Check& check) {
   constexpr unsigned kValid = 0x80, kEnough = 8;
   const Bytes page = identity(bench, check, a_controller(bench, check));
   const unsigned updates = View<nvme::IdentifyController>{page}.get(nvme::id_ctrl::vwci);
-  check.precondition((updates & kValid) == 0 || (updates & 0x7F) >= kEnough, "the VPD takes a few more updates");
+  check.precondition((updates & kValid) == 0 || (updates & 0x7F) >= kEnough,
+                     "the VPD takes a few more updates");
 }
 
 void unchanged(EndpointBench& bench, Check& check, const Bytes& image) {
@@ -47,7 +49,8 @@ CONFORMANCE_CASE(vpd_is_the_same_in_any_pieces, "mi.vpd.read.pieces", roles::end
   if (!success_with(check, whole, first, "the first 256 bytes")) return;
   check.equal("NMRESP", whole.nmresp(), 0u);
   const Bytes image = whole_vpd(bench, check);
-  for (const std::size_t piece : {3u, 7u, 64u, 100u, 255u}) read_in_pieces(bench, check, image, 0, first, piece);
+  for (const std::size_t piece : {3u, 7u, 64u, 100u, 255u})
+    read_in_pieces(bench, check, image, 0, first, piece);
   read_in_pieces(bench, check, image, 0, 32, 1);
   read_in_pieces(bench, check, image, image.size() - 32, image.size(), 1);
   read_in_pieces(bench, check, image, 1, image.size(), std::min<std::size_t>(image.size() - 1, mi::kDataMax));
@@ -61,7 +64,8 @@ CONFORMANCE_CASE(vpd_read_of_nothing_succeeds, "mi.vpd.read.nothing", roles::end
   }
 }
 
-CONFORMANCE_CASE(vpd_read_behind_the_end_is_refused, "mi.vpd.read.offset", roles::endpoint, needs(revision_1_2)) {
+CONFORMANCE_CASE(vpd_read_behind_the_end_is_refused, "mi.vpd.read.offset", roles::endpoint,
+                 needs(revision_1_2)) {
   const std::uint32_t size = vpd_size(bench, check);
   check.precondition(size < 0x10000, "there are offsets behind the end");
   for (const std::uint32_t offset : {size, size + 1, size + 255, 0xFFFFu}) {
@@ -80,7 +84,8 @@ CONFORMANCE_CASE(vpd_read_beyond_the_end_is_refused, "mi.vpd.read.length", roles
     for (const std::uint32_t beyond : {1u, 64u}) {
       const std::uint32_t length = size - offset + beyond;
       if (length > 0xFFFF) continue;
-      refused_at(check, vpd_read(bench, static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(length)), 12,
+      refused_at(check,
+                 vpd_read(bench, static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(length)), 12,
                  fmt::format("{} bytes from {}", length, offset));
     }
   }
@@ -95,7 +100,8 @@ CONFORMANCE_CASE(vpd_read_takes_no_data, "mi.vpd.read.request-data", roles::endp
             mi::Status::invalid_command_size, fmt::format("VPD Read of {} bytes", size));
   }
   for (const std::size_t bytes : {4u, 16u}) {
-    size_refused(check, bench.command(Opcode::vpd_read, 0, 16, Bytes(bytes)), fmt::format("VPD Read with {} bytes", bytes));
+    size_refused(check, bench.command(Opcode::vpd_read, 0, 16, Bytes(bytes)),
+                 fmt::format("VPD Read with {} bytes", bytes));
   }
   serves(bench, check, "a request after the refusals");
 }
@@ -125,7 +131,8 @@ CONFORMANCE_CASE(vpd_write_is_read_back, "mi.vpd.write.stored", roles::endpoint,
   enough_updates_left(bench, check);
   Bytes expected = image;
   for (std::size_t i = spare; i < expected.size(); ++i) expected[i] ^= 0xA5;
-  success_with(check, vpd_write(bench, spare, 4, ByteView{expected}.last(4)), 0, "VPD Write of the last bytes");
+  success_with(check, vpd_write(bench, spare, 4, ByteView{expected}.last(4)), 0,
+               "VPD Write of the last bytes");
   check.bytes("VPD after the write", whole_vpd(bench, check), expected);
   success_with(check, vpd_write(bench, spare, 4, ByteView{image}.last(4)), 0, "VPD Write of what was there");
   check.bytes("VPD as it was", whole_vpd(bench, check), image);
@@ -135,10 +142,12 @@ CONFORMANCE_CASE(vpd_is_written_in_any_pieces, "mi.vpd.write.pieces", roles::end
                  needs(offers<Opcode::vpd_write>), arranged("a VPD that may be written all over")) {
   Bytes image = whole_vpd(bench, check);
   unsigned seed = 1;
-  for (const auto& [offset, length] : {std::pair{0u, 1u}, {1u, 3u}, {7u, 64u}, {100u, 100u}, {255u, 1u}, {0u, 256u}}) {
+  for (const auto& [offset, length] :
+       {std::pair{0u, 1u}, {1u, 3u}, {7u, 64u}, {100u, 100u}, {255u, 1u}, {0u, 256u}}) {
     const Bytes data = pattern_of(length, ++seed);
     std::copy(data.begin(), data.end(), image.begin() + static_cast<std::ptrdiff_t>(offset));
-    const MiAnswer answer = vpd_write(bench, static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(length), data);
+    const MiAnswer answer =
+        vpd_write(bench, static_cast<std::uint16_t>(offset), static_cast<std::uint16_t>(length), data);
     success_with(check, answer, 0, fmt::format("VPD Write of {} bytes at {}", length, offset));
     check.bytes(fmt::format("VPD after {} bytes at {}", length, offset), whole_vpd(bench, check), image);
   }
@@ -173,8 +182,10 @@ CONFORMANCE_CASE(vpd_write_with_other_data_is_refused, "mi.vpd.write.data", role
   const Bytes image = whole_vpd(bench, check);
   for (const auto& [length, given] :
        {std::pair{8u, 4u}, {8u, 12u}, {8u, 0u}, {4u, 8u}, {0u, 4u}, {64u, 60u}, {64u, 68u}}) {
-    const MiAnswer answer = vpd_write(bench, 0, static_cast<std::uint16_t>(length), ByteView{image}.first(given));
-    refused(check, answer, mi::Status::invalid_data_size, fmt::format("DLEN {} with {} bytes", length, given));
+    const MiAnswer answer =
+        vpd_write(bench, 0, static_cast<std::uint16_t>(length), ByteView{image}.first(given));
+    refused(check, answer, mi::Status::invalid_data_size,
+            fmt::format("DLEN {} with {} bytes", length, given));
   }
   unchanged(bench, check, image);
 }
@@ -197,7 +208,8 @@ CONFORMANCE_CASE(vpd_write_beyond_the_end_is_refused, "mi.vpd.write.length", rol
   for (const std::size_t inside : {4u, 16u, 60u}) {
     // What lies inside is changed, so that a write of a part would be seen.
     Bytes data(inside + 4);
-    for (std::size_t i = 0; i < inside; ++i) data[i] = static_cast<std::uint8_t>(image[image.size() - inside + i] ^ 0xFF);
+    for (std::size_t i = 0; i < inside; ++i)
+      data[i] = static_cast<std::uint8_t>(image[image.size() - inside + i] ^ 0xFF);
     const MiAnswer answer = vpd_write(bench, static_cast<std::uint16_t>(image.size() - inside),
                                       static_cast<std::uint16_t>(data.size()), data);
     refused_at(check, answer, 12, fmt::format("{} bytes, {} of them inside", data.size(), inside));
@@ -207,9 +219,8 @@ CONFORMANCE_CASE(vpd_write_beyond_the_end_is_refused, "mi.vpd.write.length", rol
 
 CONFORMANCE_CASE(a_worn_vpd_takes_no_more, "mi.vpd.write.exceeded", roles::endpoint,
                  needs(offers<Opcode::vpd_write>),
-                 arranged("a VPD that takes four updates", [](EmbeddedSetup& setup) {
-                   setup.drive.device.vpd_updates_max = 4;
-                 })) {
+                 arranged("a VPD that takes four updates",
+                          [](EmbeddedSetup& setup) { setup.managed->drive.device.vpd_updates_max = 4; })) {
   Bytes image = whole_vpd(bench, check);
   for (unsigned i = 0; i < 4; ++i) {
     const std::uint8_t byte[] = {static_cast<std::uint8_t>(i + 1)};

@@ -1,6 +1,6 @@
-// What the vital product data says: an IPMI FRU image with the records of NVMe-MI. Taken apart here by hand, from
-// the bytes that VPD Read returned.
-#include "conformance/cases/mi/requests.h"
+// What the vital product data says: an IPMI FRU image with the records of NVMe-MI. Taken apart here by hand,
+// from the bytes that VPD Read returned.
+#include "conformance/cases/mi/commands.h"
 
 namespace fb::conformance {
 namespace {
@@ -88,7 +88,8 @@ CONFORMANCE_CASE(the_product_area_is_sound, "mi.vpd.product", roles::endpoint) {
   const ByteView area = product_area_of(check, image);
   check.equal("format version", area[0], 1);
   check.equal("sum of the area", sum_of(area), 0u);
-  // Manufacturer, product, part, version, serial, asset tag, FRU file, then as many more as the product likes.
+  // Manufacturer, product, part, version, serial, asset tag, FRU file, then as many more as the product
+  // likes.
   std::size_t at = 3, fields = 0;
   while (at < area.size() && area[at] != 0xC1) {
     at += 1 + (area[at] & 0x3Fu);
@@ -108,7 +109,8 @@ CONFORMANCE_CASE(the_vpd_names_the_serial_number, "mi.vpd.product.serial", roles
   std::size_t at = 3;
   constexpr int kSerialField = 4;
   for (int i = 0; i < kSerialField && at < area.size() && area[at] != 0xC1; ++i) at += 1 + (area[at] & 0x3Fu);
-  check.require(at < area.size() && area.size() - at > (area[at] & 0x3Fu), "there is a field for the serial number");
+  check.require(at < area.size() && area.size() - at > (area[at] & 0x3Fu),
+                "there is a field for the serial number");
   check.equal("serial number", without_spaces(area.subspan(at + 1, area[at] & 0x3Fu)),
               without_spaces(ByteView{page}.subspan(4, 20)));
 }
@@ -134,7 +136,8 @@ CONFORMANCE_CASE(the_last_record_says_so, "mi.vpd.records.end", roles::endpoint)
   if (end + kRecordHead > image.size()) return;
   const ByteView next = ByteView{image}.subspan(end, kRecordHead);
   const bool looks_like_one = next[0] >= kNvmeRecord && next[0] <= kTopologyRecord && sum_of(next) == 0;
-  check.that(!looks_like_one, "no record follows the last", fmt::format("one of type {:02x}h at {}", next[0], end));
+  check.that(!looks_like_one, "no record follows the last",
+             fmt::format("one of type {:02x}h at {}", next[0], end));
 }
 
 CONFORMANCE_CASE(the_nvme_record_is_there, "mi.vpd.nvme-record", roles::endpoint) {
@@ -147,7 +150,8 @@ CONFORMANCE_CASE(the_nvme_record_is_there, "mi.vpd.nvme-record", roles::endpoint
   if (record[5] > 1) return;  // later versions may have put something there
   for (std::size_t i = 7; i <= 12; ++i) check.equal(fmt::format("reserved byte {}", i), record[i], 0);
   check.equal("reserved byte 17", record[17], 0);
-  for (std::size_t i = 37; i < record.size(); ++i) check.equal(fmt::format("reserved byte {}", i), record[i], 0);
+  for (std::size_t i = 37; i < record.size(); ++i)
+    check.equal(fmt::format("reserved byte {}", i), record[i], 0);
 }
 
 CONFORMANCE_CASE(every_pcie_port_has_a_record, "mi.vpd.port-record", roles::endpoint, needs(pcie_port)) {
@@ -156,7 +160,8 @@ CONFORMANCE_CASE(every_pcie_port_has_a_record, "mi.vpd.port-record", roles::endp
   const std::vector<RecordAt> found = of_type(records, kPortRecord);
   std::vector<unsigned> numbers;
   for (const RecordAt& record : found) {
-    if (!check.equal(fmt::format("length of the port record at {}", record.at), record.body().size(), 11u)) continue;
+    if (!check.equal(fmt::format("length of the port record at {}", record.at), record.body().size(), 11u))
+      continue;
     numbers.push_back(record.bytes[6]);
     for (std::size_t i = 13; i < 16; ++i) check.equal(fmt::format("reserved byte {}", i), record.bytes[i], 0);
   }

@@ -44,8 +44,8 @@ void not_claimed(const mi::MessageContext& message, Bytes& body) {
   if (port && is_success(body) && body.size() > 8 + 12 && body[8] == 2) body[8 + 12] &= 0xFE;
 }
 
-constexpr std::size_t kFlags = 1, kWarnings = 2, kReserved = 5, kStatusPec = 7, kIdentityLength = 8, kVendor = 9,
-                      kSerial = 11, kIdentityPec = 31;
+constexpr std::size_t kFlags = 1, kWarnings = 2, kReserved = 5, kStatusPec = 7, kIdentityLength = 8,
+                      kVendor = 9, kSerial = 11, kIdentityPec = 31;
 
 }  // namespace
 
@@ -57,16 +57,16 @@ DEVIATION(basic_bits_clear, "mi.basic.smbus.status", Product::endpoint,
           "clears the bits of the status that are always set", hooks<BasicByte, kFlags, 0x03>());
 DEVIATION(basic_never_ready, "mi.basic.smbus.status", Product::endpoint, "is never ready",
           hooks<BasicByte, kFlags, 0x40>());
-DEVIATION(basic_reserved_set, "mi.basic.smbus.status", Product::endpoint, "sets a reserved byte of the status",
-          hooks<BasicByte, kReserved, 0x07>());
+DEVIATION(basic_reserved_set, "mi.basic.smbus.status", Product::endpoint,
+          "sets a reserved byte of the status", hooks<BasicByte, kReserved, 0x07>());
 DEVIATION(basic_identity_length_wrong, "mi.basic.smbus.identity", Product::endpoint,
           "gives its identity another length", hooks<BasicByte, kIdentityLength, 0x02>());
 DEVIATION(basic_vendor_wrong, "mi.basic.smbus.identity", Product::endpoint, "names another vendor",
           hooks<BasicByte, kVendor, 0x10>());
 DEVIATION(basic_serial_wrong, "mi.basic.smbus.identity", Product::endpoint, "names another serial number",
           hooks<BasicByte, kSerial, 0x01>());
-DEVIATION(basic_status_check_wrong, "mi.basic.smbus.pec", Product::endpoint, "has a wrong check behind its status",
-          hooks<BasicByte, kStatusPec, 0x80>());
+DEVIATION(basic_status_check_wrong, "mi.basic.smbus.pec", Product::endpoint,
+          "has a wrong check behind its status", hooks<BasicByte, kStatusPec, 0x80>());
 DEVIATION(basic_identity_check_wrong, "mi.basic.smbus.pec", Product::endpoint,
           "has a wrong check behind its identity", hooks<BasicByte, kIdentityPec, 0x01>());
 DEVIATION(basic_blocks_apart, "mi.basic.smbus.whole", Product::endpoint,

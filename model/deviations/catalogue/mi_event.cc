@@ -30,7 +30,8 @@ unsigned items_of(const MessageContext& message) { return request_byte(message, 
 bool is_event(const Bytes& body) { return body.size() >= 11 && body[1] == 0x28; }
 
 void list_longer_than_it_is(const MessageContext& message, Bytes& body) {
-  if (is_get(message) && is_success(body) && body.size() > 10) body[8 + 2] = static_cast<std::uint8_t>(body[8 + 2] + 3);
+  if (is_get(message) && is_success(body) && body.size() > 10)
+    body[8 + 2] = static_cast<std::uint8_t>(body[8 + 2] + 3);
 }
 void an_event_twice(const MessageContext& message, Bytes& body) {
   if (is_get(message) && is_success(body) && body.size() > 8 + 10) body[8 + 5 + 3 + 1] = body[8 + 5 + 1];
@@ -54,7 +55,8 @@ class ListsReplace final : public mi::EndpointHooks {
       }
     }
     if (!is_get(message)) return;
-    for (std::size_t at = 8 + 5; at + 2 < body.size(); at += 3) body[at + 2] = on_.contains(body[at + 1]) ? 0x80 : 0x00;
+    for (std::size_t at = 8 + 5; at + 2 < body.size(); at += 3)
+      body[at + 2] = on_.contains(body[at + 1]) ? 0x80 : 0x00;
   }
 
  private:
@@ -119,8 +121,9 @@ class Late final : public mi::EndpointHooks {
 class ForgetsWhilePaused final : public mi::EndpointHooks {
  public:
   void response(const MessageContext& message, Bytes&) override {
-    paused_ = paused_ || (message.kind() == mi::MessageKind::control_primitive && message.request.size() > 4 &&
-                          message.opcode() == static_cast<std::uint8_t>(mi::Primitive::pause));
+    paused_ =
+        paused_ || (message.kind() == mi::MessageKind::control_primitive && message.request.size() > 4 &&
+                    message.opcode() == static_cast<std::uint8_t>(mi::Primitive::pause));
   }
   Delivery message_out(const MessageContext&, Bytes& bytes) override {
     return paused_ && bytes.size() > 2 && bytes[1] == 0x28 ? Delivery::withhold : Delivery::send;
@@ -146,12 +149,12 @@ DEVIATION(event_lists_replace, "mi.event.sync", Product::endpoint,
           "disables the events that an enable list does not name", hooks<ListsReplace>());
 DEVIATION(events_never_sent, "mi.event.message", Product::endpoint, "reports no event",
           Departs{mi::departure::event_not_sent});
-DEVIATION(events_without_tag_owner, "mi.event.message", Product::endpoint, "sends events as if they were answers",
-          Departs{mi::departure::event_tag});
+DEVIATION(events_without_tag_owner, "mi.event.message", Product::endpoint,
+          "sends events as if they were answers", Departs{mi::departure::event_tag});
 DEVIATION(events_with_a_wrong_check, "mi.event.message", Product::endpoint, "sends events with a wrong check",
           Departs{mi::departure::event_integrity});
-DEVIATION(events_say_they_respond, "mi.event.message", Product::endpoint, "sends events with the response bit",
-          hooks<ResponseChanged, &events_as_responses>());
+DEVIATION(events_say_they_respond, "mi.event.message", Product::endpoint,
+          "sends events with the response bit", hooks<ResponseChanged, &events_as_responses>());
 DEVIATION(events_name_slot_1, "mi.event.message", Product::endpoint, "sends events with a command slot",
           hooks<ResponseChanged, &events_of_slot_1>());
 DEVIATION(events_of_another_version, "mi.event.message", Product::endpoint, "sends lists of version 1",
@@ -171,11 +174,12 @@ DEVIATION(repeated_events_not_counted, "mi.event.retry", Product::endpoint, "doe
 DEVIATION(acknowledged_events_repeated, "mi.event.ack.ends", Product::endpoint,
           "sends events again that were acknowledged", Departs{mi::departure::event_after_ack});
 DEVIATION(newer_events_lost, "mi.event.ack.newer", Product::endpoint,
-          "loses what occurred before an acknowledgement", hooks<ResponseChanged, &nothing_with_acknowledgements>());
+          "loses what occurred before an acknowledgement",
+          hooks<ResponseChanged, &nothing_with_acknowledgements>());
 DEVIATION(events_of_one_generation, "mi.event.generation", Product::endpoint,
           "gives every event the same generation number", hooks<ResponseChanged, &one_generation>());
-DEVIATION(disabled_events_reported, "mi.event.disabled", Product::endpoint, "reports events that are not enabled",
-          Departs{mi::departure::event_disabled_sent});
+DEVIATION(disabled_events_reported, "mi.event.disabled", Product::endpoint,
+          "reports events that are not enabled", Departs{mi::departure::event_disabled_sent});
 DEVIATION(events_sent_while_paused, "mi.event.paused", Product::endpoint, "sends events while it is paused",
           Departs{mi::departure::event_paused});
 DEVIATION(events_forgotten_while_paused, "mi.event.paused", Product::endpoint,
@@ -185,7 +189,8 @@ DEVIATION(malformed_enable_lists_taken, "mi.event.list.malformed", Product::endp
 DEVIATION(enable_lists_of_any_version_taken, "mi.event.list.malformed", Product::endpoint,
           "takes enable lists of any version", hooks<SomeRefused, &takes_any_version>());
 DEVIATION(enable_lists_are_an_error, "mi.event.list.malformed", Product::endpoint,
-          "calls a malformed enable list an internal error", AnswerMi{"mi.config.event.list", Status::internal_error});
+          "calls a malformed enable list an internal error",
+          AnswerMi{"mi.config.event.list", Status::internal_error});
 DEVIATION(unsupported_events_enabled, "mi.event.list.unknown", Product::endpoint,
           "takes events that it does not support", Tolerate{"mi.config.event.list"});
 DEVIATION(events_enabled_without_a_list, "mi.event.list.missing", Product::endpoint,

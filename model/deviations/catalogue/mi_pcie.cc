@@ -13,7 +13,8 @@ using mi::Status;
 namespace {
 
 bool is_pcie(const MessageContext& message, PcieOpcode opcode) {
-  return message.kind() == mi::MessageKind::pcie_command && message.opcode() == static_cast<std::uint8_t>(opcode);
+  return message.kind() == mi::MessageKind::pcie_command &&
+         message.opcode() == static_cast<std::uint8_t>(opcode);
 }
 std::size_t length_of(const MessageContext& message) { return nmd0_of(message) & 0xFFFF; }
 std::uint32_t offset_of(const MessageContext& message) { return nmd1_of(message); }
@@ -26,20 +27,24 @@ std::optional<Status> io_not_served(const MessageContext& message) {
   return Status::invalid_opcode;
 }
 void another_device(const MessageContext& message, Bytes& body) {
-  if (is_pcie(message, PcieOpcode::configuration_read) && is_success(body) && offset_of(message) == 0 && body.size() > 12) {
+  if (is_pcie(message, PcieOpcode::configuration_read) && is_success(body) && offset_of(message) == 0 &&
+      body.size() > 12) {
     body[10] ^= 0x01;
   }
 }
 void class_of_a_raid(const MessageContext& message, Bytes& body) {
-  if (is_pcie(message, PcieOpcode::configuration_read) && is_success(body) && offset_of(message) == 0 && body.size() > 19) {
+  if (is_pcie(message, PcieOpcode::configuration_read) && is_success(body) && offset_of(message) == 0 &&
+      body.size() > 19) {
     body[8 + 10] = 0x04;
   }
 }
 void bytes_without_padding(const MessageContext& message, Bytes& body) {
-  if (is_pcie(message, PcieOpcode::configuration_read) && is_success(body)) body.resize(8 + length_of(message));
+  if (is_pcie(message, PcieOpcode::configuration_read) && is_success(body))
+    body.resize(8 + length_of(message));
 }
 void at_most_256(const MessageContext& message, Bytes& body) {
-  if (is_pcie(message, PcieOpcode::configuration_read) && is_success(body) && body.size() > 8 + 256) body.resize(8 + 256);
+  if (is_pcie(message, PcieOpcode::configuration_read) && is_success(body) && body.size() > 8 + 256)
+    body.resize(8 + 256);
 }
 std::optional<Status> configuration_writes_lost(const MessageContext& message) {
   if (!is_pcie(message, PcieOpcode::configuration_write)) return std::nullopt;
@@ -49,7 +54,8 @@ std::optional<Status> configuration_writes_lost(const MessageContext& message) {
 class EverythingWritable final : public mi::EndpointHooks {
  public:
   void response(const MessageContext& message, Bytes& body) override {
-    if (!is_success(body) || offset_of(message) != 0 || message.kind() != mi::MessageKind::pcie_command) return;
+    if (!is_success(body) || offset_of(message) != 0 || message.kind() != mi::MessageKind::pcie_command)
+      return;
     if (is_pcie(message, PcieOpcode::configuration_write)) vendor_ = request_byte(message, 20);
     if (is_pcie(message, PcieOpcode::configuration_read) && vendor_ && body.size() > 8) body[8] = *vendor_;
   }
@@ -59,10 +65,12 @@ class EverythingWritable final : public mi::EndpointHooks {
 };
 void another_version(const MessageContext& message, Bytes& body) {
   if (!is_pcie(message, PcieOpcode::memory_read) || !is_success(body)) return;
-  if (offset_of(message) <= 8 && 8 + 8 - offset_of(message) < body.size()) body[8 + 8 - offset_of(message)] ^= 0x01;
+  if (offset_of(message) <= 8 && 8 + 8 - offset_of(message) < body.size())
+    body[8 + 8 - offset_of(message)] ^= 0x01;
 }
 void registers_from_the_start(const MessageContext& message, Bytes& body) {
-  if (is_pcie(message, PcieOpcode::memory_read) && is_success(body) && offset_of(message) != 0 && body.size() > 8) {
+  if (is_pcie(message, PcieOpcode::memory_read) && is_success(body) && offset_of(message) != 0 &&
+      body.size() > 8) {
     body[8] = static_cast<std::uint8_t>(body[8] + 0x5A);
   }
 }
@@ -70,7 +78,8 @@ bool far_memory(const MessageContext& message, mi::Refusal& refusal) {
   return refusal.check != "mi.pcie.offset" || request_dword(message, 16) == 0;
 }
 bool near_memory(const MessageContext& message, mi::Refusal& refusal) {
-  return refusal.check != "mi.pcie.offset" || request_dword(message, 16) != 0 || request_dword(message, 12) > 0x10000;
+  return refusal.check != "mi.pcie.offset" || request_dword(message, 16) != 0 ||
+         request_dword(message, 12) > 0x10000;
 }
 std::optional<Status> io_writes_lost(const MessageContext& message) {
   if (!is_pcie(message, PcieOpcode::io_write) || offset_of(message) == 0) return std::nullopt;
@@ -109,13 +118,14 @@ DEVIATION(pcie_vendor_differs, "mi.pcie.configuration.identity", Product::endpoi
           "names another vendor in Controller Information than in its configuration space",
           Departs{mi::departure::ds_vendor});
 DEVIATION(pcie_reads_from_the_start, "mi.pcie.configuration.pieces", Product::endpoint,
-          "reads its configuration space from the beginning whatever the offset", Departs{mi::departure::pcie_offset});
+          "reads its configuration space from the beginning whatever the offset",
+          Departs{mi::departure::pcie_offset});
 DEVIATION(pcie_reads_without_padding, "mi.pcie.configuration.pieces", Product::endpoint,
           "does not fill PCIe data up to a dword", hooks<ResponseChanged, &bytes_without_padding>());
 DEVIATION(pcie_reads_256_bytes_at_most, "mi.pcie.configuration.pieces", Product::endpoint,
           "returns 256 bytes of configuration space at most", hooks<ResponseChanged, &at_most_256>());
-DEVIATION(pcie_pads_with_rubbish, "mi.pcie.padding", Product::endpoint, "fills PCIe data up with what was there",
-          Departs{mi::departure::pcie_padding});
+DEVIATION(pcie_pads_with_rubbish, "mi.pcie.padding", Product::endpoint,
+          "fills PCIe data up with what was there", Departs{mi::departure::pcie_padding});
 DEVIATION(pcie_configuration_without_end, "mi.pcie.configuration.range", Product::endpoint,
           "takes configuration accesses that end behind 4 KiB", Tolerate{"mi.pcie.offset"});
 DEVIATION(pcie_range_located_at_the_length, "mi.pcie.configuration.range", Product::endpoint,
@@ -138,11 +148,14 @@ DEVIATION(pcie_base_address_located_elsewhere, "mi.pcie.bar.reserved", Product::
 DEVIATION(pcie_kind_of_space_unchecked, "mi.pcie.bar.kind", Product::endpoint,
           "reads I/O space as memory and memory as I/O space", Tolerate{"mi.pcie.bar"});
 DEVIATION(pcie_registers_of_another_version, "mi.pcie.memory.registers", Product::endpoint,
-          "has another version in its registers than in Identify", hooks<ResponseChanged, &another_version>());
+          "has another version in its registers than in Identify",
+          hooks<ResponseChanged, &another_version>());
 DEVIATION(pcie_registers_differ_in_pieces, "mi.pcie.memory.registers", Product::endpoint,
-          "reads other values from its registers one by one", hooks<ResponseChanged, &registers_from_the_start>());
+          "reads other values from its registers one by one",
+          hooks<ResponseChanged, &registers_from_the_start>());
 DEVIATION(pcie_memory_always_inaccessible, "mi.pcie.memory.registers", Product::endpoint,
-          "calls its registers inaccessible when nothing keeps them", hooks<SomeNotServed, &always_inaccessible>());
+          "calls its registers inaccessible when nothing keeps them",
+          hooks<SomeNotServed, &always_inaccessible>());
 DEVIATION(pcie_offsets_of_32_bits, "mi.pcie.memory.range", Product::endpoint,
           "lets any offset above 4 GiB pass", hooks<SomeRefused, &far_memory>());
 DEVIATION(pcie_memory_located_at_the_base_address, "mi.pcie.memory.range", Product::endpoint,
@@ -166,6 +179,7 @@ DEVIATION(pcie_lock_ignored, "mi.pcie.locked", Product::endpoint, "serves functi
 DEVIATION(pcie_locks_everything, "mi.pcie.locked", Product::endpoint,
           "denies the base addresses of a function that is locked down", hooks<DeniesEverything>());
 DEVIATION(pcie_reset_is_an_error, "mi.pcie.inaccessible", Product::endpoint,
-          "calls a function in reset an internal error", AnswerMi{"mi.pcie.inaccessible", Status::internal_error});
+          "calls a function in reset an internal error",
+          AnswerMi{"mi.pcie.inaccessible", Status::internal_error});
 
 }  // namespace fb::deviations

@@ -66,7 +66,8 @@ class PromisesReplay final : public AfterReset {
 };
 class FrequencyStays final : public AfterReset {
   void change(const MessageContext& message, Bytes& body) override {
-    if (is_mi(message, Opcode::configuration_get) && (nmd0_of(message) & 0xFF) == 1) body[5] = mi::kFrequency400k;
+    if (is_mi(message, Opcode::configuration_get) && (nmd0_of(message) & 0xFF) == 1)
+      body[5] = mi::kFrequency400k;
   }
 };
 class ChangesStay final : public AfterReset {
@@ -89,13 +90,14 @@ class WaitsToReset final : public mi::EndpointHooks {
 
 }  // namespace
 
-DEVIATION(reset_answered, "mi.reset.silent", Product::endpoint, "answers Reset", Departs{mi::departure::reset_answers});
+DEVIATION(reset_answered, "mi.reset.silent", Product::endpoint, "answers Reset",
+          Departs{mi::departure::reset_answers});
 DEVIATION(reset_without_effect, "mi.reset.silent", Product::endpoint, "takes Reset for done",
           Departs{mi::departure::reset_ignored});
-DEVIATION(reset_in_slot_1_lost, "mi.reset.both-slots", Product::endpoint, "does not reset from command slot 1",
-          hooks<SomeNotServed, &resets_in_slot_1_lost>());
-DEVIATION(reset_of_any_type, "mi.reset.type", Product::endpoint, "resets the subsystem whatever type it is asked for",
-          Tolerate{"mi.reset.type"});
+DEVIATION(reset_in_slot_1_lost, "mi.reset.both-slots", Product::endpoint,
+          "does not reset from command slot 1", hooks<SomeNotServed, &resets_in_slot_1_lost>());
+DEVIATION(reset_of_any_type, "mi.reset.type", Product::endpoint,
+          "resets the subsystem whatever type it is asked for", Tolerate{"mi.reset.type"});
 DEVIATION(reset_type_located_elsewhere, "mi.reset.type", Product::endpoint,
           "points at the first dword when the type of a reset is wrong",
           AnswerMi{"mi.reset.type", Status::invalid_parameter, {8, 0}});
@@ -117,10 +119,10 @@ DEVIATION(reset_keeps_unit, "mi.reset.unit", Product::endpoint, "keeps the trans
           Departs{mi::departure::reset_keeps_unit});
 DEVIATION(reset_keeps_frequency, "mi.reset.frequency", Product::endpoint, "keeps its frequency over a reset",
           hooks<FrequencyStays>());
-DEVIATION(reset_keeps_changes, "mi.reset.changes", Product::endpoint, "keeps the composite status over a reset",
-          hooks<ChangesStay>());
-DEVIATION(silent_without_pcie, "mi.reset.link-down", Product::endpoint, "serves nothing while PCI Express is down",
-          Departs{mi::departure::link_silences});
+DEVIATION(reset_keeps_changes, "mi.reset.changes", Product::endpoint,
+          "keeps the composite status over a reset", hooks<ChangesStay>());
+DEVIATION(silent_without_pcie, "mi.reset.link-down", Product::endpoint,
+          "serves nothing while PCI Express is down", Departs{mi::departure::link_silences});
 DEVIATION(link_always_up, "mi.reset.link-down", Product::endpoint, "says that the link is up when it is not",
           hooks<ResponseChanged, &link_always_up>());
 DEVIATION(shutdown_without_effect, "mi.reset.shutdown.done", Product::endpoint, "takes Shutdown for done",

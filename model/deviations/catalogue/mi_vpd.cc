@@ -118,7 +118,8 @@ DEVIATION(vpd_read_one_byte_short, "mi.vpd.read.pieces", Product::endpoint,
 DEVIATION(vpd_read_ends_after_128_bytes, "mi.vpd.read.pieces", Product::endpoint,
           "returns 128 bytes of VPD at most", hooks<ResponseChanged, &always_128_bytes>());
 DEVIATION(vpd_read_says_its_length, "mi.vpd.read.pieces", Product::endpoint,
-          "puts the length where the response has reserved bits", hooks<ResponseChanged, &length_in_the_response>());
+          "puts the length where the response has reserved bits",
+          hooks<ResponseChanged, &length_in_the_response>());
 DEVIATION(vpd_read_of_nothing_refused, "mi.vpd.read.nothing", Product::endpoint,
           "refuses to read no bytes of VPD", hooks<SomeNotServed, &reads_of_nothing_refused>());
 DEVIATION(vpd_read_of_nothing_returns_all, "mi.vpd.read.nothing", Product::endpoint,
@@ -132,8 +133,8 @@ DEVIATION(vpd_read_length_unchecked, "mi.vpd.read.length", Product::endpoint,
 DEVIATION(vpd_read_length_located_at_the_offset, "mi.vpd.read.length", Product::endpoint,
           "points at the offset when the length of a VPD read is too large",
           AnswerMi{"mi.vpd.dlen", Status::invalid_parameter, {8, 0}});
-DEVIATION(vpd_read_of_any_size, "mi.vpd.read.request-data", Product::endpoint,
-          "takes VPD Read of any size", Tolerate{"mi.command.size"});
+DEVIATION(vpd_read_of_any_size, "mi.vpd.read.request-data", Product::endpoint, "takes VPD Read of any size",
+          Tolerate{"mi.command.size"});
 
 DEVIATION(vpd_of_128_bytes, "mi.vpd.size", Product::endpoint, "has 128 bytes of VPD",
           hooks<SomeNotServed, &only_128_bytes>());
@@ -143,8 +144,8 @@ DEVIATION(vpd_header_of_another_version, "mi.vpd.header", Product::endpoint,
           "has a common header of version 3", hooks<ImageByte, 0, 0x02>());
 DEVIATION(vpd_header_reserved_set, "mi.vpd.header", Product::endpoint,
           "has a reserved byte of the common header set", hooks<ImageByte, 6, 0x40>());
-DEVIATION(vpd_areas_outside, "mi.vpd.header", Product::endpoint,
-          "names an area that lies outside of the VPD", hooks<ImageByte, 3, 0x80>());
+DEVIATION(vpd_areas_outside, "mi.vpd.header", Product::endpoint, "names an area that lies outside of the VPD",
+          hooks<ImageByte, 3, 0x80>());
 DEVIATION(vpd_product_checksum_wrong, "mi.vpd.product", Product::endpoint,
           "has a wrong checksum in the product area", hooks<ImageByte, kProductEnd, 0x01>());
 DEVIATION(vpd_product_padded_with_rubbish, "mi.vpd.product", Product::endpoint,
@@ -157,12 +158,12 @@ DEVIATION(vpd_record_checksum_wrong, "mi.vpd.records", Product::endpoint,
           "has a record with a wrong checksum", hooks<ImageByte, kNvme + 3, 0x01>());
 DEVIATION(vpd_record_head_checksum_wrong, "mi.vpd.records", Product::endpoint,
           "has a record whose head has a wrong checksum", hooks<ImageByte, kNvme + 4, 0x80>());
-DEVIATION(vpd_record_of_another_format, "mi.vpd.records", Product::endpoint,
-          "has a record of format 3", hooks<ImageByte, kPort + 1, 0x01>());
-DEVIATION(vpd_records_without_end, "mi.vpd.records.end", Product::endpoint,
-          "has no last record", hooks<ImageByte, kPort + 1, 0x80>());
-DEVIATION(vpd_records_end_early, "mi.vpd.records.end", Product::endpoint,
-          "calls the first record the last", hooks<ImageByte, kNvme + 1, 0x80>());
+DEVIATION(vpd_record_of_another_format, "mi.vpd.records", Product::endpoint, "has a record of format 3",
+          hooks<ImageByte, kPort + 1, 0x01>());
+DEVIATION(vpd_records_without_end, "mi.vpd.records.end", Product::endpoint, "has no last record",
+          hooks<ImageByte, kPort + 1, 0x80>());
+DEVIATION(vpd_records_end_early, "mi.vpd.records.end", Product::endpoint, "calls the first record the last",
+          hooks<ImageByte, kNvme + 1, 0x80>());
 DEVIATION(vpd_without_nvme_record, "mi.vpd.nvme-record", Product::endpoint,
           "has something else where the NVMe record belongs", hooks<ImageByte, kNvme, 0xC0>());
 DEVIATION(vpd_nvme_record_longer, "mi.vpd.nvme-record", Product::endpoint,
@@ -186,7 +187,7 @@ DEVIATION(vpd_write_until_reset, "mi.vpd.write.kept", Product::endpoint,
           "forgets at a reset what was written to the VPD", hooks<WrittenUntilReset>());
 DEVIATION(vpd_write_of_nothing_refused, "mi.vpd.write.nothing", Product::endpoint,
           "refuses to write no bytes of VPD", hooks<SomeNotServed, &writes_of_nothing_refused>());
-DEVIATION(vpd_write_fills_up, "mi.vpd.write.data", Product::endpoint,
+DEVIATION(vpd_write_padded_with_zeroes, "mi.vpd.write.data", Product::endpoint,
           "fills up what is missing of the data with zeroes", Tolerate{"mi.vpd.data"});
 DEVIATION(vpd_write_data_as_command_size, "mi.vpd.write.data", Product::endpoint,
           "calls wrong data a wrong command size", AnswerMi{"mi.vpd.data", Status::invalid_command_size});
@@ -197,10 +198,12 @@ DEVIATION(vpd_write_offset_denied, "mi.vpd.write.offset", Product::endpoint,
 DEVIATION(vpd_write_takes_what_fits, "mi.vpd.write.length", Product::endpoint,
           "stores as much of a VPD write as fits", Tolerate{"mi.vpd.dlen"});
 DEVIATION(vpd_write_length_as_data_size, "mi.vpd.write.length", Product::endpoint,
-          "calls a VPD write beyond the end one of wrong data", AnswerMi{"mi.vpd.dlen", Status::invalid_data_size});
+          "calls a VPD write beyond the end one of wrong data",
+          AnswerMi{"mi.vpd.dlen", Status::invalid_data_size});
 DEVIATION(vpd_never_worn, "mi.vpd.write.exceeded", Product::endpoint,
           "says nothing when the VPD takes no more updates", Tolerate{"mi.vpd.endurance"});
 DEVIATION(vpd_worn_says_denied, "mi.vpd.write.exceeded", Product::endpoint,
-          "denies access when the VPD takes no more updates", AnswerMi{"mi.vpd.endurance", Status::access_denied});
+          "denies access when the VPD takes no more updates",
+          AnswerMi{"mi.vpd.endurance", Status::access_denied});
 
 }  // namespace fb::deviations
