@@ -176,7 +176,7 @@ CONFORMANCE_CASE(the_address_is_the_one_that_it_declares, "mctp.smbus.address", 
       mi::Opcode::read_data_structure,
       static_cast<std::uint32_t>(bench.port()) << 16 | static_cast<std::uint32_t>(mi::DataType::port_information) << 24);
   check.precondition(info.ok() && info.data().size() >= mi::PortInfo::size, "Port Information can be read");
-  const View<mi::PortInfo> port(info.data());
+  const View<mi::TwoWirePortInfo> port(info.data());
   check.precondition(port.get(mi::port_info::prttyp) == mi::PortType::two_wire, "the port is a two-wire one");
   const std::uint8_t declared = port.get(mi::port_info::cmeaddr);
   check.equal("current endpoint address in Port Information", declared & 0xFE, bench.address().bytes[0]);

@@ -209,7 +209,7 @@ CONFORMANCE_CASE(failures_stand_in_the_completion, "mi.admin.failure", roles::en
       {"Identify of a page that there is not", admin_command(AdminOpcode::identify, 0xFF),
        one_of(sc::invalid_field)},
       {"Identify of a namespace that cannot be", admin_command(AdminOpcode::identify, 0x00, 0xFFFFFFFE),
-       one_of(sc::invalid_namespace)},
+       one_of(sc::invalid_namespace_or_format)},
       {"Get Log Page of a page that there is not", log_command(0x6F, 0, 512),
        one_of(sc::invalid_log_page, sc::invalid_field)},
       {"Get Features of a feature that there is not", admin_command(AdminOpcode::get_features, 0x6F),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/deviations/deviation.h"
+#include "model/drive/drive.h"
 #include "sim/mctp/departure_points.h"
 #include "wire/mctp/control.h"
 

@@ -1,5 +1,5 @@
 // The drive's plain slaves on its SMBus: the basic management command and the memory of the vital product data.
-#include "model/mi/smbus_slaves.h"
+#include "model/drive/smbus_slaves.h"
 
 #include <gtest/gtest.h>
 
