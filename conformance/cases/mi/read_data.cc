@@ -11,6 +11,7 @@ using mi::DataType;
 constexpr std::size_t kStructure = 32;
 
 bool length_told(Check& check, const MiAnswer& answer, std::string_view what) {
+  check.equal("bits 23:16 of NMRESP of " + std::string(what), answer.nmresp() >> 16, 0u);
   return check.equal("response data length (RDL) of " + std::string(what), answer.nmresp() & 0xFFFF,
                      answer.data().size());
 }

@@ -171,6 +171,31 @@ CONFORMANCE_CASE(after_abort_there_is_nothing_to_replay, "mi.replay.nothing", ro
   nothing_again(check, replay(bench, 0, 0), "Replay while a command comes in");
 }
 
+CONFORMANCE_CASE(a_command_that_lasts_replays_what_it_has_said, "mi.replay.process", roles::endpoint,
+                 needs(revision_1_2), needs(packets),
+                 arranged("a VPD Read that takes 600 ms", &slow_vpd<600>)) {
+  for (const unsigned slot : {0u, 1u}) {
+    const MiTerms terms{.slot = slot, .tag = 1};
+    bench.say(vpd_request(terms, 16), terms);
+    bench.world().run_for(Duration::ms(20));
+    const MiAnswer before = bench.primitive(Primitive::replay, slot, 0, 0x66, {.tag = kReplayTag});
+    success(check, before, "Replay before there was an answer");
+    check.equal("RR before there was an answer", before.cpsr() & 1u, 0u);
+    const auto more = bench.messages().next_message(Duration::ms(200));
+    check.precondition(more.has_value() && more->tag == terms.tag, "More Processing Required");
+    const MiAnswer after = bench.primitive(Primitive::replay, slot, 0, 0x66, {.tag = kReplayTag});
+    success(check, after, "Replay of More Processing Required");
+    check.equal("RR behind More Processing Required", after.cpsr() & 1u, 1u);
+    const auto again = bench.messages().next_message(Duration::ms(200));
+    const bool asked = again.has_value() && again->tag == kReplayTag && again->body.size() > 4 &&
+                       again->body[4] == static_cast<std::uint8_t>(mi::Status::more_processing);
+    check.that(asked, "More Processing Required comes again, with the tag of Replay",
+               again ? mi::describe(again->body) : "nothing came");
+    success(check, bench.answer(terms), "VPD Read, with the tag of its request");
+    serves(bench, check, "a command afterwards", slot);
+  }
+}
+
 CONFORMANCE_CASE(replay_beyond_the_last_packet_is_refused, "mi.replay.range", roles::endpoint,
                  needs(packets)) {
   for (const unsigned slot : {0u, 1u}) {

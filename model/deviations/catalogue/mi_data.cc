@@ -19,6 +19,9 @@ void revision_zero(const MessageContext& message, Bytes& body) {
 void lists_are_told_as_two_bytes(const MessageContext& message, Bytes& body) {
   if (reads(message, body, DataType::controller_list)) body[5] = 2, body[6] = 0;
 }
+void length_with_reserved_bits(const MessageContext& message, Bytes& body) {
+  if (is_of(message, mi::Opcode::read_data_structure) && succeeded(body)) body[7] = 0x5A;
+}
 class ChecksWhatIsIgnored final : public mi::EndpointHooks {
  public:
   std::optional<Status> admission(const MessageContext& message) override {
@@ -101,6 +104,8 @@ DEVIATION(structures_of_another_length, "mi.read-ds.length", Product::endpoint,
 DEVIATION(lists_are_told_as_empty, "mi.read-ds.length", Product::endpoint,
           "tells the length of every controller list as two (F16)",
           alters_answers<&lists_are_told_as_two_bytes>());
+DEVIATION(lengths_have_reserved_bits, "mi.read-ds.length", Product::endpoint,
+          "sets bits above the length of a data structure", alters_answers<&length_with_reserved_bits>());
 DEVIATION(ignored_fields_are_checked, "mi.read-ds.ignored", Product::endpoint,
           "refuses subsystem information with a controller or port", hooks<ChecksWhatIsIgnored>());
 DEVIATION(one_port_too_many_is_announced, "mi.read-ds.ports", Product::endpoint,

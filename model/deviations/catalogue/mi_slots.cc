@@ -152,6 +152,22 @@ class DeniesErrorsToReplay final : public mi::EndpointHooks {
  private:
   bool error_ = false;
 };
+void replay_always_promised(const MessageContext& message, Bytes& body) {
+  if (is_of(message, Primitive::replay) && succeeded(body)) body[6] = 1;
+}
+/// What asks for time is no answer to be replayed, to this one.
+class DeniesMoreProcessingToReplay final : public mi::EndpointHooks {
+ public:
+  void response(const MessageContext& message, Bytes& body) override {
+    if (message.kind() == MessageKind::mi_command) {
+      more_ = body[4] == static_cast<std::uint8_t>(Status::more_processing);
+    }
+    if (is_of(message, Primitive::replay) && more_) body[6] = 0;
+  }
+
+ private:
+  bool more_ = false;
+};
 void packets_counted_from_one(Bytes& body) {
   const bool replay = body[1] <= 1 && body.size() == mi::PrimitiveRequest::size &&
                       body[4] == static_cast<std::uint8_t>(Primitive::replay);
@@ -301,6 +317,12 @@ DEVIATION(replay_keeps_the_first_tag, "mi.replay.tag", Product::endpoint,
           "replays with the tag of the first request", Departs{departure::replay_tag});
 DEVIATION(replay_outlives_abort, "mi.replay.nothing", Product::endpoint, "replays what was aborted",
           Departs{departure::abort_keeps_replay});
+DEVIATION(replay_is_always_promised, "mi.replay.nothing", Product::endpoint,
+          "promises an answer again where there is none", alters_answers<&replay_always_promised>());
+DEVIATION(replay_of_a_command_is_promised, "mi.replay.process", Product::endpoint,
+          "promises the answer to a command that is not done", alters_answers<&replay_always_promised>());
+DEVIATION(replay_denies_more_processing, "mi.replay.process", Product::endpoint,
+          "says that More Processing Required is nothing to be replayed", hooks<DeniesMoreProcessingToReplay>());
 DEVIATION(replay_beyond_the_end_is_taken, "mi.replay.range", Product::endpoint,
           "takes any packet number for a replay", Tolerate{"mi.primitive.rro"});
 DEVIATION(replay_beyond_the_end_is_an_internal_error, "mi.replay.range", Product::endpoint,
