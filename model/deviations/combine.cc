@@ -277,6 +277,12 @@ class CombinedMctp final : public mctp::EndpointHooks {
   void packet_in(const mctp::PhysicalAddress& from, Bytes& packet) override {
     for (auto& one : made_) one->packet_in(from, packet);
   }
+  void frame_out(Bytes& frame) override {
+    for (auto& one : made_) one->frame_out(frame);
+  }
+  void frame_in(Bytes& frame) override {
+    for (auto& one : made_) one->frame_in(frame);
+  }
   bool control_answer(ByteView request, Bytes& answer) override {
     bool given = true;
     for (auto& one : made_) given = one->control_answer(request, answer) && given;

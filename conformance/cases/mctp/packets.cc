@@ -198,7 +198,8 @@ CONFORMANCE_CASE(numbers_of_packets_go_up_by_one, "mctp.packet.sequence", roles:
 CONFORMANCE_CASE(the_first_packet_says_som_and_the_last_eom, "mctp.packet.start-end", roles::endpoint,
                  needs(packets), as_found) {
   for (const Bytes& request : {kAnyRequest, long_request(bench)}) {
-    const auto seen = packets_of_answer(bench, check, request, 1);
+    // An answer of an odd length without EOM has no place on PCI Express; the long one is seen everywhere.
+    const auto seen = packets_of_answer(bench, check, request, request.size() > 64 ? 1 : 0);
     for (std::size_t at = 0; at < seen.size(); ++at) {
       check.equal(fmt::format("SOM of packet {}", at), seen[at].packet.som, at == 0);
       check.equal(fmt::format("EOM of packet {} of {}", at, seen.size()), seen[at].packet.eom, at + 1 == seen.size());

@@ -113,7 +113,7 @@ CONFORMANCE_CASE(padding_is_zero_and_at_the_end, "mctp.vdm.padding", roles::endp
     check.that(pad == 0 || (tlp[15] & 0x40) != 0, "padding with EOM alone", words_of_bytes(tlp));
     for (std::size_t at = tlp.size() - pad; at < tlp.size(); ++at) check.equal("padding byte", tlp[at], 0);
     // Control answers say how long they are.
-    if ((tlp[16] & 0x7F) != 0 || body < 4) continue;
+    if ((tlp[15] & 0xC0) != 0xC0 || (tlp[16] & 0x7F) != 0 || body < 4) continue;
     if (tlp[19] != 0) check.equal("bytes of a refusal", body, 4);
     if (tlp[19] == 0 && tlp[18] == 0x02) check.equal("bytes of Get Endpoint ID", body, 7);
     if (tlp[19] == 0 && tlp[18] == 0x05) check.equal("bytes of Get Message Type Support", body, 5u + tlp[20]);
