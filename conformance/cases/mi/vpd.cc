@@ -141,6 +141,7 @@ CONFORMANCE_CASE(vpd_write_is_read_back, "mi.vpd.write.stored", roles::endpoint,
 CONFORMANCE_CASE(vpd_is_written_in_any_pieces, "mi.vpd.write.pieces", roles::endpoint,
                  needs(offers<Opcode::vpd_write>), arranged("a VPD that may be written all over")) {
   Bytes image = whole_vpd(bench, check);
+  check.precondition(image.size() >= 256, "the VPD has 256 bytes");
   unsigned seed = 1;
   for (const auto& [offset, length] :
        {std::pair{0u, 1u}, {1u, 3u}, {7u, 64u}, {100u, 100u}, {255u, 1u}, {0u, 256u}}) {
