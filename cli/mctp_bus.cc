@@ -39,7 +39,7 @@ mctp::control::Uuid uuid_of(World& world, unsigned number) {
 }  // namespace
 
 MctpBus::MctpBus(World& world, const MctpBusOptions& options)
-    : world_(world), options_(options), bus_(world) {
+    : options_(options), bus_(world) {
   if (options.endpoints == 0 || options.endpoints > free_addresses().size()) {
     throw UserError(fmt::format("--endpoints {}: one segment has room for 1 to {}", options.endpoints,
                                 free_addresses().size()));

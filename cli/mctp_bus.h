@@ -56,7 +56,6 @@ class MctpBus {
   std::uint32_t network() const { return options_.network; }
 
  private:
-  World& world_;
   MctpBusOptions options_;
   mctp::Bus bus_;
   std::vector<std::unique_ptr<MctpDrive>> drives_;

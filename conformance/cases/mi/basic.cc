@@ -50,7 +50,7 @@ void mirrors_the_poll(EndpointBench& bench, Check& check, const std::string& whe
 CONFORMANCE_CASE(basic_management_is_where_the_port_says, "mi.basic.smbus.present", roles::endpoint) {
   const MiAnswer info =
       bench.command(mi::Opcode::read_data_structure,
-                    static_cast<std::uint32_t>(mi::DataType::port_information) << 24 | bench.port() << 16);
+                    static_cast<std::uint32_t>(mi::DataType::port_information) << 24 | std::uint32_t{bench.port()} << 16);
   precondition(check, info, "Port Information");
   check.precondition(info.data().size() == mi::PortInfo::size, "Port Information has 32 bytes");
   const bool claimed = View<mi::TwoWirePortInfo>{info.data()}.get(mi::port_info::nvmebms);

@@ -131,15 +131,18 @@ CONFORMANCE_CASE(vpd_write_is_read_back, "mi.vpd.write.stored", roles::endpoint,
   enough_updates_left(bench, check);
   Bytes expected = image;
   for (std::size_t i = spare; i < expected.size(); ++i) expected[i] ^= 0xA5;
-  success_with(check, vpd_write(bench, spare, 4, ByteView{expected}.last(4)), 0,
-               "VPD Write of the last bytes");
+  const MiAnswer written = vpd_write(bench, spare, 4, ByteView{expected}.last(4));
+  // A locked VPD is legal, and says so.
+  check.precondition(!written.answered() || written.status() != mi::Status::access_denied, "the VPD is not locked");
+  success_with(check, written, 0, "VPD Write of the last bytes");
   check.bytes("VPD after the write", whole_vpd(bench, check), expected);
   success_with(check, vpd_write(bench, spare, 4, ByteView{image}.last(4)), 0, "VPD Write of what was there");
   check.bytes("VPD as it was", whole_vpd(bench, check), image);
 }
 
 CONFORMANCE_CASE(vpd_is_written_in_any_pieces, "mi.vpd.write.pieces", roles::endpoint,
-                 needs(offers<Opcode::vpd_write>), arranged("a VPD that may be written all over")) {
+                 needs(offers<Opcode::vpd_write>), arranged("a VPD that may be written all over",
+                          [](EmbeddedSetup& setup) { setup.managed->drive.device.vpd_writable = true; })) {
   Bytes image = whole_vpd(bench, check);
   check.precondition(image.size() >= 256, "the VPD has 256 bytes");
   unsigned seed = 1;
@@ -221,7 +224,10 @@ CONFORMANCE_CASE(vpd_write_beyond_the_end_is_refused, "mi.vpd.write.length", rol
 CONFORMANCE_CASE(a_worn_vpd_takes_no_more, "mi.vpd.write.exceeded", roles::endpoint,
                  needs(offers<Opcode::vpd_write>),
                  arranged("a VPD that takes four updates",
-                          [](EmbeddedSetup& setup) { setup.managed->drive.device.vpd_updates_max = 4; })) {
+                          [](EmbeddedSetup& setup) {
+                            setup.managed->drive.device.vpd_writable = true;
+                            setup.managed->drive.device.vpd_updates_max = 4;
+                          })) {
   Bytes image = whole_vpd(bench, check);
   for (unsigned i = 0; i < 4; ++i) {
     const std::uint8_t byte[] = {static_cast<std::uint8_t>(i + 1)};
