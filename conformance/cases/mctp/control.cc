@@ -78,7 +78,10 @@ CONFORMANCE_CASE(messages_that_are_no_requests_are_not_answered, "mctp.control.c
   for (const Bits bits : {Bits{true, false, false}, Bits{true, false, true}, Bits{false, true, false},
                           Bits{false, true, true}, Bits{false, false, false}, Bits{false, false, true}}) {
     for (std::uint8_t tag = 0; tag < 8; ++tag) {
-      const Bytes body = control_message(Command::get_endpoint_id, {}, {.request = bits.request, .datagram = bits.datagram});
+      // A refusal by Get MCTP Version Support would be a good request as well, did Rq not matter.
+      const Bytes body = bits.request ? control_message(Command::get_endpoint_id, {}, {.datagram = bits.datagram})
+                                      : control_message(Command::get_version_support, Bytes{0x80},
+                                                        {.request = false, .datagram = bits.datagram});
       bench.peer().send_message(body, {.tag = tag, .owner = bits.owner});
     }
     if (!silence(bench, check, fmt::format("answer to TO {} Rq {} D {}", bits.owner, bits.request, bits.datagram))) break;
