@@ -51,11 +51,17 @@ def test_two_runs_find_the_same_drive(fabricbench, serial_drive):
 
 
 def test_a_deviating_drive_on_a_serial_line_is_caught(fabricbench, serial_drive):
-    listed = json.loads(fabricbench("list", "--json").out)["cases"]
-    case = next(one for one in listed if one["requirement"] == "mi.message.mic" and one["deviations"])
-    url = serial_drive("--deviation", case["deviations"][0])
+    url = serial_drive("--deviation", "vpd_header_checksum_wrong")
+    case = next(one for one in json.loads(fabricbench("list", "--json").out)["cases"]
+                if "vpd_header_checksum_wrong" in one["deviations"])
     done = fabricbench("run", "--dut", url, "--case", case["name"], timeout=120)
     assert done.code == 1, done.out + done.err
+
+
+def test_a_drive_whose_answers_are_none_is_named(fabricbench, serial_drive):
+    """Nothing can be asked of it: one line says why."""
+    done = fabricbench("run", "--dut", serial_drive("--deviation", "checks_of_zero"))
+    assert done.code == 2 and "wrong integrity check" in done.err and len(done.err.splitlines()) == 1, done.err
 
 
 def test_the_bus_is_judged_through_its_sockets(fabricbench):
@@ -70,7 +76,7 @@ def test_the_bus_is_judged_through_its_sockets(fabricbench):
 def test_a_deviation_shows_through_the_sockets(fabricbench):
     """What a user of a BMC stack would do: the same program against a drive that misbehaves."""
     listed = json.loads(fabricbench("list", "--json").out)["cases"]
-    case = next(one for one in listed if one["requirement"] == "mi.message.mic" and one["deviations"])
+    case = next(one for one in listed if one["requirement"] == "mi.message.mic.sent" and one["deviations"])
     good = fabricbench("mctp", "exec", "--", "nvme", "id-ctrl", "mctp:1,9:1")
     assert good.code == 0, good.err
     bad = fabricbench("mctp", "exec", "--deviation", case["deviations"][0], "--", "nvme", "id-ctrl", "mctp:1,9:1")
