@@ -95,6 +95,7 @@ inline std::uint32_t vpd_size(EndpointBench& bench, Check& check) {
 /// The whole VPD, in the largest pieces that a message holds.
 inline Bytes whole_vpd(EndpointBench& bench, Check& check) {
   const std::uint32_t size = vpd_size(bench, check);
+  check.precondition(size >= 256, "the VPD has 256 bytes");
   Bytes image;
   while (image.size() < size) {
     const std::size_t piece = std::min<std::size_t>(size - image.size(), mi::kDataMax);
@@ -106,6 +107,16 @@ inline Bytes whole_vpd(EndpointBench& bench, Check& check) {
     image.insert(image.end(), answer.data().begin(), answer.data().end());
   }
   return image;
+}
+
+/// A VPD that is read-only denies every write, and a product is free to say so first: INCONCLUSIVE then.
+/// Asked with the last four bytes as they are, once a write was denied.
+inline void unless_read_only(EndpointBench& bench, Check& check, const Bytes& image, const MiAnswer& answer) {
+  if (!answer.answered() || answer.status() != mi::Status::access_denied) return;
+  const auto last = static_cast<std::uint16_t>(image.size() - 4);
+  const MiAnswer again = vpd_write(bench, last, 4, ByteView{image}.last(4));
+  if (again.answered() && again.status() == mi::Status::access_denied)
+    check.inconclusive("the VPD is read-only");
 }
 
 inline MiAnswer buffer_read(EndpointBench& bench, std::uint32_t offset, std::uint32_t length) {
