@@ -55,6 +55,35 @@ TEST_P(OverMedia, LongMessagesBothWays) {
   EXPECT_TRUE(bench.silent());
 }
 
+// Two EIDs of the bench are answered at once, with the same tag: their answers are put together apart.
+TEST_P(OverMedia, TheBenchHearsForSeveralEids) {
+  Scene scene(GetParam());
+  EndpointBench bench(*scene.world, scene.environment);
+  nvme::Sqe identify;
+  identify.set(nvme::sqe::opcode, 0x06).set(nvme::sqe::cdw10, 1);
+  std::vector<std::vector<MctpPacket>> requests;
+  for (const unsigned slot : {0u, 1u}) {
+    Bytes body = admin_message(1, identify, 0, 512, {}, {.slot = slot});
+    mi::append_mic(body);
+    MctpPacket like = bench.peer().packet();
+    if (slot == 1) like.source = kOtherBenchEid;
+    requests.push_back(cut(body, like));
+  }
+  for (std::size_t at = 0; at < requests[0].size(); ++at) {
+    bench.peer().send(requests[0][at]);
+    bench.peer().send(requests[1][at]);
+  }
+  std::vector<mctp::Eid> heard;
+  while (const auto answer = bench.peer().next_message(Duration::s(1))) {
+    EXPECT_EQ(answer->body.size(), 20u + 512 + 4);
+    EXPECT_TRUE(mi::mic_ok(answer->body));
+    heard.push_back(answer->destination);
+  }
+  EXPECT_EQ(heard.size(), 2u);
+  EXPECT_NE(heard.front(), heard.back());
+  EXPECT_TRUE(bench.peer().faults().empty()) << bench.peer().faults().front();
+}
+
 TEST_P(OverMedia, TheRequesterIsAnsweredByHand) {
   Scene scene(GetParam());
   ManagementRequesterBench bench(*scene.world, scene.environment);
