@@ -140,9 +140,9 @@ CONFORMANCE_CASE(vpd_write_is_read_back, "mi.vpd.write.stored", roles::endpoint,
 }
 
 CONFORMANCE_CASE(vpd_is_written_in_any_pieces, "mi.vpd.write.pieces", roles::endpoint,
-                 needs(offers<Opcode::vpd_write>), arranged("a VPD that may be written all over", [](EmbeddedSetup& setup) {
-                   setup.managed->drive.device.vpd_writable = true;
-                 })) {
+                 needs(offers<Opcode::vpd_write>),
+                 arranged("a VPD that may be written all over",
+                          [](EmbeddedSetup& setup) { setup.managed->drive.device.vpd_writable = true; })) {
   Bytes image = whole_vpd(bench, check);
   unsigned seed = 1;
   for (const auto& [offset, length] :
@@ -226,11 +226,10 @@ CONFORMANCE_CASE(vpd_write_beyond_the_end_is_refused, "mi.vpd.write.length", rol
 
 CONFORMANCE_CASE(a_worn_vpd_takes_no_more, "mi.vpd.write.exceeded", roles::endpoint,
                  needs(offers<Opcode::vpd_write>),
-                 arranged("a VPD that takes four updates",
-                          [](EmbeddedSetup& setup) {
-                            setup.managed->drive.device.vpd_writable = true;
-                            setup.managed->drive.device.vpd_updates_max = 4;
-                          })) {
+                 arranged("a VPD that takes four updates", [](EmbeddedSetup& setup) {
+                   setup.managed->drive.device.vpd_writable = true;
+                   setup.managed->drive.device.vpd_updates_max = 4;
+                 })) {
   Bytes image = whole_vpd(bench, check);
   for (unsigned i = 0; i < 4; ++i) {
     const std::uint8_t byte[] = {static_cast<std::uint8_t>(i + 1)};

@@ -98,14 +98,14 @@ class CutsSmaller final : public mctp::EndpointHooks {
   unsigned number_ = 0;
 };
 
-/// Joins two packets to one of 128 bytes that nobody has agreed to.
+/// Joins two packets to one of 128 bytes that nobody has agreed to. Larger ones stay: the medium has no room for two.
 class JoinsTwo final : public mctp::EndpointHooks {
  public:
   void packets_out(mctp::PhysicalAddress&, std::vector<Bytes>& packets) override {
     Bytes packet = std::move(packets.front());
     packets.clear();
     if (som(packet)) number_ = 0;
-    if (held_.empty() && !eom(packet)) {
+    if (held_.empty() && !eom(packet) && packet.size() <= kBaselinePacket) {
       held_ = std::move(packet);
       return;
     }
@@ -119,6 +119,7 @@ class JoinsTwo final : public mctp::EndpointHooks {
   }
 
  private:
+  static constexpr std::size_t kBaselinePacket = 4 + mctp::kBaselineUnit;
   Bytes held_;
   unsigned number_ = 0;
 };
