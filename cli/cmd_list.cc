@@ -3,6 +3,7 @@
 
 #include "cli/suite_options.h"
 #include "conformance/report/report.h"
+#include "model/drive/variants.h"
 
 namespace fb::cli {
 
@@ -13,6 +14,7 @@ using namespace conformance;
 struct ListArguments {
   Selection selection;
   bool deviations = false;
+  bool drives = false;
   bool json = false;
 };
 
@@ -25,18 +27,31 @@ std::string deviations_text() {
   return text + std::to_string(deviations::all_deviations().size()) + " deviations\n";
 }
 
+std::string drives_text() {
+  std::string text;
+  for (const mi::DriveVariant& variant : mi::drive_variants()) {
+    text += std::string(variant.name) + "\n    a drive " + std::string(variant.what) + "\n";
+  }
+  return text + std::to_string(mi::drive_variants().size()) + " drives\n";
+}
+
 }  // namespace
 
 void add_list(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<ListArguments>();
-  CLI::App* command = app.add_subcommand("list", "List the cases, or the deviations");
+  CLI::App* command = app.add_subcommand("list", "List the cases, the deviations, or the kinds of drives");
   command->footer("Examples:\n  fabricbench list --suite fabrics\n  fabricbench list --deviations");
   add_selection(*command, arguments->selection);
   command->add_flag("--deviations", arguments->deviations,
                     "List the ways in which the embedded products can misbehave");
-  command->add_flag("--json", arguments->json, "Print one JSON document");
+  command->add_flag("--drives", arguments->drives, "List the kinds of drives for mctp exec and mctp serve");
+  command->add_flag("--json", arguments->json, "Print one JSON document")->excludes("--drives");
   command->callback([arguments, &outcome] {
     outcome.code = exit_code::good;
+    if (arguments->drives) {
+      std::fputs(drives_text().c_str(), stdout);
+      return;
+    }
     if (arguments->deviations && !arguments->json) {
       std::fputs(deviations_text().c_str(), stdout);
       return;

@@ -14,6 +14,7 @@
 
 #include "cli/common.h"
 #include "cli/mctp_bus.h"
+#include "cli/mctp_counters.h"
 #include "cli/mctp_dbus.h"
 #include "cli/program.h"
 #include "cli/tls_options.h"
@@ -32,6 +33,8 @@ struct MctpArguments {
   std::string socket;
   std::string serial;
   std::string capture;
+  std::string counters;
+  std::string drive;
   std::vector<std::string> deviations;
   bool dbus = false;
   bool strict = false;
@@ -68,6 +71,12 @@ std::string preload_library() {
 MctpBusOptions bus_options(const MctpArguments& arguments) {
   MctpBusOptions options = arguments.bus;
   options.controller_zero = !arguments.strict;
+  if (!arguments.drive.empty()) {
+    options.variant = mi::find_drive_variant(arguments.drive);
+    if (options.variant == nullptr) {
+      throw UserError("--drive " + arguments.drive + ": no such drive (see fabricbench list --drives)");
+    }
+  }
   options.deviations = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
   for (const auto* chosen : options.deviations.chosen()) {
     if (chosen->product == deviations::Product::endpoint) continue;
@@ -128,16 +137,25 @@ std::unique_ptr<MctpDbus> publish(World& world, MctpBus& bus, mctp::SocketServer
                                     });
 }
 
+std::vector<MctpDrive*> drives_of(const MctpBus& bus) {
+  std::vector<MctpDrive*> drives;
+  for (const auto& drive : bus.drives()) drives.push_back(drive.get());
+  return drives;
+}
+
 int run_exec(const MctpArguments& arguments) {
   const auto world = World::make_real(nonce());
   const CaptureFile capture(*world, arguments.capture, "fabricbench mctp");
+  CountersFile counters(arguments.counters);
   MctpBus bus(*world, bus_options(arguments));
   const PrivateDirectory directory;
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), directory.path() / "bus"));
   const auto dbus = publish(*world, bus, *server, directory.path(), arguments.dbus);
   auto environment = environment_with(server->path());
   if (dbus) set_variable(environment, kDbusVariable, dbus->address());
-  return wait_for(*world, start_program(arguments.program, std::move(environment)));
+  const int code = wait_for(*world, start_program(arguments.program, std::move(environment)));
+  counters.write(drives_of(bus));
+  return code;
 }
 
 /// Serves until a signal ends it in order.
@@ -155,9 +173,11 @@ void serve_on(World& world) {
 int serve_serial(const MctpArguments& arguments) {
   const auto world = World::make_real(nonce());
   const CaptureFile capture(*world, arguments.capture, "fabricbench mctp");
+  CountersFile counters(arguments.counters);
   SerialDrive served(*world, bus_options(arguments), arguments.serial);
   std::printf("serving serial:%s %s\n", served.peer_path().c_str(), served.drive().serial().c_str());
   serve_on(*world);
+  counters.write({&served.drive()});
   return 0;
 }
 
@@ -171,6 +191,7 @@ int run_serve(const MctpArguments& arguments) {
   }
   const auto world = World::make_real(nonce());
   const CaptureFile capture(*world, arguments.capture, "fabricbench mctp");
+  CountersFile counters(arguments.counters);
   MctpBus bus(*world, bus_options(arguments));
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), arguments.socket));
   const PrivateDirectory directory;
@@ -183,6 +204,7 @@ int run_serve(const MctpArguments& arguments) {
   if (dbus) std::printf(" %s=%s", kDbusVariable, dbus->address().c_str());
   std::printf("\n");
   serve_on(*world);
+  counters.write(drives_of(bus));
   return 0;
 }
 
@@ -193,8 +215,11 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
       ->capture_default_str();
   command.add_option("--namespace", arguments.size, "Size of NSID 1 of each drive")->type_name("SIZE")->capture_default_str();
   command.add_option("--capture", arguments.capture, "Leave a capture of the bus here at the end")->type_name("FILE");
+  command.add_option("--counters", arguments.counters, "Leave here at the end what each drive was asked, as JSON")
+      ->type_name("FILE");
   command.add_flag("--dbus", arguments.dbus, "Publish the endpoints on a D-Bus of its own, as the MCTP daemon does");
   command.add_flag("--timing", arguments.bus.timing, "The bus takes its time: SMBus at 100 kHz");
+  command.add_option("--drive", arguments.drive, "Every drive is of this legal kind (list --drives)")->type_name("NAME");
   command.add_option("--deviation", arguments.deviations, "Every drive misbehaves in this named way (list --deviations)")
       ->type_name("NAME");
   command.add_flag("--strict-controllers", arguments.strict,

@@ -74,6 +74,7 @@ MctpDrive::MctpDrive(World& world, const MctpBusOptions& options, unsigned numbe
   options_.node.uuid = uuid_of(world, number);
   // Nobody enumerates this bus again.
   options_.reset_keeps_eid = true;
+  if (options.variant != nullptr) options.variant->vary(options_);
   options.deviations.alter(options_);
 }
 

@@ -8,6 +8,7 @@
 
 #include "model/deviations/deviation.h"
 #include "model/drive/drive.h"
+#include "model/drive/variants.h"
 #include "sim/mctp/network.h"
 #include "sim/mctp/serial_fd.h"
 
@@ -21,6 +22,8 @@ struct MctpBusOptions {
   bool timing = false;           ///< SMBus at 100 kHz takes its time
   /// Commands that name controller 0 mean the first: `nvme` sends 0 unless it is told a controller.
   bool controller_zero = true;
+  /// What kind of drive each is; null: the usual one.
+  const mi::DriveVariant* variant = nullptr;
   /// How every drive misbehaves.
   deviations::DeviationSet deviations = {};
 };
@@ -36,6 +39,7 @@ class MctpDrive {
   void put_on(mctp::SimpleDevice& node);
 
   mctp::SimpleDevice& node() { return drive_->node(); }
+  mi::Endpoint& endpoint() { return drive_->endpoint(); }
   const std::string& serial() { return drive_->subsystem().options().serial; }
 
  private:

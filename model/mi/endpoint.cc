@@ -141,9 +141,15 @@ void Endpoint::on_message(const mctp::Incoming& message) {
   const bool known = forgotten(message.source, message.tag);
   const bool unseen = hooked_ && (!hooks_.message_in(message.body) ||
                                   (departs(departure::link_silences) && !device_.link_active(0)));
-  if (unseen || !message_ok(message)) return give_up(message.source, message.tag);
+  ++counters_.messages;
+  if (unseen || !message_ok(message)) {
+    ++counters_.discarded;
+    return give_up(message.source, message.tag);
+  }
   const ByteView body = message.body.first(message.body.size() - kMicSize);
-  switch (View<MessageHeader>{body}.get(header::nmimt)) {
+  const MessageKind kind = View<MessageHeader>{body}.get(header::nmimt);
+  ++counters_.requests[{kind, body.size() > kHeaderSize ? body[kHeaderSize] : std::uint8_t{0}}];
+  switch (kind) {
     case MessageKind::control_primitive:
       return on_primitive(message, body);
     case MessageKind::mi_command:

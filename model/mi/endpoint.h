@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/mi/agent.h"
@@ -20,6 +22,13 @@
 
 namespace fb::mi {
 
+struct EndpointCounters {
+  std::uint64_t messages = 0;   ///< of NVMe-MI, that came whole
+  std::uint64_t discarded = 0;  ///< of those: no request that may be answered
+  /// The others, by what they ask for.
+  std::map<std::pair<MessageKind, std::uint8_t>, std::uint64_t> requests = {};
+};
+
 class Endpoint final : private mctp::MessageHandler, private DeviceListener {
  public:
   /// Takes NVMe-MI messages of `port` from now on. Device and port must outlive it.
@@ -34,6 +43,7 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
   const EndpointOptions& options() const { return options_; }
   SlotState slot_state(unsigned slot) const { return slots_[slot].state; }
   bool paused(unsigned slot) const { return slots_[slot].paused; }
+  const EndpointCounters& counters() const { return counters_; }
   std::uint16_t slot_flags(unsigned slot) const { return slots_[slot].flags; }
   /// Payload of the packets that it sends.
   std::size_t unit() const;
@@ -137,6 +147,7 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
   const bool hooked_;
   Agent agent_;
   Reporter reporter_;
+  EndpointCounters counters_;
   std::array<Slot, 2> slots_;
   /// Assemblies whose message is not to be looked at: their slot was busy, or was aborted meanwhile.
   struct Key {

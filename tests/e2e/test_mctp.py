@@ -1,5 +1,6 @@
 """Programs that know nothing of us on the virtual MCTP bus: Debian's nvme, and sockets in Python."""
 
+import json
 import os
 import random
 import re
@@ -93,7 +94,9 @@ def test_the_exit_status_is_the_programs(fabricbench):
 
 def test_wrong_use_is_one_line(fabricbench):
     for arguments, named in ((("--endpoints", "0"), "--endpoints 0"), (("--endpoints", "500"), "--endpoints 500"),
-                             (("--controllers", "0"), "--controllers 0"), (("--namespace", "5"), "--namespace 5")):
+                             (("--controllers", "0"), "--controllers 0"), (("--namespace", "5"), "--namespace 5"),
+                             (("--drive", "of_cheese"), "--drive of_cheese"),
+                             (("--counters", "/nonexistent/x"), "--counters /nonexistent/x")):
         wrong = fabricbench("mctp", "exec", *arguments, "--", "true")
         assert wrong.code == 2 and named in wrong.err and len(wrong.err.splitlines()) == 1
 
@@ -102,6 +105,29 @@ def test_every_drive_of_a_full_segment(fabricbench):
     done = fabricbench("mctp", "exec", "--endpoints", "40", "--controllers", "1", "--", "sh", "-c",
                        "for eid in 9 30 48; do nvme id-ctrl mctp:1,$eid | grep ^sn; done")
     assert [line.split()[-1] for line in done.out.splitlines()] == ["FB0000000001", "FB0000000022", "FB0000000040"]
+
+
+def test_a_legal_drive_of_another_kind(fabricbench):
+    """What a BMC stack may meet: controllers 1 and 5, none 0."""
+    assert "controllers_1_and_5" in fabricbench("list", "--drives").out
+    done = fabricbench("mctp", "exec", "--drive", "controllers_1_and_5", "--", "sh", "-c",
+                       "nvme id-ctrl mctp:1,9:5; nvme id-ctrl mctp:1,9:2; nvme id-ctrl mctp:1,9")
+    assert "cntlid    : 0x5" in done.out and done.out.count("cntlid") == 1, done.out
+    assert (done.out + done.err).count("Invalid Parameter") == 2, done.err
+
+
+def test_counters_say_what_was_asked(fabricbench, tmp_path):
+    """How often a drive is polled (F34), and that the other one is left alone."""
+    file = tmp_path / "counters.json"
+    done = fabricbench("mctp", "exec", "--counters", file, "--", "sh", "-c",
+                       "for i in 1 2 3; do nvme smart-log mctp:1,9:1; done")
+    assert done.code == 0, done.err
+    polled, other = json.loads(file.read_text())["endpoints"]
+    assert (polled["eid"], other["eid"]) == (9, 10)
+    asked = {request["name"]: request["count"] for request in polled["requests"] if request["kind"] == "admin"}
+    assert asked.get("Get Log Page") == 3, polled
+    assert polled["nvme_mi_messages"] >= 3 and polled["nvme_mi_discarded"] == 0 and other["requests"] == []
+    assert polled["packets_in"] > 0 and polled["packets_dropped"] == {}
 
 
 SOCKETS = textwrap.dedent("""

@@ -1,5 +1,6 @@
 #include "wire/mi/message.h"
 
+#include <fmt/format.h>
 #include <isa-l/crc.h>
 
 #include <cstdio>
@@ -87,40 +88,33 @@ std::string hex(const char* name, std::uint64_t value) {
 }
 
 std::string describe_request(MessageKind kind, ByteView message) {
-  const std::uint8_t code = message[4];
+  std::string text = request_name(kind, message[4]);
   switch (kind) {
     case MessageKind::control_primitive:
-      return std::string(name_of(static_cast<Primitive>(code))) + hex("tag", message[5]) +
-             hex("cpsp", load_le<std::uint16_t>(&message[6]));
-    case MessageKind::mi_command: {
-      std::string text{name_of(static_cast<Opcode>(code))};
+      return text + hex("tag", message[5]) + hex("cpsp", load_le<std::uint16_t>(&message[6]));
+    case MessageKind::mi_command:
       if (const auto view = View<MiRequest>::over(message)) {
         text += hex("nmd0", view->get(mi_request::nmd0)) + hex("nmd1", view->get(mi_request::nmd1));
       }
       return text;
-    }
-    case MessageKind::admin_command: {
-      std::string text{nvme::admin_opcode_name(code)};
+    case MessageKind::admin_command:
       if (const auto view = View<AdminRequest>::over(message)) {
         text += hex("ctlid", view->get(admin_request::ctlid)) + hex("nsid", view->get(admin_request::nsid)) +
                 hex("cdw10", view->get(admin_request::cdw10)) + hex("dofst", view->get(admin_request::dofst)) +
                 hex("dlen", view->get(admin_request::dlen));
       }
       return text;
-    }
-    case MessageKind::pcie_command: {
-      std::string text{name_of(static_cast<PcieOpcode>(code))};
+    case MessageKind::pcie_command:
       if (const auto view = View<PcieRequest>::over(message)) {
         text += hex("ctlid", view->get(pcie_request::ctlid)) +
                 hex("length", view->get(pcie_request::length)) +
                 hex("offset", view->get(pcie_request::offset));
       }
       return text;
-    }
     case MessageKind::async_event:
-      return "events" + hex("count", message[4]);
+      return text + hex("count", message[4]);
   }
-  return hex("code", code);
+  return text;
 }
 
 std::string describe_response(MessageKind kind, ByteView message) {
@@ -148,6 +142,17 @@ std::string describe_response(MessageKind kind, ByteView message) {
 }
 
 }  // namespace
+
+std::string request_name(MessageKind kind, std::uint8_t opcode) {
+  switch (kind) {
+    case MessageKind::control_primitive: return std::string(name_of(static_cast<Primitive>(opcode)));
+    case MessageKind::mi_command: return std::string(name_of(static_cast<Opcode>(opcode)));
+    case MessageKind::admin_command: return std::string(nvme::admin_opcode_name(opcode));
+    case MessageKind::pcie_command: return std::string(name_of(static_cast<PcieOpcode>(opcode)));
+    case MessageKind::async_event: return "events";
+  }
+  return fmt::format("opcode {:02X}h", opcode);
+}
 
 std::string describe(ByteView message) {
   if (message.size() < kResponseMin) return "(short NVMe-MI message)";

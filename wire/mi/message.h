@@ -248,5 +248,7 @@ bool mic_ok(ByteView message);
 /// One line: "MI request slot 0 Configuration Get nmd0=... ". Any bytes can be described; with or without
 /// their check.
 std::string describe(ByteView message);
+/// What a request asks for: the name of the primitive, or of the command.
+std::string request_name(MessageKind kind, std::uint8_t opcode);
 
 }  // namespace fb::mi
