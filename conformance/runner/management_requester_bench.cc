@@ -42,6 +42,12 @@ std::optional<SeenMessage> ManagementRequesterBench::next_request(Duration limit
   return std::nullopt;
 }
 
+SeenMessage ManagementRequesterBench::request() {
+  auto request = next_request();
+  if (!request) throw CannotArrange{"the requester sends nothing"};
+  return std::move(*request);
+}
+
 void ManagementRequesterBench::answer_raw(const SeenMessage& request, ByteView message) {
   endpoint_->send_message(message, {.tag = request.tag, .owner = false, .destination = request.source});
   endpoint_->wait_until_said();

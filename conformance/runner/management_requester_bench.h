@@ -37,6 +37,8 @@ class ManagementRequesterBench final : public Bench {
 
   /// The next NVMe-MI message of the product, whole, with its check.
   std::optional<SeenMessage> next_request(Duration limit = Duration::s(10));
+  /// The same as the scene of a case: INCONCLUSIVE without one.
+  SeenMessage request();
   /// `body` with a good check, to that request.
   void answer(const SeenMessage& request, Bytes body) { answer_raw(request, with_check(std::move(body))); }
   /// Bytes as they are, to that request.

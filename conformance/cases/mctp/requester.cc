@@ -7,12 +7,6 @@ namespace {
 using mi::Opcode;
 using mi::Status;
 
-SeenMessage request_of(ManagementRequesterBench& bench, Check& check) {
-  auto request = bench.next_request();
-  if (!request) check.inconclusive("the requester sends nothing");
-  return std::move(*request);
-}
-
 Op<mi::Reply> ask(ManagementRequesterBench& bench, unsigned slot = 0) {
   return bench.product().command(kPlayedEid, Opcode::vpd_read, 0, 200, {}, {.slot = slot});
 }
@@ -33,7 +27,7 @@ void send_all(ManagementRequesterBench& bench, const std::vector<MctpPacket>& pa
 
 void serves(ManagementRequesterBench& bench, Check& check, std::string_view what) {
   auto reply = ask(bench);
-  const SeenMessage request = request_of(bench, check);
+  const SeenMessage request = bench.request();
   send_all(bench, answer_packets(bench, request, 0x77));
   const mi::Reply got = reply.wait();
   check.that(got.ok(), "the answer after " + std::string(what) + " is taken");
@@ -92,7 +86,7 @@ CONFORMANCE_CASE(requests_are_cut_at_the_baseline, "mctp.requester.unit", roles:
 CONFORMANCE_CASE(answers_may_start_at_any_number, "mctp.requester.any-start", roles::management_requester) {
   for (std::uint8_t start = 0; start < 4; ++start) {
     auto reply = ask(bench);
-    const SeenMessage request = request_of(bench, check);
+    const SeenMessage request = bench.request();
     auto packets = answer_packets(bench, request, start);
     for (MctpPacket& packet : packets) packet.sequence = static_cast<std::uint8_t>((packet.sequence + start) & 3);
     send_all(bench, packets);
@@ -104,7 +98,7 @@ CONFORMANCE_CASE(answers_may_start_at_any_number, "mctp.requester.any-start", ro
 
 CONFORMANCE_CASE(answers_in_turn_are_both_taken, "mctp.requester.interleaved", roles::management_requester) {
   auto first = ask(bench, 0), second = ask(bench, 1);
-  const SeenMessage one = request_of(bench, check), two = request_of(bench, check);
+  const SeenMessage one = bench.request(), two = bench.request();
   const auto a = answer_packets(bench, one, 0xA1), b = answer_packets(bench, two, 0xB2);
   for (std::size_t i = 0; i < a.size(); ++i) {
     bench.endpoint().send(b[i]);
@@ -131,7 +125,7 @@ CONFORMANCE_CASE(spoiled_answers_are_not_taken, "mctp.requester.spoiled", roles:
   };
   for (const Spoil& spoil : kSpoils) {
     auto reply = ask(bench);
-    const SeenMessage request = request_of(bench, check);
+    const SeenMessage request = bench.request();
     auto packets = answer_packets(bench, request, 0x5C);
     spoil.change(packets);
     send_all(bench, packets);
@@ -142,7 +136,7 @@ CONFORMANCE_CASE(spoiled_answers_are_not_taken, "mctp.requester.spoiled", roles:
 
 CONFORMANCE_CASE(stray_packets_are_dropped, "mctp.requester.strays", roles::management_requester) {
   auto reply = ask(bench);
-  const SeenMessage request = request_of(bench, check);
+  const SeenMessage request = bench.request();
   const auto wrong = [&](auto&& change) {
     for (MctpPacket packet : answer_packets(bench, request, 0xEE)) {
       change(packet);

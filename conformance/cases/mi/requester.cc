@@ -11,13 +11,6 @@ namespace {
 using mi::Opcode;
 using mi::Status;
 
-/// The next request as the scene of a case.
-SeenMessage request_of(ManagementRequesterBench& bench, Check& check) {
-  auto request = bench.next_request();
-  if (!request) check.inconclusive("the requester sends nothing");
-  return std::move(*request);
-}
-
 /// As a request of one form; too short for it is a fault.
 template <class L>
 View<L> as(const SeenMessage& request, Check& check) {
@@ -62,10 +55,10 @@ constexpr Call kCalls[] = {
 
 /// Sends each of kCalls and has every message looked at; each is answered, so that the slots get free.
 template <class Look>
-void for_every_call(ManagementRequesterBench& bench, Check& check, Look&& look) {
+void for_every_call(ManagementRequesterBench& bench, Look&& look) {
   for (const Call& call : kCalls) {
     call.make(bench.product());
-    const SeenMessage request = request_of(bench, check);
+    const SeenMessage request = bench.request();
     look(call, request);
     bench.answer(request, bench.response_to(request, Status::internal_error));
   }
@@ -76,7 +69,7 @@ std::string of(std::string_view what, const Call& call) { return std::string(wha
 }  // namespace
 
 CONFORMANCE_CASE(requests_end_with_their_check, "mi.requester.mic", roles::management_requester) {
-  for_every_call(bench, check, [&](const Call& call, const SeenMessage& request) {
+  for_every_call(bench, [&](const Call& call, const SeenMessage& request) {
     const ByteView message = request.body;
     if (!check.that(message.size() > 8, of("length", call) + " leaves room for a check")) return;
     const std::size_t at = message.size() - mi::kMicSize;
@@ -85,7 +78,7 @@ CONFORMANCE_CASE(requests_end_with_their_check, "mi.requester.mic", roles::manag
 }
 
 CONFORMANCE_CASE(requests_have_a_clean_header, "mi.requester.header", roles::management_requester) {
-  for_every_call(bench, check, [&](const Call& call, const SeenMessage& request) {
+  for_every_call(bench, [&](const Call& call, const SeenMessage& request) {
     const Bytes& body = request.body;
     check.equal(of("byte 0", call), body[0], 0x84);
     check.equal(of("byte 1", call), body[1], static_cast<unsigned>(call.kind) << 3 | call.slot);
@@ -127,13 +120,13 @@ CONFORMANCE_CASE(requests_are_those_of_other_requesters, "mi.requester.fields", 
   };
   for (const Known& known : kKnown) {
     known.make(bench.product());
-    const SeenMessage request = request_of(bench, check);
+    const SeenMessage request = bench.request();
     check.bytes("the request for " + std::string(known.what), request.body, known.bytes);
     bench.answer(request, bench.response_to(request, Status::internal_error));
   }
   // libnvme has the first controller of a list in the wrong byte: here the specification speaks.
   bench.product().read_controllers(kPlayedEid, 0x0105);
-  const SeenMessage request = request_of(bench, check);
+  const SeenMessage request = bench.request();
   check.bytes("the request for the controllers from 105h on", ByteView(request.body).first(16),
               Bytes{0x84, 0x08, 0, 0, 0, 0, 0, 0, 0x05, 0x01, 0, 2, 0, 0, 0, 0});
 }
@@ -148,7 +141,7 @@ CONFORMANCE_CASE(admin_commands_ask_for_whole_dwords, "mi.requester.window", rol
     nvme::Sqe sqe = identify_controller();
     if (window.data != 0) sqe.set(nvme::sqe::opcode, 0x11);
     bench.product().admin(kPlayedEid, 1, sqe, {.dofst = window.dofst, .dlen = window.dlen}, Bytes(window.data, 0x99));
-    const SeenMessage request = request_of(bench, check);
+    const SeenMessage request = bench.request();
     const auto view = as<mi::AdminRequest>(request, check);
     check.equal("DLEN", view.get(mi::admin_request::dlen), window.dlen);
     check.equal("DOFST", view.get(mi::admin_request::dofst), window.dofst);
@@ -165,7 +158,7 @@ CONFORMANCE_CASE(long_logs_are_read_without_gap, "mi.requester.log-pieces", role
   auto reading = bench.product().get_log(kPlayedEid, 1, 0x07, kLength);
   std::size_t next = 0;
   while (next < kLength) {
-    const SeenMessage request = request_of(bench, check);
+    const SeenMessage request = bench.request();
     const auto view = as<mi::AdminRequest>(request, check);
     const std::uint32_t dw10 = view.get(mi::admin_request::cdw10), dw11 = view.get(mi::admin_request::cdw11);
     const std::size_t bytes = ((dw10 >> 16 | dw11 << 16) + std::size_t{1}) * 4;
@@ -192,7 +185,7 @@ CONFORMANCE_CASE(vpd_is_read_without_gap, "mi.requester.vpd-pieces", roles::mana
   auto reading = bench.product().read_whole_vpd(kPlayedEid, kLength, 250);
   std::size_t next = 0;
   while (next < kLength) {
-    const SeenMessage request = request_of(bench, check);
+    const SeenMessage request = bench.request();
     const auto view = as<mi::VpdAccess>(request, check);
     const std::size_t offset = view.get(mi::vpd_access::dofst), bytes = view.get(mi::vpd_access::dlen);
     check.require(offset == next && bytes > 0 && next + bytes <= kLength, "a piece begins where the one before ended",

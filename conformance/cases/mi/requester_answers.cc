@@ -9,12 +9,6 @@ namespace {
 using mi::Opcode;
 using mi::Status;
 
-SeenMessage request_of(ManagementRequesterBench& bench, Check& check) {
-  auto request = bench.next_request();
-  if (!request) check.inconclusive("the requester sends nothing");
-  return std::move(*request);
-}
-
 Op<mi::Reply> ask(ManagementRequesterBench& bench, unsigned slot = 0) {
   return bench.product().command(kPlayedEid, Opcode::subsystem_health_poll, 0, 0, {}, {.slot = slot});
 }
@@ -34,7 +28,7 @@ void serves(ManagementRequesterBench& bench, Check& check, std::string_view what
 template <class Spoil>
 void not_believed(ManagementRequesterBench& bench, Check& check, std::string_view what, Spoil&& spoil) {
   auto reply = ask(bench);
-  const SeenMessage request = request_of(bench, check);
+  const SeenMessage request = bench.request();
   Bytes message = bench.with_check(bench.response_to(request, Status::success, Bytes(8, 0x66)));
   spoil(message);
   bench.answer_raw(request, message);
@@ -96,13 +90,13 @@ CONFORMANCE_CASE(an_answer_cut_short_is_not_believed, "mi.requester.check.size",
 
 CONFORMANCE_CASE(the_answer_of_another_primitive_is_not_believed, "mi.requester.check.primitive-tag", roles::management_requester) {
   auto reply = bench.product().primitive(kPlayedEid, mi::Primitive::get_state);
-  const SeenMessage request = request_of(bench, check);
+  const SeenMessage request = bench.request();
   Bytes answer = bench.response_to(request, Status::success);
   answer[5] = static_cast<std::uint8_t>(request.body[5] + 1);
   bench.answer(request, answer);
   check.that(!reply.wait().ok(), "the answer with another TAG is not believed");
   auto good = bench.product().primitive(kPlayedEid, mi::Primitive::get_state);
-  const SeenMessage again = request_of(bench, check);
+  const SeenMessage again = bench.request();
   Bytes right = bench.response_to(again, Status::success);
   right[5] = again.body[5];
   bench.answer(again, right);
@@ -112,7 +106,7 @@ CONFORMANCE_CASE(the_answer_of_another_primitive_is_not_believed, "mi.requester.
 CONFORMANCE_CASE(each_endpoint_answers_for_itself, "mi.requester.check.source", roles::management_requester, over_buses) {
   auto first = ask(bench);
   auto second = bench.product().command(kOtherPlayedEid, Opcode::subsystem_health_poll);
-  const SeenMessage to_first = request_of(bench, check);
+  const SeenMessage to_first = bench.request();
   const auto to_second = bench.other_endpoint().next_message(Duration::s(10));
   check.precondition(to_second.has_value(), "the second endpoint is asked as well");
   bench.other_endpoint().send_message(bench.with_check(bench.response_to(*to_second, Status::success, Bytes(8, 0x22))),
@@ -130,7 +124,7 @@ CONFORMANCE_CASE(lists_of_any_length_are_taken, "mi.requester.odd-lengths", role
     store_le<std::uint16_t>(list.data(), count);
     for (std::uint16_t i = 0; i < count; ++i) store_le<std::uint16_t>(list.data() + 2 + 2 * i, static_cast<std::uint16_t>(i + 1));
     auto reading = bench.product().read_controllers(kPlayedEid);
-    const SeenMessage request = request_of(bench, check);
+    const SeenMessage request = bench.request();
     bench.answer(request, bench.response_to(request, Status::success, list, static_cast<std::uint32_t>(list.size())));
     const auto answer = reading.wait();
     const std::string what = "a list of " + std::to_string(count);
@@ -141,7 +135,7 @@ CONFORMANCE_CASE(lists_of_any_length_are_taken, "mi.requester.odd-lengths", role
 CONFORMANCE_CASE(an_error_is_an_error, "mi.requester.status", roles::management_requester) {
   for (const unsigned status : {0x02u, 0x03u, 0x04u, 0x05u, 0x06u, 0x07u, 0x20u, 0x21u, 0x22u, 0x2Au}) {
     auto reply = ask(bench);
-    const SeenMessage request = request_of(bench, check);
+    const SeenMessage request = bench.request();
     const bool located = status == 0x04;
     bench.answer(request, bench.response_to(request, static_cast<Status>(status), {}, located ? 0x000803u : 0u));
     const mi::Reply got = reply.wait();
@@ -154,7 +148,7 @@ CONFORMANCE_CASE(an_error_is_an_error, "mi.requester.status", roles::management_
 
 CONFORMANCE_CASE(a_silent_endpoint_is_given_up, "mi.requester.timeout", roles::management_requester) {
   auto reply = ask(bench);
-  request_of(bench, check);
+  bench.request();
   const bool ended = bench.world().run_until([&] { return reply.settled(); }, Duration::s(120));
   check.require(ended, "a request without an answer ends within two minutes");
   check.that(!reply.wait().ok(), "it is no success");
@@ -174,7 +168,7 @@ CONFORMANCE_CASE(tags_without_answer_come_back, "mi.requester.tag.freed", roles:
 CONFORMANCE_CASE(more_processing_is_waited_for, "mi.requester.more-processing.waits", roles::management_requester) {
   for (const std::uint16_t units : {std::uint16_t{5}, std::uint16_t{200}}) {
     auto reply = ask(bench);
-    const SeenMessage request = request_of(bench, check);
+    const SeenMessage request = bench.request();
     bench.answer(request, more_processing(bench, request, units));
     bench.world().run_until([&] { return reply.settled(); }, Duration::ms(100) * units - Duration::ms(20));
     check.require(!reply.settled(), "the request waits as long as it was told to");
@@ -186,7 +180,7 @@ CONFORMANCE_CASE(more_processing_is_waited_for, "mi.requester.more-processing.wa
   nvme::Sqe sqe;
   sqe.set(nvme::sqe::opcode, 0x06).set(nvme::sqe::cdw10, 1);
   auto reply = bench.product().admin(kPlayedEid, 1, sqe, {.dlen = 64});
-  const SeenMessage request = request_of(bench, check);
+  const SeenMessage request = bench.request();
   bench.answer(request, more_processing(bench, request, 10));
   bench.answer(request, bench.admin_response_to(request, Bytes(64, 0x47)));
   check.that(reply.wait().admin_ok(), "an Admin response after More Processing Required is taken");
@@ -194,7 +188,7 @@ CONFORMANCE_CASE(more_processing_is_waited_for, "mi.requester.more-processing.wa
 
 CONFORMANCE_CASE(more_processing_may_give_no_time, "mi.requester.more-processing.zero", roles::management_requester) {
   auto reply = ask(bench);
-  const SeenMessage request = request_of(bench, check);
+  const SeenMessage request = bench.request();
   bench.answer(request, more_processing(bench, request, 0));
   bench.world().run_until([&] { return reply.settled(); }, Duration::s(1));
   check.require(!reply.settled(), "the request waits although no time was given");
@@ -204,7 +198,7 @@ CONFORMANCE_CASE(more_processing_may_give_no_time, "mi.requester.more-processing
 
 CONFORMANCE_CASE(more_processing_for_ever_is_given_up, "mi.requester.more-processing.bounded", roles::management_requester) {
   auto reply = ask(bench);
-  const SeenMessage request = request_of(bench, check);
+  const SeenMessage request = bench.request();
   for (int i = 0; i < 600 && !reply.settled(); ++i) {
     bench.answer(request, more_processing(bench, request, 2));
     bench.world().run_until([&] { return reply.settled(); }, Duration::ms(150));

@@ -8,24 +8,11 @@ namespace {
 
 using test::kDriveEid;
 using test::mi_message;
+using test::primitive;
+using test::read_vpd;
 using test::Rig;
 using test::RigOptions;
-
-constexpr std::uint8_t kVpdRead = 0x05;
-
-/// VPD Read takes `duration`.
-RigOptions slow(Duration duration) {
-  RigOptions options;
-  options.endpoint.durations[{MessageKind::mi_command, kVpdRead}] = duration;
-  return options;
-}
-
-Op<Reply> read_vpd(Rig& rig, unsigned slot = 0, std::uint32_t length = 256) {
-  return rig.requester.command(kDriveEid, Opcode::vpd_read, 0, length, {}, {.slot = slot, .timeout = {}});
-}
-Reply primitive(Rig& rig, Primitive what, unsigned slot = 0, std::uint16_t parameter = 0) {
-  return rig.requester.primitive(kDriveEid, what, slot, parameter).wait();
-}
+using test::slow_vpd;
 
 TEST(Replay, FromEachPacket) {
   Rig rig;
@@ -132,7 +119,7 @@ TEST(Replay, NothingWhileACommandComesIn) {
 }
 
 TEST(Replay, MoreProcessingRequiredToo) {
-  Rig rig(slow(Duration::ms(450)));
+  Rig rig(slow_vpd(Duration::ms(450)));
   auto op = read_vpd(rig);
   rig.world.run_for(Duration::ms(150));
   const ReplayReply replay = rig.requester.replay(kDriveEid, 0).wait();

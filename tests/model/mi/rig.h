@@ -126,6 +126,20 @@ struct Rig {
   Requester requester;
 };
 
+/// VPD Read takes `duration`.
+inline RigOptions slow_vpd(Duration duration) {
+  RigOptions options;
+  options.endpoint.durations[{MessageKind::mi_command, static_cast<std::uint8_t>(Opcode::vpd_read)}] = duration;
+  return options;
+}
+
+inline Op<Reply> read_vpd(Rig& rig, unsigned slot = 0, std::uint32_t length = 256) {
+  return rig.requester.command(kDriveEid, Opcode::vpd_read, 0, length, {}, {.slot = slot, .timeout = {}});
+}
+inline Reply primitive(Rig& rig, Primitive what, unsigned slot = 0, std::uint16_t parameter = 0) {
+  return rig.requester.primitive(kDriveEid, what, slot, parameter).wait();
+}
+
 /// An MI command's message without its check.
 inline Bytes mi_message(std::uint8_t opcode, std::uint32_t nmd0 = 0, std::uint32_t nmd1 = 0, ByteView data = {},
                         unsigned slot = 0) {

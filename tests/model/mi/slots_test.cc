@@ -9,24 +9,11 @@ namespace {
 
 using test::kDriveEid;
 using test::mi_message;
+using test::primitive;
+using test::read_vpd;
 using test::Rig;
 using test::RigOptions;
-
-constexpr std::uint8_t kVpdRead = 0x05;
-
-/// VPD Read takes `duration`.
-RigOptions slow(Duration duration) {
-  RigOptions options;
-  options.endpoint.durations[{MessageKind::mi_command, kVpdRead}] = duration;
-  return options;
-}
-
-Op<Reply> read_vpd(Rig& rig, unsigned slot = 0, std::uint32_t length = 256) {
-  return rig.requester.command(kDriveEid, Opcode::vpd_read, 0, length, {}, {.slot = slot, .timeout = {}});
-}
-Reply primitive(Rig& rig, Primitive what, unsigned slot = 0, std::uint16_t parameter = 0) {
-  return rig.requester.primitive(kDriveEid, what, slot, parameter).wait();
-}
+using test::slow_vpd;
 
 TEST(Slots, TableOfStates) {
   using S = SlotState;
@@ -48,7 +35,7 @@ TEST(Slots, TableOfStates) {
 }
 
 TEST(Slots, StatesAsGetStateSeesThem) {
-  Rig rig(slow(Duration::ms(50)));
+  Rig rig(slow_vpd(Duration::ms(50)));
   EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::idle);
   Bytes long_write = mi_message(Opcode::vpd_write, 0, 100, Bytes(100, 7));
   append_mic(long_write);
@@ -104,7 +91,7 @@ TEST(Slots, PauseStopsBetweenTwoPackets) {
 
 TEST(Slots, AResponseWhilePausedWaitsInTransmit) {
   for (const Revision revision : {Revision::r1_1, Revision::r1_2}) {
-    RigOptions options = slow(Duration::ms(50));
+    RigOptions options = slow_vpd(Duration::ms(50));
     options.device.revision = revision;
     Rig rig(options);
     ASSERT_TRUE(primitive(rig, Primitive::pause).ok());
@@ -134,7 +121,7 @@ TEST(Slots, PauseAndResumeAreOfBothSlots) {
 }
 
 TEST(Slots, BusySlotsDiscard) {
-  Rig rig(slow(Duration::ms(50)));
+  Rig rig(slow_vpd(Duration::ms(50)));
   auto first = read_vpd(rig);
   rig.world.run_for(Duration::ms(1));
   EXPECT_TRUE(rig.exchange(mi_message(Opcode::vpd_read, 0, 4)).empty());
@@ -144,7 +131,7 @@ TEST(Slots, BusySlotsDiscard) {
   EXPECT_EQ(rig.flags(0, true), error_flag::cmnics) << "sticky until cleared";
   EXPECT_EQ(rig.flags(0), 0);
   // Of many packets too, and although the slot is idle again when the last of them comes.
-  Rig other(slow(Duration::ms(50)));
+  Rig other(slow_vpd(Duration::ms(50)));
   auto running = read_vpd(other);
   other.world.run_for(Duration::ms(1));
   Bytes write = mi_message(Opcode::vpd_write, 0, 100, Bytes(100, 7));
@@ -159,7 +146,7 @@ TEST(Slots, BusySlotsDiscard) {
 }
 
 TEST(Slots, BothServeAtTheSameTime) {
-  RigOptions options = slow(Duration::ms(40));
+  RigOptions options = slow_vpd(Duration::ms(40));
   options.endpoint.durations[{MessageKind::mi_command, 0x00}] = Duration::ms(10);
   Rig rig(options);
   auto slow_one = read_vpd(rig, 0);
@@ -187,7 +174,7 @@ TEST(Slots, PacketsOfBothResponsesMayMix) {
 }
 
 TEST(Slots, AutoPause) {
-  Rig rig(slow(Duration::ms(20)));
+  Rig rig(slow_vpd(Duration::ms(20)));
   auto op = rig.requester.command(kDriveEid, Opcode::vpd_read, 0, 16, {}, {.auto_pause = true, .timeout = {}});
   rig.world.run_for(Duration::s(1));
   EXPECT_FALSE(op.settled());
@@ -211,7 +198,7 @@ TEST(Slots, AutoPause) {
 // ---- More Processing Required ----
 
 TEST(MoreProcessing, ComesOnceAndInTime) {
-  Rig rig(slow(Duration::ms(450)));
+  Rig rig(slow_vpd(Duration::ms(450)));
   const Reply reply = read_vpd(rig).wait();
   ASSERT_TRUE(reply.ok());
   EXPECT_EQ(reply.more_processing, 1u);
@@ -227,9 +214,9 @@ TEST(MoreProcessing, ComesOnceAndInTime) {
 }
 
 TEST(MoreProcessing, NotForQuickCommandsNorForOldRevisions) {
-  Rig quick(slow(Duration::ms(80)));
+  Rig quick(slow_vpd(Duration::ms(80)));
   EXPECT_EQ(read_vpd(quick).wait().more_processing, 0u);
-  RigOptions old = slow(Duration::ms(450));
+  RigOptions old = slow_vpd(Duration::ms(450));
   old.device.revision = Revision::r1_1;
   Rig rig(old);
   const Reply reply = read_vpd(rig).wait();
@@ -238,7 +225,7 @@ TEST(MoreProcessing, NotForQuickCommandsNorForOldRevisions) {
 }
 
 TEST(MoreProcessing, NotWhilePaused) {
-  Rig rig(slow(Duration::ms(450)));
+  Rig rig(slow_vpd(Duration::ms(450)));
   auto op = read_vpd(rig);
   rig.world.run_for(Duration::ms(20));
   ASSERT_TRUE(primitive(rig, Primitive::pause).ok());
@@ -254,7 +241,7 @@ TEST(MoreProcessing, NotWhilePaused) {
 // ---- Abort ----
 
 TEST(Abort, ResultsByState) {
-  Rig rig(slow(Duration::ms(50)));
+  Rig rig(slow_vpd(Duration::ms(50)));
   EXPECT_EQ(primitive(rig, Primitive::abort).cpsr(), 0u) << "idle";
   auto processing = read_vpd(rig);
   rig.world.run_for(Duration::ms(1));
@@ -285,9 +272,9 @@ TEST(Abort, ResultsByState) {
 
 TEST(Abort, SomeCommandsCannotBeStopped) {
   for (const Revision revision : {Revision::r2_0, Revision::r2_1}) {
-    RigOptions options = slow(Duration::ms(50));
+    RigOptions options = slow_vpd(Duration::ms(50));
     options.device.revision = revision;
-    options.endpoint.unabortable = {{MessageKind::mi_command, kVpdRead}};
+    options.endpoint.unabortable = {{MessageKind::mi_command, static_cast<std::uint8_t>(Opcode::vpd_read)}};
     Rig rig(options);
     auto op = read_vpd(rig);
     rig.world.run_for(Duration::ms(1));
@@ -299,7 +286,7 @@ TEST(Abort, SomeCommandsCannotBeStopped) {
 }
 
 TEST(Abort, LeavesTheOtherSlotAlone) {
-  Rig rig(slow(Duration::ms(50)));
+  Rig rig(slow_vpd(Duration::ms(50)));
   auto zero = read_vpd(rig, 0);
   auto one = read_vpd(rig, 1);
   rig.world.run_for(Duration::ms(1));
