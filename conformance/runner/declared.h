@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,7 +22,9 @@ struct EndpointFacts {
   bool packets = true;   ///< the bench makes and sees single packets
   bool frames = true;    ///< and the frames of the medium
   bool media = true;     ///< the medium is emulated: whatever the bench wants happens on it
-  unsigned major = 0, minor = 0;  ///< of NVMe-MI
+  bool control = true;   ///< MCTP control messages of the bench reach it
+  bool answers = false;  ///< it has answered something, however wrong
+  unsigned major = 0, minor = 0;  ///< of NVMe-MI; 0.0: it did not say
   std::vector<Bytes> ports = {};  ///< port information, 32 bytes each, by PORTID
   std::uint8_t port = 0;          ///< that of this endpoint
   std::vector<std::uint16_t> controllers = {};
@@ -35,7 +38,11 @@ struct EndpointFacts {
   bool supports(const mi::SupportedCommand& command) const {
     return std::find(optional.begin(), optional.end(), command) != optional.end();
   }
-  View<mi::PortInfo> port_info(std::size_t number) const { return View<mi::PortInfo>{ports[number]}; }
+  /// Zeros of a port that it has not described.
+  View<mi::PortInfo> port_info(std::size_t number) const { return View<mi::PortInfo>{described(number)}; }
+  View<mi::TwoWirePortInfo> two_wire_info(std::size_t number) const {
+    return View<mi::TwoWirePortInfo>{described(number)};
+  }
   /// The first port of a kind.
   std::optional<std::uint8_t> port_of(mi::PortType type) const {
     for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -44,9 +51,15 @@ struct EndpointFacts {
     return std::nullopt;
   }
   /// Bytes of the management endpoint buffer; 0: none.
-  std::uint32_t buffer_bytes() const { return ports.empty() ? 0 : port_info(port).get(mi::port_info::mebs); }
+  std::uint32_t buffer_bytes() const { return port_info(port).get(mi::port_info::mebs); }
   /// Most payload of a packet.
   std::uint16_t unit_max() const { return ports.empty() ? 64 : port_info(port).get(mi::port_info::mmtus); }
+
+ private:
+  ByteView described(std::size_t number) const {
+    static constexpr std::array<std::uint8_t, mi::PortInfo::size> kNothing{};
+    return number < ports.size() ? ByteView{ports[number]} : ByteView{kNothing};
+  }
 };
 
 struct Declared {

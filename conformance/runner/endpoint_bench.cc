@@ -26,11 +26,22 @@ std::optional<std::string> frames(const Declared& declared) {
   return "the product is behind a kernel, which makes the frames";
 }
 
+std::optional<std::string> control_messages(const Declared& declared) {
+  if (declared.endpoint.control) return std::nullopt;
+  return "the product is behind a kernel, which keeps MCTP control messages to itself";
+}
+
 namespace {
 
 std::optional<std::string> unless(bool holds, const char* why) {
   if (holds) return std::nullopt;
   return why;
+}
+
+std::optional<std::string> needs_revision(const EndpointFacts& facts, unsigned major, unsigned minor) {
+  if (facts.at_least(major, minor)) return std::nullopt;
+  if (facts.major == 0) return "the product does not say its revision of NVMe-MI";
+  return fmt::format("the product is older than NVMe-MI {}.{}", major, minor);
 }
 
 }  // namespace
@@ -40,22 +51,22 @@ std::optional<std::string> endpoint_buffer(const Declared& declared) {
 }
 std::optional<std::string> auto_pause(const Declared& declared) {
   const EndpointFacts& facts = declared.endpoint;
-  return unless(!facts.ports.empty() && facts.port_info(facts.port).get(mi::port_info::ciaps),
+  return unless(facts.port_info(facts.port).get(mi::port_info::ciaps),
                 "no command initiated auto pause (CIAPS is clear)");
 }
 std::optional<std::string> asynchronous_events(const Declared& declared) {
   const EndpointFacts& facts = declared.endpoint;
-  return unless(!facts.ports.empty() && facts.port_info(facts.port).get(mi::port_info::aems),
+  return unless(facts.port_info(facts.port).get(mi::port_info::aems),
                 "no asynchronous events (AEMS is clear)");
 }
 std::optional<std::string> pcie_commands(const Declared& declared) {
   return unless(declared.endpoint.supports({mi::MessageKind::pcie_command, 0}), "no PCIe commands");
 }
 std::optional<std::string> revision_1_2(const Declared& declared) {
-  return unless(declared.endpoint.at_least(1, 2), "the product is older than NVMe-MI 1.2");
+  return needs_revision(declared.endpoint, 1, 2);
 }
 std::optional<std::string> revision_2_0(const Declared& declared) {
-  return unless(declared.endpoint.at_least(2, 0), "the product is older than NVMe-MI 2.0");
+  return needs_revision(declared.endpoint, 2, 0);
 }
 std::optional<std::string> status_reporting(const Declared& declared) {
   return unless(declared.endpoint.status_reporting, "no Status Reporting Enhancements (SRE is clear)");
@@ -163,6 +174,7 @@ struct EndpointBench::Embedded {
         mctp_hooks(environment.deviations->mctp_hooks(deviations::Product::endpoint)) {
     setup.managed->drive.end.name = "product";
     if (setup.transport == "pcie") setup.managed->drive.endpoint.port = 0;
+    setup.managed->drive.node.one_eid = setup.managed->second_bus;
     environment.deviations->alter(setup.managed->drive);
     const mctp::DeviceOptions node_options = setup.managed->drive.node;
     const mctp::EndpointOptions end = setup.managed->drive.end;
@@ -173,6 +185,7 @@ struct EndpointBench::Embedded {
     if (segment->smbus() != nullptr) {
       slaves = std::make_unique<mi::SmbusSlaves>(*segment->smbus(), drive->device(), endpoint.port, mi_hooks.get());
     }
+    if (setup.managed->second_bus) put_on_second_bus(world, setup);
     if (!setup.managed->second_endpoint) return;
     second_node = std::make_unique<mctp::SimpleDevice>(
         world, segment->attach("product 2", product_address_on(setup.transport, 1)), node_options,
@@ -180,6 +193,16 @@ struct EndpointBench::Embedded {
     mi::EndpointOptions other = endpoint;
     other.port = endpoint.port == 0 ? 1 : 0;
     second = std::make_unique<mi::Endpoint>(world, drive->device(), second_node->endpoint(), other, mi_hooks.get());
+  }
+
+  void put_on_second_bus(World& world, const EmbeddedSetup& setup) {
+    second_segment = make_segment(world, setup);
+    second_bench_binding = &second_segment->attach("second owner", bench_address_on(setup.transport), true);
+    second_end = std::make_unique<mctp::Endpoint>(
+        world, second_segment->attach("product, second bus", product_address_on(setup.transport)),
+        mctp::EndpointOptions{.name = "product, second bus"});
+    second_end->set_hooks(mctp_hooks.get());
+    second_control = std::make_unique<mctp::Control>(*second_end, node->device());
   }
 
   std::unique_ptr<mctp::Segment> segment;
@@ -192,6 +215,10 @@ struct EndpointBench::Embedded {
   std::unique_ptr<mi::SmbusSlaves> slaves;
   std::unique_ptr<mctp::SimpleDevice> second_node;
   std::unique_ptr<mi::Endpoint> second;
+  std::unique_ptr<mctp::Segment> second_segment;
+  mctp::Binding* second_bench_binding = nullptr;
+  std::unique_ptr<mctp::Endpoint> second_end;
+  std::unique_ptr<mctp::Control> second_control;
 };
 
 /// Which of the bench's places on a bus is for what is not MCTP.
@@ -286,6 +313,15 @@ RawMctp& EndpointBench::another_peer() {
   return *other_raw_;
 }
 
+RawMctp& EndpointBench::second_owner() {
+  BENCH_ASSERT(embedded_ != nullptr && embedded_->second_bench_binding != nullptr, "setup.managed->second_bus");
+  if (second_owner_ == nullptr) {
+    second_owner_ = std::make_unique<RawMctp>(world(), *embedded_->second_bench_binding, kOtherBenchEid);
+    second_owner_->set_product(mctp::kNullEid, address());
+  }
+  return *second_owner_;
+}
+
 mi::Drive& EndpointBench::drive() {
   BENCH_ASSERT(embedded_ != nullptr, "the emulated drive is for cases that are arranged{}");
   return *embedded_->drive;
@@ -319,13 +355,17 @@ void EndpointBench::assign(mctp::Eid eid) {
 }
 
 ControlAnswer EndpointBench::control(Command command, Bytes data, const ControlTerms& terms) {
+  return control_from(*messages_, command, std::move(data), terms);
+}
+
+ControlAnswer EndpointBench::control_from(MctpPeer& peer, Command command, Bytes data, const ControlTerms& terms) {
   Bytes body = {0x00, static_cast<std::uint8_t>(0x80 | (terms.instance & 0x1F)), static_cast<std::uint8_t>(command)};
   body.insert(body.end(), data.begin(), data.end());
-  messages_->send_message(body, {.tag = terms.tag, .destination = terms.destination});
+  peer.send_message(body, {.tag = terms.tag, .destination = terms.destination});
   ControlAnswer answer;
   std::vector<SeenMessage> others;
   const Instant end = world().now() + terms.within;
-  while (auto message = messages_->next_message(end - world().now())) {
+  while (auto message = peer.next_message(end - world().now())) {
     if (message->type() == 0 && !message->owner && message->tag == terms.tag) {
       answer.message = std::move(message);
       break;
@@ -333,7 +373,7 @@ ControlAnswer EndpointBench::control(Command command, Bytes data, const ControlT
     others.push_back(std::move(*message));
     if (world().now() >= end) break;
   }
-  for (auto one = others.rbegin(); one != others.rend(); ++one) messages_->untake(std::move(*one));
+  for (auto one = others.rbegin(); one != others.rend(); ++one) peer.untake(std::move(*one));
   return answer;
 }
 
@@ -448,16 +488,43 @@ void read_ports(EndpointBench& bench, EndpointFacts& facts, std::size_t count) {
   facts.port = facts.port_of(kind).value_or(std::uint8_t{0});
 }
 
+/// A product that takes no EID is asked as it is: what it does wrong is for its cases to say.
+void take_eid(EndpointBench& bench, EndpointFacts& facts) {
+  try {
+    bench.assign();
+  } catch (const CannotArrange&) {
+    facts.answers = bench.messages().next_message(Duration::ms(100)).has_value();
+  }
+}
+
+void ask_control(EndpointBench& bench, EndpointFacts& facts) {
+  try {
+    const ControlAnswer types = bench.control(Command::get_message_type_support);
+    facts.answers = facts.answers || types.answered();
+    if (types.ok() && !types.data().empty()) {
+      facts.message_types.assign(types.data().begin() + 1, types.data().end());
+    }
+    facts.uuid = bench.control(Command::get_endpoint_uuid).ok();
+  } catch (const CannotArrange&) {
+    facts.control = false;
+  }
+}
+
 }  // namespace
 
 EndpointFacts explore_endpoint(EndpointBench& bench, Declared& found) {
   EndpointFacts facts;
   facts.packets = facts.frames = bench.medium() != kKernelTransport;
   facts.media = bench.embedded();
+  if (!bench.embedded()) take_eid(bench, facts);
+  ask_control(bench, facts);
   const auto structure = [&](mi::DataType type, std::uint16_t cntlid) {
-    return bench.command(mi::Opcode::read_data_structure, static_cast<std::uint32_t>(type) << 24 | cntlid);
+    MiAnswer answer = bench.command(mi::Opcode::read_data_structure, static_cast<std::uint32_t>(type) << 24 | cntlid);
+    facts.answers = facts.answers || answer.answered();
+    return answer;
   };
   const MiAnswer subsystem = structure(mi::DataType::subsystem_information, 0);
+  found.known = facts.answers;
   if (!subsystem.ok() || subsystem.data().size() < 3) {
     found.why = "Read NVMe-MI Data Structure: " + subsystem.describe();
     return facts;
@@ -472,12 +539,6 @@ EndpointFacts explore_endpoint(EndpointBench& bench, Declared& found) {
     const MiAnswer optional = structure(mi::DataType::supported_commands, facts.controllers.front());
     facts.optional = mi::parse_command_list(optional.data()).value_or(std::vector<mi::SupportedCommand>{});
   }
-  const ControlAnswer types = bench.control(Command::get_message_type_support);
-  if (types.ok() && !types.data().empty()) {
-    facts.message_types.assign(types.data().begin() + 1, types.data().end());
-  }
-  facts.uuid = bench.control(Command::get_endpoint_uuid).ok();
-  found.known = true;
   return facts;
 }
 

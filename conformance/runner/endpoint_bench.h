@@ -40,6 +40,8 @@ inline constexpr mctp::Eid kSecondEndpointEid = 10;
 std::optional<std::string> packets(const Declared& declared);
 /// The bench makes and sees the frames of the medium.
 std::optional<std::string> frames(const Declared& declared);
+/// MCTP control messages of the bench reach it.
+std::optional<std::string> control_messages(const Declared& declared);
 std::optional<std::string> endpoint_buffer(const Declared& declared);
 std::optional<std::string> auto_pause(const Declared& declared);
 std::optional<std::string> asynchronous_events(const Declared& declared);
@@ -173,8 +175,8 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   Duration answer_within() const { return medium() == "pcie" ? Duration::ms(120) : Duration::ms(100); }
   /// PORTID of the product's endpoint.
   std::uint8_t port() const { return declared().port; }
-  /// Gives the product its EID (Set Endpoint ID, forced, to its physical address), as after a reset of it.
-  /// INCONCLUSIVE when it does not take it.
+  /// Gives the product its EID (Set Endpoint ID, forced, to its physical address), as after a reset of it;
+  /// behind a kernel that is its bus owner's business. INCONCLUSIVE when it does not take it.
   void assign(mctp::Eid eid = kProductEid);
 
   // ---- by hand ----
@@ -184,6 +186,8 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   RawMctp& peer();
   /// A second management controller at an address of its own; not on a serial line.
   RawMctp& another_peer();
+  /// The owner of the second bus: setup.managed->second_bus.
+  RawMctp& second_owner();
   /// What the product has put on the medium; needs(frames).
   const std::vector<SeenFrame>& product_frames() const { return frames_; }
   /// Asked for every frame that the product sends (emulated media).
@@ -193,7 +197,11 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
 
   // ---- MCTP control ----
 
+  /// INCONCLUSIVE where a kernel does not let it through: cases without packets say needs(control_messages).
   ControlAnswer control(mctp::control::Command command, Bytes data = {}, const ControlTerms& terms = {});
+  /// The same, said by somebody else on the product's media.
+  ControlAnswer control_from(MctpPeer& peer, mctp::control::Command command, Bytes data = {},
+                             const ControlTerms& terms = {});
 
   // ---- NVMe-MI ----
 
@@ -241,6 +249,7 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   std::unique_ptr<Real> real_;
   std::unique_ptr<RawMctp> raw_;
   std::unique_ptr<RawMctp> other_raw_;
+  std::unique_ptr<RawMctp> second_owner_;
   MctpPeer* messages_ = nullptr;
   mctp::SmbusPort* beside_ = nullptr;
 };

@@ -83,7 +83,9 @@ Declared explore(World& world, const Environment& environment) {
   found.embedded = environment.product->embedded;
   try {
     if (is_medium(environment.transport)) {
-      EndpointBench bench(world, environment);
+      Environment asking = environment;
+      if (!found.embedded) asking.arrange = [](EmbeddedSetup& setup) { setup.managed->assigned = false; };
+      EndpointBench bench(world, asking);
       found.endpoint = explore_endpoint(bench, found);
       bench.finish();
     } else {

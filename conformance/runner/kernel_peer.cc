@@ -32,8 +32,13 @@ void KernelPeer::send_message(ByteView body, const MctpTerms& terms) {
   message.destination = product_;
   message.tag = *tag;
   message.body.assign(body.begin(), body.end());
+  taken_.reset();
   port_->send(std::move(message));
+  world_.run_until([&] { return taken_.has_value(); }, Duration::s(1));
+  if (!taken_.value_or(false)) throw CannotArrange{port_->last_problem()};
 }
+
+void KernelPeer::on_sent(mctp::SendId, bool delivered) { taken_ = delivered; }
 
 void KernelPeer::on_message(const mctp::Incoming& message) {
   SeenMessage seen;

@@ -18,6 +18,8 @@ struct ManagedSetup {
   mi::DriveOptions drive;
   /// A second endpoint of the same device, at the next address, with kSecondEndpointEid; not on a serial line.
   bool second_endpoint = false;
+  /// The device is on a second bus too, with one EID for both; not on a serial line.
+  bool second_bus = false;
   /// The bench gives it an EID before the case begins.
   bool assigned = true;
   mctp::SmbusOptions smbus;

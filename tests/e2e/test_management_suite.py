@@ -58,10 +58,29 @@ def test_a_deviating_drive_on_a_serial_line_is_caught(fabricbench, serial_drive)
     assert done.code == 1, done.out + done.err
 
 
-def test_a_drive_whose_answers_are_none_is_named(fabricbench, serial_drive):
-    """Nothing can be asked of it: one line says why."""
-    done = fabricbench("run", "--dut", serial_drive("--deviation", "checks_of_zero"))
-    assert done.code == 2 and "wrong integrity check" in done.err and len(done.err.splitlines()) == 1, done.err
+def test_a_drive_whose_answers_are_all_broken_is_judged(fabricbench, serial_drive):
+    """Nothing can be learnt from it, but that its integrity checks are wrong is for a case to say."""
+    done = fabricbench("run", "--dut", serial_drive("--deviation", "checks_of_zero"), "--json", "--suite", "mi",
+                       "--case", "*mic*", "--case", "*port*", "--case", "*check*", timeout=300)
+    cases = results(done)
+    failed = {case["requirement"] for case in cases.values() if case["verdict"] == "fail"}
+    assert done.code == 1 and "mi.message.mic.sent" in failed, (done.err, cases)
+
+
+def test_a_drive_that_takes_no_eid_is_judged(fabricbench, serial_drive):
+    done = fabricbench("run", "--dut", serial_drive("--deviation", "refuses_forced_eids"), "--json", "--suite", "mctp",
+                       "--case", "*set_endpoint_id*", "--case", "*forced*", "--case", "*eid*", timeout=300)
+    cases = results(done)
+    assert done.code == 1 and cases["an_eid_can_be_forced"]["verdict"] == "fail", (done.err, cases)
+
+
+def test_a_line_where_nobody_is_is_named(fabricbench):
+    """One line says why nothing can be judged."""
+    near, far = os.openpty()
+    done = fabricbench("run", "--dut", "serial:" + os.ttyname(far), timeout=120)
+    os.close(near)
+    os.close(far)
+    assert done.code == 2 and "no answer" in done.err and len(done.err.splitlines()) == 1, done.err
 
 
 def test_the_bus_is_judged_through_its_sockets(fabricbench):
@@ -71,6 +90,15 @@ def test_the_bus_is_judged_through_its_sockets(fabricbench):
     assert done.code == 0, [(name, case["reason"]) for name, case in cases.items() if case["verdict"] == "fail"]
     assert sum(case["verdict"] == "pass" for case in cases.values()) >= 10, cases.keys()
     assert all(case["transport"] == "kernel" for case in cases.values())
+
+
+def test_what_a_kernel_keeps_to_itself_is_not_judged(fabricbench):
+    """The sockets let nobody say MCTP control messages: those cases do not apply, and say so."""
+    done = fabricbench("mctp", "exec", "--", PROGRAM, "run", "--dut", "mctp:1,9", "--suite", "mctp", "--json", timeout=300)
+    cases = results(done)
+    assert done.code == 0, [(name, case["verdict"], case["reason"]) for name, case in cases.items()
+                            if case["verdict"] not in ("pass", "skip")]
+    assert "control messages" in cases["get_endpoint_id_has_three_bytes"]["reason"]
 
 
 def test_a_deviation_shows_through_the_sockets(fabricbench):

@@ -29,7 +29,7 @@ std::string named(Command command) { return std::string(mctp::control::name_of(c
 
 }  // namespace
 
-CONFORMANCE_CASE(instance_ids_come_back, "mctp.control.instance", roles::endpoint) {
+CONFORMANCE_CASE(instance_ids_come_back, "mctp.control.instance", roles::endpoint, needs(control_messages)) {
   for (std::uint8_t instance = 0; instance < 32; ++instance) {
     for (const Command command : {Command::get_endpoint_id, Command::get_message_type_support}) {
       const ControlAnswer answer = bench.control(command, {}, {.instance = instance});
@@ -45,7 +45,7 @@ CONFORMANCE_CASE(instance_ids_come_back, "mctp.control.instance", roles::endpoin
   }
 }
 
-CONFORMANCE_CASE(command_codes_come_back, "mctp.control.command", roles::endpoint) {
+CONFORMANCE_CASE(command_codes_come_back, "mctp.control.command", roles::endpoint, needs(control_messages)) {
   for (const Harmless& one : harmless()) {
     const ControlAnswer answer = bench.control(one.command, one.data);
     check.require(answer.answered(), named(one.command) + " is answered", answer.describe());
@@ -59,7 +59,8 @@ CONFORMANCE_CASE(command_codes_come_back, "mctp.control.command", roles::endpoin
   }
 }
 
-CONFORMANCE_CASE(answers_are_marked_as_responses, "mctp.control.response-bits", roles::endpoint) {
+CONFORMANCE_CASE(answers_are_marked_as_responses, "mctp.control.response-bits", roles::endpoint,
+                 needs(control_messages)) {
   for (const Harmless& one : harmless()) {
     const ControlAnswer answer = bench.control(one.command, one.data);
     check.require(answer.answered(), named(one.command) + " is answered", answer.describe());
@@ -108,7 +109,7 @@ CONFORMANCE_CASE(control_messages_have_no_integrity_check, "mctp.control.integri
   serves(bench, check, "a request afterwards");
 }
 
-CONFORMANCE_CASE(unknown_commands_are_refused, "mctp.control.unknown", roles::endpoint) {
+CONFORMANCE_CASE(unknown_commands_are_refused, "mctp.control.unknown", roles::endpoint, needs(control_messages)) {
   std::vector<unsigned> unknown = {0x00};
   for (unsigned command = 0x15; command < mctp::control::kTransportSpecificFirst; ++command) unknown.push_back(command);
   for (const unsigned command : unknown) {
@@ -153,7 +154,8 @@ CONFORMANCE_CASE(requests_of_a_wrong_length_are_refused, "mctp.control.length", 
   serves(bench, check, "the EID that it has kept");
 }
 
-CONFORMANCE_CASE(refusals_carry_nothing_but_their_code, "mctp.control.error-size", roles::endpoint) {
+CONFORMANCE_CASE(refusals_carry_nothing_but_their_code, "mctp.control.error-size", roles::endpoint,
+                 needs(control_messages)) {
   const std::pair<Command, Bytes> refused[] = {
       {static_cast<Command>(0xEF), {}},
       {Command::get_endpoint_id, {0}},
@@ -180,7 +182,8 @@ CONFORMANCE_CASE(control_answers_are_single_packets, "mctp.control.packet", role
   }
 }
 
-CONFORMANCE_CASE(a_request_that_is_said_again_is_answered_again, "mctp.control.retry", roles::endpoint) {
+CONFORMANCE_CASE(a_request_that_is_said_again_is_answered_again, "mctp.control.retry", roles::endpoint,
+                 needs(control_messages)) {
   for (const Harmless& one : harmless()) {
     const ControlTerms same{.instance = 7, .tag = 2};
     const ControlAnswer first = bench.control(one.command, one.data, same);

@@ -160,6 +160,35 @@ CONFORMANCE_CASE(a_static_eid_comes_back_on_reset, "mctp.control.set-eid.static"
   check.equal("ID type afterwards", said[1] & 3, one_of(1, 2));
 }
 
+CONFORMANCE_CASE(a_second_owner_has_to_force_its_eid, "mctp.control.set-eid.second-owner", roles::endpoint, over_buses,
+                 arranged("a second bus of the same device", [](EmbeddedSetup& setup) {
+                   setup.managed->second_bus = true;
+                   setup.managed->assigned = false;
+                 })) {
+  const mctp::Eid first = 0x31, other = 0x42;
+  if (!takes(bench, check, SetOperation::set, first)) return;
+  const auto from_second = [&](SetOperation operation) {
+    return bench.control_from(bench.second_owner(), Command::set_endpoint_id, {static_cast<std::uint8_t>(operation), other});
+  };
+  const auto eid_on_second_bus = [&] {
+    const ControlAnswer answer = bench.control_from(bench.second_owner(), Command::get_endpoint_id);
+    check.precondition(answer.ok() && !answer.data().empty(), "Get Endpoint ID is answered on the second bus");
+    return answer.data()[0];
+  };
+  check.precondition(eid_on_second_bus() == first, "the device has one EID on both buses");
+  const ControlAnswer rejected = from_second(SetOperation::set);
+  if (completion_is(check, rejected, Completion::success, "Set Endpoint ID of a second owner")) {
+    check.require(rejected.data().size() >= 2, "it is answered with a status and an EID", rejected.describe());
+    check.equal("assignment status", rejected.data()[0] >> 4 & 3, 1);
+    check.equal("EID in the answer", rejected.data()[1], first);
+  }
+  check.equal("EID on the first bus then", eid_now(bench, check), first);
+  check.equal("EID on the second bus then", eid_on_second_bus(), first);
+  const ControlAnswer forced = from_second(SetOperation::force);
+  if (!completion_is(check, forced, Completion::success, "Set Endpoint ID of a second owner, forced")) return;
+  check.equal("EID on the first bus after it was forced on the second", eid_now(bench, check), other);
+}
+
 CONFORMANCE_CASE(get_endpoint_id_says_what_was_assigned, "mctp.control.get-eid.value", roles::endpoint,
                  needs(packets)) {
   serves(bench, check, "Get Endpoint ID");
@@ -178,13 +207,14 @@ CONFORMANCE_CASE(get_endpoint_id_says_0_before_any_was_assigned, "mctp.control.g
   check.equal("source EID of the answer", answer.message->source, 0);
 }
 
-CONFORMANCE_CASE(get_endpoint_id_has_three_bytes, "mctp.control.get-eid.size", roles::endpoint) {
+CONFORMANCE_CASE(get_endpoint_id_has_three_bytes, "mctp.control.get-eid.size", roles::endpoint,
+                 needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::get_endpoint_id);
   if (!completion_is(check, answer, Completion::success, "Get Endpoint ID")) return;
   check.equal("bytes behind the completion code", answer.data().size(), 3);
 }
 
-CONFORMANCE_CASE(a_drive_is_a_simple_endpoint, "mctp.control.get-eid.type", roles::endpoint) {
+CONFORMANCE_CASE(a_drive_is_a_simple_endpoint, "mctp.control.get-eid.type", roles::endpoint, needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::get_endpoint_id);
   check.precondition(answer.ok() && answer.data().size() >= 2, "Get Endpoint ID says a type");
   const unsigned type = answer.data()[1] >> 4 & 3;
@@ -197,7 +227,8 @@ CONFORMANCE_CASE(a_drive_is_a_simple_endpoint, "mctp.control.get-eid.type", role
   check.equal("endpoint type", type, 0);
 }
 
-CONFORMANCE_CASE(reserved_bits_of_get_endpoint_id_are_zero, "mctp.control.get-eid.reserved", roles::endpoint) {
+CONFORMANCE_CASE(reserved_bits_of_get_endpoint_id_are_zero, "mctp.control.get-eid.reserved", roles::endpoint,
+                 needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::get_endpoint_id);
   check.precondition(answer.ok() && answer.data().size() >= 3, "Get Endpoint ID says three bytes");
   check.equal("bits 7, 6, 3 and 2 of the types", answer.data()[1] & 0xCC, 0);

@@ -57,22 +57,26 @@ ControlAnswer ask_version(EndpointBench& bench, unsigned type) {
 
 // ---- identity ----
 
-CONFORMANCE_CASE(a_uuid_is_said_or_not_supported, "mctp.control.uuid.answered", roles::endpoint) {
+CONFORMANCE_CASE(a_uuid_is_said_or_not_supported, "mctp.control.uuid.answered", roles::endpoint,
+                 needs(control_messages)) {
   completion_is(check, bench.control(Command::get_endpoint_uuid),
                 one_of(Completion::success, Completion::unsupported_command), "Get Endpoint UUID");
 }
 
-CONFORMANCE_CASE(who_has_a_uuid_says_it_each_time, "mctp.control.uuid.offered", roles::endpoint, needs(an_identity)) {
+CONFORMANCE_CASE(who_has_a_uuid_says_it_each_time, "mctp.control.uuid.offered", roles::endpoint,
+                 needs(control_messages), needs(an_identity)) {
   for (int round = 0; round < 3; ++round) {
     completion_is(check, bench.control(Command::get_endpoint_uuid), Completion::success, "Get Endpoint UUID");
   }
 }
 
-CONFORMANCE_CASE(a_uuid_has_sixteen_bytes, "mctp.control.uuid.size", roles::endpoint, needs(an_identity)) {
+CONFORMANCE_CASE(a_uuid_has_sixteen_bytes, "mctp.control.uuid.size", roles::endpoint,
+                 needs(control_messages), needs(an_identity)) {
   check.equal("bytes of the UUID", uuid_now(bench, check).size(), 16);
 }
 
-CONFORMANCE_CASE(a_uuid_is_not_nil, "mctp.control.uuid.value", roles::endpoint, needs(an_identity)) {
+CONFORMANCE_CASE(a_uuid_is_not_nil, "mctp.control.uuid.value", roles::endpoint,
+                 needs(control_messages), needs(an_identity)) {
   const Bytes uuid = uuid_now(bench, check);
   check.precondition(!uuid.empty(), "a UUID is said");
   for (const std::uint8_t nothing : octets<0x00, 0xFF>) {
@@ -96,7 +100,8 @@ CONFORMANCE_CASE(a_uuid_never_changes, "mctp.control.uuid.stable", roles::endpoi
 
 // ---- versions ----
 
-CONFORMANCE_CASE(base_and_control_versions_are_listed, "mctp.control.version.base", roles::endpoint) {
+CONFORMANCE_CASE(base_and_control_versions_are_listed, "mctp.control.version.base", roles::endpoint,
+                 needs(control_messages)) {
   for (const unsigned type : {0xFFu, 0x00u}) {
     const ControlAnswer answer = ask_version(bench, type);
     const std::string what = fmt::format("versions of {:02X}h", type);
@@ -108,13 +113,15 @@ CONFORMANCE_CASE(base_and_control_versions_are_listed, "mctp.control.version.bas
   }
 }
 
-CONFORMANCE_CASE(the_version_of_nvme_mi_is_listed, "mctp.control.version.nvme-mi", roles::endpoint) {
+CONFORMANCE_CASE(the_version_of_nvme_mi_is_listed, "mctp.control.version.nvme-mi", roles::endpoint,
+                 needs(control_messages)) {
   const ControlAnswer answer = ask_version(bench, mi::kNvmeMiType);
   if (!completion_is(check, answer, Completion::success, "versions of 04h")) return;
   are_well_formed(check, versions(check, answer, "versions of 04h"), "versions of 04h");
 }
 
-CONFORMANCE_CASE(versions_of_unsupported_types_are_refused, "mctp.control.version.unsupported", roles::endpoint) {
+CONFORMANCE_CASE(versions_of_unsupported_types_are_refused, "mctp.control.version.unsupported", roles::endpoint,
+                 needs(control_messages)) {
   const auto& known = bench.declared().message_types;
   for (unsigned type = 1; type < 0xFF; ++type) {
     if (type == mi::kNvmeMiType || std::find(known.begin(), known.end(), type) != known.end()) continue;
@@ -127,14 +134,16 @@ CONFORMANCE_CASE(versions_of_unsupported_types_are_refused, "mctp.control.versio
 
 // ---- message types ----
 
-CONFORMANCE_CASE(the_message_types_are_counted_right, "mctp.control.types.count", roles::endpoint) {
+CONFORMANCE_CASE(the_message_types_are_counted_right, "mctp.control.types.count", roles::endpoint,
+                 needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::get_message_type_support);
   if (!completion_is(check, answer, Completion::success, "Get Message Type Support")) return;
   check.require(!answer.data().empty(), "there is a count", answer.describe());
   check.equal("types behind the count", answer.data().size() - 1, answer.data()[0]);
 }
 
-CONFORMANCE_CASE(nvme_mi_is_among_the_message_types, "mctp.control.types.list", roles::endpoint) {
+CONFORMANCE_CASE(nvme_mi_is_among_the_message_types, "mctp.control.types.list", roles::endpoint,
+                 needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::get_message_type_support);
   if (!completion_is(check, answer, Completion::success, "Get Message Type Support")) return;
   check.require(!answer.data().empty(), "there is a list", answer.describe());
@@ -146,7 +155,8 @@ CONFORMANCE_CASE(nvme_mi_is_among_the_message_types, "mctp.control.types.list", 
   }
 }
 
-CONFORMANCE_CASE(every_listed_type_has_a_version, "mctp.control.types.versions", roles::endpoint) {
+CONFORMANCE_CASE(every_listed_type_has_a_version, "mctp.control.types.versions", roles::endpoint,
+                 needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::get_message_type_support);
   check.precondition(answer.ok() && answer.data().size() > 1, "the product lists message types");
   for (const std::uint8_t type : answer.data().subspan(1)) {
@@ -155,7 +165,7 @@ CONFORMANCE_CASE(every_listed_type_has_a_version, "mctp.control.types.versions",
   }
 }
 
-CONFORMANCE_CASE(vendor_support_comes_to_an_end, "mctp.control.vendor", roles::endpoint) {
+CONFORMANCE_CASE(vendor_support_comes_to_an_end, "mctp.control.vendor", roles::endpoint, needs(control_messages)) {
   unsigned selector = 0;
   for (unsigned step = 0;; ++step) {
     const ControlAnswer answer = bench.control(Command::get_vendor_support, {static_cast<std::uint8_t>(selector)});
@@ -179,7 +189,8 @@ CONFORMANCE_CASE(vendor_support_comes_to_an_end, "mctp.control.vendor", roles::e
 
 // ---- commands of others ----
 
-CONFORMANCE_CASE(commands_of_bridges_are_refused, "mctp.control.bridge-only", roles::endpoint) {
+CONFORMANCE_CASE(commands_of_bridges_are_refused, "mctp.control.bridge-only", roles::endpoint,
+                 needs(control_messages)) {
   const ControlAnswer own = bench.control(Command::get_endpoint_id);
   check.precondition(own.ok() && own.data().size() >= 2, "Get Endpoint ID says a type");
   if ((own.data()[1] >> 4 & 3) != 0) check.inconclusive("the product is a bridge");
@@ -196,7 +207,7 @@ CONFORMANCE_CASE(commands_of_bridges_are_refused, "mctp.control.bridge-only", ro
   serves(bench, check, "a request afterwards");
 }
 
-CONFORMANCE_CASE(interfaces_are_counted_right, "mctp.control.interfaces", roles::endpoint) {
+CONFORMANCE_CASE(interfaces_are_counted_right, "mctp.control.interfaces", roles::endpoint, needs(control_messages)) {
   const ControlAnswer answer = bench.control(Command::query_supported_interfaces);
   if (!completion_is(check, answer, one_of(Completion::success, Completion::unsupported_command),
                      "Query Supported Interfaces")) {
@@ -235,13 +246,16 @@ void in_time(EndpointBench& bench, Check& check) {
 
 }  // namespace
 
-CONFORMANCE_CASE(answers_come_within_100_ms_on_smbus, "mctp.smbus.answer-time", roles::endpoint) {
+CONFORMANCE_CASE(answers_come_within_100_ms_on_smbus, "mctp.smbus.answer-time", roles::endpoint,
+                 needs(control_messages)) {
   in_time(bench, check);
 }
-CONFORMANCE_CASE(answers_come_within_100_ms_on_a_serial_line, "mctp.serial.answer-time", roles::endpoint) {
+CONFORMANCE_CASE(answers_come_within_100_ms_on_a_serial_line, "mctp.serial.answer-time", roles::endpoint,
+                 needs(control_messages)) {
   in_time(bench, check);
 }
-CONFORMANCE_CASE(answers_come_within_120_ms_on_pci_express, "mctp.vdm.answer-time", roles::endpoint) {
+CONFORMANCE_CASE(answers_come_within_120_ms_on_pci_express, "mctp.vdm.answer-time", roles::endpoint,
+                 needs(control_messages)) {
   in_time(bench, check);
 }
 

@@ -11,7 +11,7 @@ constexpr std::size_t kStatusBlock = 8, kIdentityBlock = 24;  // with length and
 std::optional<std::string> basic_management(const Declared& declared) {
   const EndpointFacts& facts = declared.endpoint;
   if (!facts.ports.empty() &&
-      View<mi::TwoWirePortInfo>{facts.ports[facts.port]}.get(mi::port_info::nvmebms)) {
+      facts.two_wire_info(facts.port).get(mi::port_info::nvmebms)) {
     return std::nullopt;
   }
   return "no basic management command (NVMEBMS is clear)";

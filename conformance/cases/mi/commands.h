@@ -192,13 +192,16 @@ inline Bytes identity(EndpointBench& bench, Check& check, std::uint16_t cntlid) 
 
 // ---- resets ----
 
-/// After a reset of the subsystem: the endpoint is waited for, and given its EID again. INCONCLUSIVE when it
-/// does not come back.
+/// After a reset of the subsystem: the endpoint is waited for, and given its EID again (behind a kernel its bus
+/// owner does so). INCONCLUSIVE when it does not come back.
 inline void wait_for_eid(EndpointBench& bench, Check& check) {
   constexpr int kTries = 30;
   const ControlTerms anybody{.destination = mctp::kNullEid};
   for (int i = 0; i < kTries; ++i) {
-    if (!bench.control(mctp::control::Command::get_endpoint_id, {}, anybody).answered()) continue;
+    const bool there = bench.declared().control
+                           ? bench.control(mctp::control::Command::get_endpoint_id, {}, anybody).answered()
+                           : bench.primitive(mi::Primitive::get_state, 0, 0, 1, {.tag = 7, .within = Duration::s(1)}).answered();
+    if (!there) continue;
     bench.assign();
     return;
   }

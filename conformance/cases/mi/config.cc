@@ -13,7 +13,7 @@ bool is_two_wire(const EndpointBench& bench, std::size_t port) {
   return bench.declared().port_info(port).get(mi::port_info::prttyp) == mi::PortType::two_wire;
 }
 unsigned fastest_of(const EndpointBench& bench, std::size_t port) {
-  return View<mi::TwoWirePortInfo>{bench.declared().ports[port]}.get(mi::port_info::mmefreq);
+  return bench.declared().two_wire_info(port).get(mi::port_info::mmefreq);
 }
 unsigned largest_unit_of(const EndpointBench& bench, std::size_t port) {
   return bench.declared().port_info(port).get(mi::port_info::mmtus);

@@ -108,7 +108,7 @@ CONFORMANCE_CASE(vpd_read_takes_no_data, "mi.vpd.read.request-data", roles::endp
 
 CONFORMANCE_CASE(vpd_memory_and_vpd_read_agree, "mi.vpd.smbus.memory", roles::endpoint) {
   const std::uint8_t address =
-      View<mi::TwoWirePortInfo>{bench.declared().ports[bench.port()]}.get(mi::port_info::cvpdaddr);
+      bench.declared().two_wire_info(bench.port()).get(mi::port_info::cvpdaddr);
   check.precondition(address != 0, "the port has a VPD address");
   const Bytes image = whole_vpd(bench, check);
   const bool wide = image.size() > 256;

@@ -23,6 +23,7 @@ void of_set_eid(ByteView request, Bytes& answer) {
   if (sets_eid(request) && succeeded(answer) && answer.size() >= 7) Change(request, answer);
 }
 
+void hides_rejection(ByteView, Bytes& answer) { answer[4] &= 0xCF; }
 void says_rejected(ByteView, Bytes& answer) { answer[4] |= 0x10; }
 void says_another_eid(ByteView, Bytes& answer) { ++answer[5]; }
 void says_seven_bits(ByteView, Bytes& answer) { answer[5] &= 0x7F; }
@@ -281,6 +282,11 @@ DEVIATION(says_no_static_eid, "mctp.control.set-eid.static", Product::endpoint,
           "says that it has no static EID", hooks<ControlAnswers<of_get_eid<says_dynamic>>>());
 DEVIATION(says_static_eid_whatever_it_has, "mctp.control.set-eid.static", Product::endpoint,
           "says that it has its static EID when it has another", hooks<ControlAnswers<of_get_eid<says_same_always>>>());
+DEVIATION(takes_eids_from_a_second_owner, "mctp.control.set-eid.second-owner", Product::endpoint,
+          "takes an EID from a second bus owner, unforced", Departs{mctp::departure::kControlForeignOwner});
+DEVIATION(hides_that_it_keeps_its_first_owners_eid, "mctp.control.set-eid.second-owner", Product::endpoint,
+          "rejects the EID of a second bus owner and says that it was accepted",
+          hooks<ControlAnswers<of_set_eid<hides_rejection>>>());
 DEVIATION(says_discovered_on_smbus, "mctp.smbus.set-discovered", Product::endpoint,
           "says success to the Discovered flag on SMBus", hooks<ControlAnswers<claims_discovered>>());
 DEVIATION(says_the_next_eid, "mctp.control.get-eid.value", Product::endpoint, "says an EID that is one above its own",
