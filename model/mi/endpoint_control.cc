@@ -168,6 +168,8 @@ void Endpoint::replay(Slot& slot, const mctp::Incoming& message, ByteView body, 
     port_.withdraw(std::exchange(slot.sending, 0));
   }
   if (available) {
+    // A response that Pause held back leaves now, by this way (before 1.2 its slot is still in Process).
+    if (!slot.ready.empty() && slot.state == SlotState::process) step(slot, SlotEvent::respond);
     slot.ready.clear();
     if (slot.more_sending != 0) port_.withdraw(std::exchange(slot.more_sending, 0));
   }

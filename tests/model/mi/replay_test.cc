@@ -88,19 +88,24 @@ TEST(Replay, WhileTheResponseIsBeingSentItBeginsAgain) {
 }
 
 TEST(Replay, EndsAPause) {
-  Rig rig;
-  ASSERT_TRUE(primitive(rig, Primitive::pause).ok());
-  auto held = read_vpd(rig);
-  auto other = read_vpd(rig, 1);
-  rig.world.run_for(Duration::ms(1));
-  EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::transmit);
-  const ReplayReply replay = rig.requester.replay(kDriveEid, 0).wait();
-  EXPECT_EQ(replay.message.size(), 268u);
-  rig.world.run_for(Duration::s(1));
-  EXPECT_FALSE(held.settled()) << "it was sent once, in answer to Replay";
-  EXPECT_TRUE(other.settled() && other.value().ok());
-  EXPECT_FALSE(rig.state().get(slot_status::pflg));
-  EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::idle);
+  for (const Revision revision : {Revision::r1_1, Revision::r2_0}) {
+    RigOptions options;
+    options.device.revision = revision;
+    Rig rig(options);
+    ASSERT_TRUE(primitive(rig, Primitive::pause).ok());
+    auto held = read_vpd(rig);
+    auto other = read_vpd(rig, 1);
+    rig.world.run_for(Duration::ms(1));
+    const SlotState then = revision == Revision::r1_1 ? SlotState::process : SlotState::transmit;
+    EXPECT_EQ(rig.state().get(slot_status::ssta), then);
+    const ReplayReply replay = rig.requester.replay(kDriveEid, 0).wait();
+    EXPECT_EQ(replay.message.size(), 268u);
+    rig.world.run_for(Duration::s(1));
+    EXPECT_FALSE(held.settled()) << "it was sent once, in answer to Replay";
+    EXPECT_TRUE(other.settled() && other.value().ok());
+    EXPECT_FALSE(rig.state().get(slot_status::pflg));
+    EXPECT_EQ(rig.state().get(slot_status::ssta), SlotState::idle);
+  }
 }
 
 TEST(Replay, NothingWhileACommandComesIn) {
