@@ -90,6 +90,8 @@ void Agent::on_change(Change what, std::uint16_t cntlid) {
       return mark(change_bits::pdlu, 0);
     case Change::spare:
       return mark(change_bits::spare, 0);
+    case Change::firmware:
+      return mark(change_bits::fa, 0);
     case Change::controller_list:
       std::erase_if(changed_, [&](const auto& entry) {
         return device_.subsystem().find_controller(entry.first) == nullptr;

@@ -155,6 +155,8 @@ void Reporter::on_change(Change what, std::uint16_t cntlid) {
       return occur(EventId::available_spare, 0);
     case Change::warning:
       return occur(EventId::smart_warnings, cntlid);
+    case Change::firmware:
+      return occur(EventId::firmware_activated, 0);
     case Change::subsystem_reset:
     case Change::controller_list:
       return;

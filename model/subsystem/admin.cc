@@ -36,6 +36,14 @@ bool Controller::admin_supported(std::uint8_t opcode) const {
       return options.kas != 0 && (!discovery || features_.kato_ms != 0);
     case AdminOpcode::abort:
       return !discovery;
+    case AdminOpcode::firmware_download:
+    case AdminOpcode::firmware_commit:
+      return !discovery && options.firmware_update.slots != 0;
+    case AdminOpcode::format_nvm:
+      return !discovery && options.format;
+    case AdminOpcode::security_send:
+    case AdminOpcode::security_receive:
+      return !discovery && options.security;
     case AdminOpcode::nvme_mi_send:
     case AdminOpcode::nvme_mi_receive:
       return subsystem_.in_band_management() != nullptr;
@@ -70,6 +78,15 @@ void Controller::on_admin(const Command& command) {
       return event_request(command);
     case AdminOpcode::keep_alive:
       return keep_alive(command);
+    case AdminOpcode::firmware_download:
+      return firmware_download(command);
+    case AdminOpcode::firmware_commit:
+      return firmware_commit(command);
+    case AdminOpcode::format_nvm:
+      return format(command);
+    case AdminOpcode::security_send:
+    case AdminOpcode::security_receive:
+      return security(command);
     case AdminOpcode::nvme_mi_send:
     case AdminOpcode::nvme_mi_receive:
       return management_command(command);
@@ -203,6 +220,8 @@ std::uint32_t Controller::optional_events() const {
   }
   std::uint32_t events = nvme::event_config_bits::namespace_attribute;
   if (subsystem_.options().ana) events |= nvme::event_config_bits::ana_change;
+  const FirmwareOptions& firmware = subsystem_.options().firmware_update;
+  if (firmware.slots != 0 && firmware.activates_at_once) events |= nvme::event_config_bits::firmware_activation;
   return events;
 }
 

@@ -1,5 +1,6 @@
 // Identify.
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include "model/subsystem/controller.h"
@@ -155,7 +156,8 @@ void Controller::fill_identify_controller(MutableBytes page) const {
   MutableView<nvme::IdentifyController> out{page};
   set_text(page, id::sn.offset, id::sn.size, options.serial, ' ');
   set_text(page, id::mn.offset, id::mn.size, options.model, ' ');
-  set_text(page, id::fr.offset, id::fr.size, options.firmware, ' ');
+  const bool stays = departs(departure::firmware_fr_stays);
+  set_text(page, id::fr.offset, id::fr.size, stays ? options.firmware : subsystem_.firmware().running(), ' ');
   const bool other = departs(departure::cntlid_other_in_identify);
   auto type = discovery != nullptr ? nvme::ControllerType::discovery : nvme::ControllerType::io;
   if (departs(departure::identify_type)) type = nvme::ControllerType::administrative;
@@ -220,10 +222,20 @@ void Controller::fill_io_controller(MutableBytes page) const {
   unsigned vwc = options.volatile_write_cache ? nvme::vwc_bits::present : 0u;
   vwc |= nvme::vwc_bits::flush_all_supported;
   const bool few = departs(departure::identify_nn);
+  const FirmwareOptions& firmware = options.firmware_update;
+  unsigned frmw = std::max<unsigned>(firmware.slots, 1) << nvme::frmw_bits::slots_shift;
+  if (firmware.slot_1_read_only || firmware.slots == 0) frmw |= nvme::frmw_bits::slot_1_read_only;
+  if (firmware.slots != 0 && firmware.activates_at_once) frmw |= nvme::frmw_bits::activation_without_reset;
+  unsigned oacs = subsystem_.in_band_management() != nullptr ? nvme::oacs_bits::nvme_mi : 0u;
+  if (firmware.slots != 0) oacs |= nvme::oacs_bits::firmware;
+  if (options.format) oacs |= nvme::oacs_bits::format_nvm;
+  if (options.security) oacs |= nvme::oacs_bits::security;
   out.set(id::cmic, cmic)
       .set(id::rab, 3u)
       .set(id::acl, std::max(options.abort_limit, std::uint8_t{1}) - 1u)
-      .set(id::frmw, nvme::frmw_bits::slot_1_read_only | 1u << nvme::frmw_bits::slots_shift)
+      .set(id::frmw, frmw)
+      .set(id::fwug, firmware.slots != 0 ? firmware.granularity : std::uint8_t{0})
+      .set(id::mtfa, firmware.slots != 0 && firmware.activates_at_once ? 1u : 0u)
       .set(id::lpa, lpa)
       .set(id::wctemp, 343u)
       .set(id::cctemp, 353u)
@@ -243,7 +255,8 @@ void Controller::fill_io_controller(MutableBytes page) const {
   out.set(id::nvmsr, management.nvmsr)
       .set(id::vwci, management.vwci)
       .set(id::mec, management.mec)
-      .set(id::oacs, subsystem_.in_band_management() != nullptr ? nvme::oacs_bits::nvme_mi : 0u);
+      .set(id::oacs, oacs)
+      .set(id::fna, options.format ? nvme::fna_bits::crypto_erase : std::uint8_t{0});
   if (options.fused_compare_and_write) {
     out.set(id::acwu, std::max(options.atomic_compare_write_blocks, std::uint16_t{1}) - 1u);
   }
@@ -277,7 +290,15 @@ void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page)
       .set(id::anagrpid, options.ana ? ns.ana_group() : 0u)
       .set(id::nguid, ByteView{ns.nguid()})
       .set(id::eui64, ByteView{ns.eui64()});
-  nvme::edit_lba_format(page, 0).set(nvme::lba_format::lbads, ns.block_shift());
+  if (!options.format) {
+    nvme::edit_lba_format(page, 0).set(nvme::lba_format::lbads, ns.block_shift());
+    return;
+  }
+  out.set(id::nlbaf, kBlockFormats.size() - 1u);
+  for (unsigned i = 0; i < kBlockFormats.size(); ++i) {
+    nvme::edit_lba_format(page, i).set(nvme::lba_format::lbads, std::countr_zero(kBlockFormats[i]));
+    if (kBlockFormats[i] == ns.block_bytes()) out.set(id::flbas_low, i);
+  }
 }
 
 void Controller::fill_namespace_ids(const Namespace& ns, MutableBytes page) const {

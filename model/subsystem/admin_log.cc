@@ -162,9 +162,15 @@ Bytes Controller::log_smart() const {
 
 Bytes Controller::log_firmware() const {
   Record<nvme::FirmwareSlots> log;
-  log.set(nvme::firmware_slots::cafsi, 1u);
-  put_text(log.mutable_bytes().subspan(nvme::firmware_slots::frs.offset, 8),
-           subsystem_.options().firmware, ' ');
+  const FirmwareSlots& slots = subsystem_.firmware();
+  log.set(nvme::firmware_slots::cafsi, slots.active())
+      .set(nvme::firmware_slots::nrafsi, departs(departure::firmware_log_silent) ? 0u : slots.next());
+  constexpr std::size_t kRevisionSize = 8;
+  for (unsigned slot = 1; slots.exists(slot) || slot == 1; ++slot) {
+    if (slots.revision(slot).empty()) continue;  // zeroes where there is no image
+    const std::size_t at = nvme::firmware_slots::frs.offset + (slot - 1) * kRevisionSize;
+    put_text(log.mutable_bytes().subspan(at, kRevisionSize), slots.revision(slot), ' ');
+  }
   return Bytes(log.bytes().begin(), log.bytes().end());
 }
 
@@ -187,10 +193,18 @@ Bytes Controller::log_effects() const {
     const auto code = static_cast<std::uint8_t>(opcode);
     auto admin = edit_element<nvme::CommandEffect>(page, nvme::command_effects::acs, opcode);
     const bool extra = departs(departure::effects_too_many) &&
-                       code == static_cast<std::uint8_t>(nvme::AdminOpcode::format_nvm);
+                       code == static_cast<std::uint8_t>(nvme::AdminOpcode::sanitize);
     const bool missing = departs(departure::effects_missing) &&
                          code == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
-    if ((admin_supported(code) || extra) && !missing) admin.set(ce::csupp, true);
+    if ((admin_supported(code) || extra) && !missing) {
+      const auto what = static_cast<nvme::AdminOpcode>(code);
+      const bool formats = what == nvme::AdminOpcode::format_nvm;
+      admin.set(ce::csupp, true)
+          .set(ce::lbcc, formats)
+          .set(ce::ncc, formats)
+          .set(ce::ccc, what == nvme::AdminOpcode::firmware_commit)
+          .set(ce::cse, formats ? nvme::SubmissionRule::one_in_namespace : nvme::SubmissionRule::none);
+    }
     if (!has_io || !io_supported(code)) continue;
     const auto io = static_cast<nvme::IoOpcode>(code);
     const bool changes = io == nvme::IoOpcode::write || io == nvme::IoOpcode::write_zeroes ||

@@ -114,6 +114,20 @@ struct Check {
   X(feature_hostid_exhid, "feature.hostid.exhid", invalid_field, 1)                                \
   X(feature_write_protect, "feature.write_protect", invalid_field, 1)                              \
   X(feature_command_set, "feature.command_set", io_command_set_combination_rejected, 1)            \
+  X(firmware_piece, "firmware.download.piece", invalid_field, 1)                                   \
+  X(firmware_overlap, "firmware.download.overlap", overlapping_range, 1)                           \
+  X(firmware_slot, "firmware.commit.slot", invalid_firmware_slot, 1)                               \
+  X(firmware_action, "firmware.commit.action", invalid_field, 1)                                   \
+  X(firmware_image, "firmware.commit.image", invalid_firmware_image, 1)                            \
+  X(format_nsid, "format.nsid", invalid_namespace_or_format, 1)                                    \
+  X(format_inactive, "format.nsid.inactive", invalid_field, 1)                                     \
+  X(format_lbaf, "format.lbaf", invalid_format, 1)                                                 \
+  X(format_protection, "format.protection", invalid_format, 1)                                     \
+  X(format_erase, "format.erase", invalid_field, 1)                                                \
+  X(format_write_protected, "format.write_protected", namespace_write_protected, 1)                \
+  X(security_protocol, "security.protocol", invalid_field, 1)                                      \
+  X(security_length, "security.length", invalid_field, 1)                                          \
+  X(security_specific, "security.protocol_specific", invalid_field, 1)                             \
   X(aer_limit, "aer.limit", async_event_request_limit_exceeded, 0)                                 \
   X(io_opcode, "io.opcode", invalid_opcode, 1)                                                     \
   X(io_nsid, "io.nsid", invalid_namespace_or_format, 1)                                            \

@@ -83,6 +83,7 @@ void Controller::end_association(std::string_view why) {
   subsystem_.world().trace().mark("subsystem.association.ended");
   port_ = nullptr;
   leave_all_states();
+  reset_firmware();
   events_.reset();
   subsystem_.reap_later();
 }
@@ -158,7 +159,10 @@ void Controller::fail_association(std::string_view why) {
 void Controller::on_subsystem_reset() {
   const bool alone = !associated_;
   end_association("NVM subsystem reset");
-  if (alone) leave_all_states();
+  if (alone) {
+    leave_all_states();
+    reset_firmware();
+  }
   end_management("NVM subsystem reset");
   nssro_ = true;
   clear_errors();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/subsystem/event_queue.h"
+#include "model/subsystem/firmware.h"
 #include "model/subsystem/observer.h"
 #include "model/subsystem/queue.h"
 #include "model/subsystem/state.h"
@@ -94,6 +95,8 @@ class Controller {
   void on_temperature();
   /// Bits of the critical warning that were not set before.
   void on_critical_warning(std::uint8_t news);
+  /// Firmware is about to be activated without a reset.
+  void on_firmware_activation();
 
   // ---- what management sees and does: properties.cc ----
 
@@ -179,6 +182,20 @@ class Controller {
   /// Tells what differs between CSTS now and `before`.
   void tell_csts(std::uint32_t before) const;
   void deliver_events();
+
+  // admin_firmware.cc
+  void firmware_download(const Command& command);
+  void firmware_download_data(const Command& command);
+  void firmware_commit(const Command& command);
+  void reset_firmware();
+
+  // admin_format.cc
+  void format(const Command& command);
+
+  // admin_security.cc
+  void security(const Command& command);
+  void security_data(const Command& command);
+  bool length_ok(const Command& command, std::uint64_t bytes);
 
   // admin_identify.cc
   void identify(const Command& command);
@@ -271,6 +288,7 @@ class Controller {
   bool traffic_ = false;
   std::uint64_t idle_mark_ = 0;
 
+  FirmwareDownload download_;
   EventQueue events_;
   std::vector<std::uint32_t> changed_namespaces_;  ///< ascending
   bool temperature_alarm_ = false;

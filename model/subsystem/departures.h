@@ -97,7 +97,7 @@ struct DeparturePoint {
   X(error_log_cid, "sub.log.error.cid", "error log entries carry another CID")                     \
   X(error_log_status, "sub.log.error.status", "error log entries carry another status")            \
   X(effects_missing, "sub.log.effects.missing", "the commands supported log leaves out Identify")  \
-  X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Format NVM")     \
+  X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Sanitize")     \
   X(log_offset_ignored, "sub.log.offset", "the log page offset is ignored")                        \
   X(ana_count_stays, "sub.ana.count", "the ANA change count does not move")                        \
   X(ana_order, "sub.ana.order", "NSIDs in the ANA log descend")                                    \
@@ -105,6 +105,17 @@ struct DeparturePoint {
   X(feature_default_wrong, "sub.feature.default", "SEL = 1 gives the current value")               \
   X(feature_not_kept, "sub.feature.not_kept", "Set Features succeeds without effect")              \
   X(feature_queues_excess, "sub.feature.queues", "Number of Queues grants more than the limit")      \
+  X(firmware_never_runs, "sub.firmware.activation", "a reset activates no firmware")               \
+  X(firmware_runs_at_once, "sub.firmware.early", "committed firmware runs before any reset")       \
+  X(firmware_kept, "sub.firmware.download.kept", "a reset leaves what was downloaded")             \
+  X(firmware_holes, "sub.firmware.holes", "an image with a hole is committed")                     \
+  X(firmware_log_silent, "sub.firmware.log.next", "the firmware log does not name the next slot")  \
+  X(firmware_fr_stays, "sub.firmware.fr", "Identify Controller keeps the first firmware revision") \
+  X(format_keeps_data, "sub.format.data", "Format NVM leaves the data")                            \
+  X(format_keeps_size, "sub.format.size", "Format NVM leaves the block size")                      \
+  X(format_all, "sub.format.all", "Format NVM of one namespace erases all")                        \
+  X(security_list_descends, "sub.security.list", "the security protocols descend")                 \
+  X(security_unlisted, "sub.security.unlisted", "the list of security protocols leaves out 00h")   \
   X(abort_claims, "sub.abort.claims", "Abort says it aborted a command that does not exist")       \
   X(abort_ineffective, "sub.abort.ineffective", "Abort says it aborted, and the command goes on")  \
   X(read_corrupted, "sub.io.read.data", "the first byte that is read is wrong")                    \

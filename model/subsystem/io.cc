@@ -84,8 +84,16 @@ void Controller::start_io(const Command& command) {
 void Controller::on_data(const Command& command) {
   Queue& queue = *command.queue;
   if (queue.qid() == 0) {
-    const bool management = command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::nvme_mi_send);
-    return management ? management_data(command) : set_features_data(command);
+    switch (static_cast<nvme::AdminOpcode>(command.opcode())) {
+      case nvme::AdminOpcode::nvme_mi_send:
+        return management_data(command);
+      case nvme::AdminOpcode::firmware_download:
+        return firmware_download_data(command);
+      case nvme::AdminOpcode::security_send:
+        return security_data(command);
+      default:
+        return set_features_data(command);
+    }
   }
   if (command.arrived == queue.fused_first || command.arrived == queue.fused_second) {
     return on_fused_data(command);

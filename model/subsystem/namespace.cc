@@ -57,6 +57,13 @@ void Namespace::resize(std::uint64_t blocks) {
   blocks_ = blocks;
 }
 
+void Namespace::set_block_bytes(std::uint32_t block_bytes) {
+  const std::uint64_t bytes = blocks_ << block_shift_;
+  block_shift_ = static_cast<unsigned>(std::countr_zero(block_bytes));
+  blocks_ = bytes >> block_shift_;
+  uncorrectable_.clear();
+}
+
 bool Namespace::uncorrectable(std::uint64_t slba, std::uint64_t count) const {
   if (uncorrectable_.empty() || count == 0) return false;
   const auto after = uncorrectable_.lower_bound(slba + count);

@@ -13,6 +13,9 @@
 
 namespace fb::subsystem {
 
+/// Bytes of a block by the number of the LBA format. None has metadata.
+inline constexpr std::array<std::uint32_t, 2> kBlockFormats = {512, 4096};
+
 struct NamespaceOptions {
   std::uint32_t nsid = 0;            ///< 0: the lowest that is free
   std::uint32_t block_bytes = 512;   ///< 512 or 4096
@@ -50,6 +53,8 @@ class Namespace {
   void set_write_protection(std::uint32_t state) { write_protection_ = state; }
   /// NSZE is changed; what lies beyond a smaller size is out of reach. At most the store's size.
   void resize(std::uint64_t blocks);
+  /// The same bytes in blocks of another size; what is left over at the end is out of reach. For who erases them.
+  void set_block_bytes(std::uint32_t block_bytes);
 
   /// [slba, slba + count) lies inside, without overflow.
   bool in_range(std::uint64_t slba, std::uint64_t count) const {

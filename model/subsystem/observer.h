@@ -17,6 +17,7 @@ enum class Change : std::uint8_t {
   warning,           ///< the critical warning, of one or of all (0)
   life_used,         ///< the percentage used
   spare,             ///< the available spare
+  firmware,          ///< other firmware runs
   controller_list,   ///< a controller came or went
 };
 

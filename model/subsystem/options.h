@@ -32,6 +32,16 @@ struct AuthenticationOptions {
   bool enabled() const { return !secrets.empty(); }
 };
 
+/// Firmware Image Download and Firmware Commit.
+struct FirmwareOptions {
+  std::uint8_t slots = 3;               ///< 1 to 7; 0: no such commands
+  bool slot_1_read_only = true;
+  bool activates_at_once = true;        ///< FRMW bit 4: commit action 3 needs no reset
+  bool needs_subsystem_reset = false;   ///< a controller reset activates nothing
+  std::uint8_t granularity = 0xFF;      ///< FWUG: units of 4 KiB; FFh: any dwords
+  std::uint64_t image_max = 4 << 20;    ///< bytes
+};
+
 struct SubsystemOptions {
   std::string nqn = kDefaultSubsystemNqn;
   std::string serial = "FB0000000001";
@@ -76,6 +86,9 @@ struct SubsystemOptions {
   bool verify = true;
   bool fused_compare_and_write = true;
   bool namespace_write_protect = true;
+  FirmwareOptions firmware_update = {};
+  bool format = true;                ///< Format NVM, each namespace by itself, with 512 and 4096 bytes a block
+  bool security = true;              ///< Security Send and Receive
   std::uint16_t atomic_compare_write_blocks = 128;  ///< ACWU + 1
   bool subsystem_reset = true;                      ///< CAP.NSSRS
   std::uint32_t namespaces_max = 1024;              ///< NN

@@ -128,6 +128,7 @@ void Controller::start_reset() {
 }
 
 void Controller::clear_for_reset() {
+  reset_firmware();
   if (admin_queue_ != nullptr) {
     if (departs(departure::reset_answers_aer)) {
       while (transport::ArrivedCommand* const request = admin_queue_->oldest(Phase::event)) {

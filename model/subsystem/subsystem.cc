@@ -19,6 +19,7 @@ Subsystem::Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hoo
       options_(std::move(options)),
       hooks_(hooks != nullptr ? hooks : &no_hooks()),
       nonces_(auth::make_nonces(world, "subsystem.auth/" + options_.nqn)),
+      firmware_(options_.firmware_update, options_.firmware),
       management_port_(world, *hooks_, {}) {
   if (options_.controllers != ControllerModel::static_controllers) return;
   for (const std::uint16_t cntlid : options_.static_cntlids) {
@@ -224,6 +225,7 @@ void Subsystem::reset_subsystem() {
   world_.trace().mark("subsystem.reset");
   trace_state("subsystem.reset", options_.nqn);
   for (const auto& [id, controller] : controllers_) controller->on_subsystem_reset();
+  if (!departs(departure::firmware_never_runs) && firmware_.on_reset(true)) tell(Change::firmware);
   tell(Change::subsystem_reset);
 }
 

@@ -12,6 +12,7 @@
 #include "model/subsystem/namespace.h"
 #include "model/subsystem/options.h"
 #include "model/subsystem/port.h"
+#include "model/subsystem/security.h"
 #include "wire/nvme/logs.h"
 
 namespace fb::subsystem {
@@ -75,6 +76,11 @@ class Subsystem {
   std::uint8_t percentage_used() const { return percentage_used_; }
   void set_available_spare(std::uint8_t percent);
   std::uint8_t available_spare() const { return available_spare_; }
+
+  // ---- firmware, security ----
+
+  FirmwareSlots& firmware() { return firmware_; }
+  SecurityResponder& security() { return security_; }
 
   // ---- hosts ----
 
@@ -149,6 +155,8 @@ class Subsystem {
   std::uint8_t critical_warning_ = 0;
   std::uint8_t percentage_used_ = 0;
   std::uint8_t available_spare_ = 100;
+  FirmwareSlots firmware_;
+  SecurityResponder security_;
   bool moved_ = false;
   std::map<std::uint16_t, std::unique_ptr<Controller>> controllers_;
   std::uint16_t next_cntlid_ = 1;

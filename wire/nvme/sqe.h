@@ -196,5 +196,49 @@ inline constexpr Le<"abort_cid", 42, std::uint16_t> abort_cid{};
 using AbortSqe = CommandSqe<abort_sqe::sqid, abort_sqe::abort_cid>;
 /// Bit 0 of DW0 in the completion of Abort: the command was not aborted at once.
 inline constexpr std::uint32_t kAbortNotDone = 1;
+namespace firmware_download_sqe {
+inline constexpr Le<"numd", 40, std::uint32_t, ZeroBased<std::uint32_t>> numd{};
+inline constexpr Le<"ofst", 44, std::uint32_t> ofst{};  ///< in dwords
+}  // namespace firmware_download_sqe
+using FirmwareDownloadSqe = CommandSqe<firmware_download_sqe::numd, firmware_download_sqe::ofst>;
+
+enum class CommitAction : std::uint8_t {
+  replace = 0,               ///< the slot's image by what was downloaded
+  replace_and_activate = 1,  ///< at the next reset
+  activate = 2,              ///< what the slot holds, at the next reset
+  activate_at_once = 3,      ///< without one; what was downloaded replaces the slot's image first
+  replace_boot_partition = 6,
+  activate_boot_partition = 7,
+};
+
+namespace firmware_commit_sqe {
+inline constexpr LeBits<"fs", 40, std::uint32_t, 2, 0> fs{};
+inline constexpr LeBits<"ca", 40, std::uint32_t, 5, 3, CommitAction> ca{};
+inline constexpr LeBits<"bpid", 40, std::uint32_t, 31, 31, bool> bpid{};
+}  // namespace firmware_commit_sqe
+using FirmwareCommitSqe =
+    CommandSqe<firmware_commit_sqe::fs, firmware_commit_sqe::ca, firmware_commit_sqe::bpid>;
+
+namespace format_sqe {
+inline constexpr LeBits<"lbafl", 40, std::uint32_t, 3, 0> lbafl{};
+inline constexpr LeBits<"mset", 40, std::uint32_t, 4, 4, bool> mset{};
+inline constexpr LeBits<"pi", 40, std::uint32_t, 7, 5> pi{};
+inline constexpr LeBits<"pil", 40, std::uint32_t, 8, 8, bool> pil{};
+/// 0 none, 1 user data, 2 cryptographic.
+inline constexpr LeBits<"ses", 40, std::uint32_t, 11, 9> ses{};
+inline constexpr LeBits<"lbafu", 40, std::uint32_t, 13, 12> lbafu{};
+}  // namespace format_sqe
+using FormatSqe = CommandSqe<format_sqe::lbafl, format_sqe::mset, format_sqe::pi, format_sqe::pil, format_sqe::ses,
+                             format_sqe::lbafu>;
+
+/// Security Send and Security Receive.
+namespace security_sqe {
+inline constexpr Le<"nssf", 40, std::uint8_t> nssf{};
+inline constexpr Le<"spsp", 41, std::uint16_t> spsp{};
+inline constexpr Le<"secp", 43, std::uint8_t> secp{};
+inline constexpr Le<"length", 44, std::uint32_t> length{};
+}  // namespace security_sqe
+using SecuritySqe = CommandSqe<security_sqe::nssf, security_sqe::spsp, security_sqe::secp, security_sqe::length>;
+
 
 }  // namespace fb::nvme

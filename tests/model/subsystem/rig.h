@@ -300,6 +300,27 @@ inline nvme::Sqe set_feature(unsigned fid, std::uint32_t cdw11, std::uint32_t ns
   made.set(nvme::sqe::cdw10, fid | (save ? 1u << 31 : 0u)).set(nvme::sqe::cdw11, cdw11);
   return made;
 }
+inline nvme::Sqe download(std::size_t offset, std::size_t bytes) {
+  nvme::Sqe made = command(nvme::AdminOpcode::firmware_download);
+  made.set(nvme::sqe::cdw10, bytes / 4 - 1).set(nvme::sqe::cdw11, offset / 4);
+  return made;
+}
+inline nvme::Sqe commit(unsigned slot, nvme::CommitAction action) {
+  nvme::Sqe made = command(nvme::AdminOpcode::firmware_commit);
+  made.set(nvme::sqe::cdw10, slot | static_cast<unsigned>(action) << 3);
+  return made;
+}
+inline nvme::Sqe format(std::uint32_t nsid, unsigned lbaf, unsigned pi = 0, unsigned erase = 0) {
+  nvme::Sqe made = command(nvme::AdminOpcode::format_nvm, nsid);
+  made.set(nvme::sqe::cdw10, (lbaf & 15) | pi << 5 | erase << 9 | (lbaf >> 4) << 12);
+  return made;
+}
+/// Security Send or Security Receive.
+inline nvme::Sqe security(nvme::AdminOpcode opcode, unsigned protocol, unsigned specific, std::uint32_t length) {
+  nvme::Sqe made = command(opcode);
+  made.set(nvme::sqe::cdw10, protocol << 24 | specific << 8).set(nvme::sqe::cdw11, length);
+  return made;
+}
 inline nvme::Sqe rw(nvme::IoOpcode opcode, std::uint64_t slba, std::uint32_t blocks,
                     std::uint32_t nsid = 1) {
   nvme::Sqe made = command(opcode, nsid);
