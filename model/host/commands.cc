@@ -142,6 +142,46 @@ nvme::Sqe async_event_request() {
   return start_admin<nvme::SqeLayout>(nvme::AdminOpcode::async_event_request);
 }
 
+Record<nvme::FirmwareDownloadSqe> firmware_download(std::uint64_t offset, std::size_t bytes) {
+  auto command = start_admin<nvme::FirmwareDownloadSqe>(nvme::AdminOpcode::firmware_download);
+  command.set(nvme::firmware_download_sqe::numd, bytes / 4 - 1).set(nvme::firmware_download_sqe::ofst, offset / 4);
+  return command;
+}
+
+Record<nvme::FirmwareCommitSqe> firmware_commit(unsigned slot, nvme::CommitAction action) {
+  auto command = start_admin<nvme::FirmwareCommitSqe>(nvme::AdminOpcode::firmware_commit);
+  command.set(nvme::firmware_commit_sqe::fs, slot).set(nvme::firmware_commit_sqe::ca, action);
+  return command;
+}
+
+Record<nvme::FormatSqe> format_nvm(std::uint32_t nsid, unsigned lbaf) {
+  auto command = start_admin<nvme::FormatSqe>(nvme::AdminOpcode::format_nvm);
+  command.set(nvme::sqe::nsid, nsid)
+      .set(nvme::format_sqe::lbafl, lbaf & 0xF)
+      .set(nvme::format_sqe::lbafu, lbaf >> 4);
+  return command;
+}
+
+namespace {
+
+Record<nvme::SecuritySqe> security(nvme::AdminOpcode opcode, std::uint8_t protocol, std::uint16_t specific,
+                                   std::uint32_t length) {
+  auto command = start_admin<nvme::SecuritySqe>(opcode);
+  command.set(nvme::security_sqe::secp, protocol)
+      .set(nvme::security_sqe::spsp, specific)
+      .set(nvme::security_sqe::length, length);
+  return command;
+}
+
+}  // namespace
+
+Record<nvme::SecuritySqe> security_send(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length) {
+  return security(nvme::AdminOpcode::security_send, protocol, specific, length);
+}
+Record<nvme::SecuritySqe> security_receive(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length) {
+  return security(nvme::AdminOpcode::security_receive, protocol, specific, length);
+}
+
 Record<nvme::ReadWriteSqe> read(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks) {
   return start_io(nvme::IoOpcode::read, nsid, lba, blocks);
 }

@@ -87,6 +87,15 @@ inline Record<nvme::SetFeaturesSqe> set_features(nvme::FeatureId id, std::uint32
 nvme::Sqe keep_alive();
 Record<nvme::AbortSqe> abort(std::uint16_t sqid, std::uint16_t cid);
 nvme::Sqe async_event_request();
+/// `offset` and `bytes` are multiples of 4; the piece goes with the command.
+Record<nvme::FirmwareDownloadSqe> firmware_download(std::uint64_t offset, std::size_t bytes);
+/// Slot 0 leaves the choice to the controller.
+Record<nvme::FirmwareCommitSqe> firmware_commit(unsigned slot, nvme::CommitAction action);
+/// `lbaf` is the number of the LBA format.
+Record<nvme::FormatSqe> format_nvm(std::uint32_t nsid, unsigned lbaf);
+/// `length` bytes go with the command, or come back.
+Record<nvme::SecuritySqe> security_send(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length);
+Record<nvme::SecuritySqe> security_receive(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length);
 
 // ---- NVM ----
 

@@ -52,6 +52,11 @@ bool Controller::admin_supported(std::uint8_t opcode) const {
   }
 }
 
+bool Controller::transfer_fits(std::uint64_t bytes) const {
+  const std::uint8_t mdts = subsystem_.options().mdts;
+  return mdts == 0 || bytes <= std::uint64_t{4096} << mdts;
+}
+
 void Controller::on_admin(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::SqeLayout>();

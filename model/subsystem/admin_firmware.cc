@@ -28,8 +28,8 @@ void Controller::firmware_download(const Command& command) {
   const std::uint64_t offset = std::uint64_t{sqe.get(fd::ofst)} * 4;
   const std::uint8_t granularity = options.firmware_update.granularity;
   const std::uint64_t unit = granularity == 0 || granularity == kAnyGranularity ? 4 : granularity * kGranularityUnit;
-  const bool fits = options.mdts == 0 || bytes <= std::uint64_t{4096} << options.mdts;
-  if ((bytes % unit != 0 || offset % unit != 0 || !fits) && queue.refuse(command, check::firmware_piece)) return;
+  const bool fits = bytes % unit == 0 && offset % unit == 0 && transfer_fits(bytes);
+  if (!fits && queue.refuse(command, check::firmware_piece)) return;
   if (queue.stage(command, static_cast<std::size_t>(bytes))) queue.pull(command);
 }
 
@@ -82,6 +82,7 @@ void Controller::firmware_commit(const Command& command) {
 }
 
 void Controller::on_firmware_activation() {
+  if (departs(departure::firmware_silent)) return;
   if ((features_.events & nvme::event_config_bits::firmware_activation) == 0 &&
       !departs(departure::event_mask_ignored)) {
     return;

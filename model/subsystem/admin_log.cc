@@ -193,7 +193,7 @@ Bytes Controller::log_effects() const {
     const auto code = static_cast<std::uint8_t>(opcode);
     auto admin = edit_element<nvme::CommandEffect>(page, nvme::command_effects::acs, opcode);
     const bool extra = departs(departure::effects_too_many) &&
-                       code == static_cast<std::uint8_t>(nvme::AdminOpcode::sanitize);
+                       code == static_cast<std::uint8_t>(nvme::AdminOpcode::device_self_test);
     const bool missing = departs(departure::effects_missing) &&
                          code == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
     if ((admin_supported(code) || extra) && !missing) {

@@ -38,14 +38,14 @@ void Controller::security(const Command& command) {
   if (!SecurityResponder::supports(protocol) && queue.refuse(command, check::security_protocol)) return;
   if (command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::security_send)) {
     if (!SecurityResponder::takes(protocol, specific) && queue.refuse(command, check::security_specific)) return;
-    if (!length_ok(command, length)) return;
+    if (!transfer_fits(length) && queue.refuse(command, check::security_length)) return;
     if (length == 0) return security_data(command);
     if (queue.stage(command, length)) queue.pull(command);
     return;
   }
   std::optional<Bytes> said = subsystem_.security().receive(protocol, specific);
   if (!said && queue.refuse(command, check::security_specific)) return;
-  if (!length_ok(command, length)) return;
+  if (!transfer_fits(length) && queue.refuse(command, check::security_length)) return;
   if (length == 0) return queue.complete(command, sc::success);
   if (!queue.stage(command, length)) return;
   Bytes data = std::move(said).value_or(Bytes{});
@@ -56,13 +56,6 @@ void Controller::security(const Command& command) {
   data.resize(length);
   std::copy(data.begin(), data.end(), command.data().begin());
   queue.complete_with_data(command, length);
-}
-
-/// MDTS holds for these too.
-bool Controller::length_ok(const Command& command, std::uint64_t bytes) {
-  const std::uint8_t mdts = subsystem_.options().mdts;
-  const bool fits = mdts == 0 || bytes <= std::uint64_t{4096} << mdts;
-  return fits || !command.queue->refuse(command, check::security_length);
 }
 
 void Controller::security_data(const Command& command) {

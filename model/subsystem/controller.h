@@ -173,6 +173,8 @@ class Controller {
 
   // admin.cc
   bool io_supported(std::uint8_t opcode) const;
+  /// Within MDTS.
+  bool transfer_fits(std::uint64_t bytes) const;
   void abort(const Command& command);
   void abort_held(const Command& victim);
   void event_request(const Command& command);
@@ -195,7 +197,6 @@ class Controller {
   // admin_security.cc
   void security(const Command& command);
   void security_data(const Command& command);
-  bool length_ok(const Command& command, std::uint64_t bytes);
 
   // admin_identify.cc
   void identify(const Command& command);

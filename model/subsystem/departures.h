@@ -97,7 +97,7 @@ struct DeparturePoint {
   X(error_log_cid, "sub.log.error.cid", "error log entries carry another CID")                     \
   X(error_log_status, "sub.log.error.status", "error log entries carry another status")            \
   X(effects_missing, "sub.log.effects.missing", "the commands supported log leaves out Identify")  \
-  X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Sanitize")     \
+  X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Self-test")     \
   X(log_offset_ignored, "sub.log.offset", "the log page offset is ignored")                        \
   X(ana_count_stays, "sub.ana.count", "the ANA change count does not move")                        \
   X(ana_order, "sub.ana.order", "NSIDs in the ANA log descend")                                    \
@@ -111,6 +111,7 @@ struct DeparturePoint {
   X(firmware_holes, "sub.firmware.holes", "an image with a hole is committed")                     \
   X(firmware_log_silent, "sub.firmware.log.next", "the firmware log does not name the next slot")  \
   X(firmware_fr_stays, "sub.firmware.fr", "Identify Controller keeps the first firmware revision") \
+  X(firmware_silent, "sub.firmware.silent", "no activation of firmware is announced")              \
   X(format_keeps_data, "sub.format.data", "Format NVM leaves the data")                            \
   X(format_keeps_size, "sub.format.size", "Format NVM leaves the block size")                      \
   X(format_all, "sub.format.all", "Format NVM of one namespace erases all")                        \

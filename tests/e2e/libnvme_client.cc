@@ -69,21 +69,34 @@ void check_commands(nvme_mi_ctrl_t controller) {
   expect(nvme_mi_admin_get_log_smart(controller, NVME_NSID_ALL, false, &smart) == 0 && smart.temperature[0] == 0x36,
          "SMART log", smart.temperature[0]);
   std::vector<char> image(4096, 1);
+  std::memcpy(image.data(), "FBFW3.1     ", 12);
   nvme_fw_download_args download = {};
   download.args_size = sizeof download;
   download.data = reinterpret_cast<__u32*>(image.data());
   download.data_len = 4096;
-  expect(is_refused(nvme_mi_admin_fw_download(controller, &download)), "Firmware Image Download is refused");
+  expect(nvme_mi_admin_fw_download(controller, &download) == 0, "Firmware Image Download");
+  nvme_fw_commit_args commit = {};
+  commit.args_size = sizeof commit;
+  commit.slot = 2;
+  commit.action = NVME_FW_COMMIT_CA_REPLACE_AND_ACTIVATE_IMMEDIATE;
+  expect(nvme_mi_admin_fw_commit(controller, &commit) == 0, "Firmware Commit");
+  expect(nvme_mi_admin_identify_ctrl(controller, &id) == 0 && std::memcmp(id.fr, "3.1     ", 8) == 0, "the firmware runs");
   nvme_security_receive_args security = {};
   security.args_size = sizeof security;
   security.data = image.data();
   security.data_len = 512;
   security.al = 512;
-  expect(is_refused(nvme_mi_admin_security_recv(controller, &security)), "Security Receive is refused");
+  expect(nvme_mi_admin_security_recv(controller, &security) == 0 && image[7] == 2, "Security Receive of the list");
   nvme_format_nvm_args format = {};
   format.args_size = sizeof format;
   format.nsid = 1;
-  expect(is_refused(nvme_mi_admin_format_nvm(controller, &format)), "Format NVM is refused");
+  format.lbaf = 1;
+  expect(nvme_mi_admin_format_nvm(controller, &format) == 0, "Format NVM");
+  expect(nvme_mi_admin_identify_ns(controller, 1, &space) == 0 && le64toh(space.nsze) == 0x4000, "in blocks of 4096 then");
+  nvme_sanitize_nvm_args sanitize = {};
+  sanitize.args_size = sizeof sanitize;
+  sanitize.sanact = NVME_SANITIZE_SANACT_START_BLOCK_ERASE;
+  expect(is_refused(nvme_mi_admin_sanitize_nvm(controller, &sanitize)), "Sanitize is refused");
 }
 
 /// Microseconds of an Identify, there and back: the median.

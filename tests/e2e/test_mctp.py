@@ -46,10 +46,13 @@ REACHING = [
     ("delete-ns mctp:1,9:1 -n 1", INVALID_OPCODE),
     ("attach-ns mctp:1,9:1 -n 1 -c 1", INVALID_OPCODE),
     ("detach-ns mctp:1,9:1 -n 1 -c 1", INVALID_OPCODE),
-    ("fw-commit mctp:1,9:1 -s 1 -a 1", INVALID_OPCODE),
-    ("format mctp:1,9:1 -n 1 -f", INVALID_OPCODE),
+    ("fw-commit mctp:1,9:1 -s 1 -a 1", "Invalid Firmware Slot"),
+    ("fw-commit mctp:1,9:1 -s 2 -a 1", "Invalid Firmware Image"),
+    ("format mctp:1,9:1 -n 1 -f", "Success formatting namespace:1"),
+    ("format mctp:1,9:1 -n 1 -l 7 -f", "Invalid Format"),
     ("sanitize mctp:1,9:1 -a 2", INVALID_OPCODE),
-    ("security-recv mctp:1,9:1 -p 1 -s 1 -x 512 -t 512", INVALID_OPCODE),
+    ("security-recv mctp:1,9:1 -p 0 -s 0 -x 512 -t 512", r"0000: 00 00 00 00 00 00 00 02 00 f0"),
+    ("security-recv mctp:1,9:1 -p 1 -s 1 -x 512 -t 512", "Invalid Field"),
     ("self-test-log mctp:1,9:1", INVALID_PAGE),
     ("endurance-log mctp:1,9:1", INVALID_PAGE),
     ("predictable-lat-log mctp:1,9:1", INVALID_PAGE),
@@ -70,6 +73,29 @@ def test_unmodified_nvme(fabricbench, command, wanted):
     done = fabricbench("mctp", "exec", "--", "nvme", *command.split(), timeout=30)
     assert re.search(wanted, done.out + done.err), done.out + done.err
     assert "crc mismatch" not in done.err
+
+
+def test_firmware_format_and_security(fabricbench, tmp_path):
+    """What an update tool does, each step by nvme itself: the drive runs other firmware, its blocks are larger, a security
+    message is kept."""
+    image, message, back = tmp_path / "image", tmp_path / "message", tmp_path / "back"
+    image.write_bytes(b"FBFW2.0     " + bytes(range(256)) * 100)
+    message.write_bytes(b"a message of 32 bytes, as it was")
+    at = "mctp:1,9:1"
+    done = fabricbench("mctp", "exec", "--", "sh", "-ec", f"""
+        nvme fw-download {at} --fw={image}
+        nvme fw-commit {at} -s 2 -a 3
+        nvme fw-log {at}
+        nvme id-ctrl {at}
+        nvme format {at} -n 1 -l 1 -f
+        nvme id-ns {at} -n 1
+        nvme security-send {at} -p 0xf0 -s 1 -t 32 -f {message}
+        nvme security-recv {at} -p 0xf0 -s 1 -x 32 -t 32 -b > {back}""")
+    assert done.code == 0, done.out + done.err
+    assert re.search(r"afi +: 0x2\b", done.out) and re.search(r"frs2 .*\(2\.0", done.out), done.out
+    assert re.search(r"^fr +: 2\.0", done.out, re.M)
+    assert re.search(r"lbaf +1 .*lbads:12 .*in use", done.out) and re.search(r"nsze +: 0x4000", done.out)
+    assert back.read_bytes() == message.read_bytes()
 
 
 def test_no_endpoint_and_no_network_are_no_route(fabricbench):

@@ -77,8 +77,9 @@ class Target {
       send_with(fd, bytes, (what & 0x80) != 0);
     } else {
       SocketFrame frame;
-      const Bytes raw = input.bytes(sizeof frame);
-      std::memcpy(&frame, raw.data(), std::min(raw.size(), sizeof frame));
+      Bytes raw = input.bytes(sizeof frame);
+      raw.resize(sizeof frame);
+      std::memcpy(&frame, raw.data(), sizeof frame);
       frame.call = static_cast<SocketCall>(static_cast<std::uint32_t>(frame.call) % 12);
       frame.network %= 3;
       Bytes bytes(sizeof frame);

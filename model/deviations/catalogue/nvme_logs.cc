@@ -79,8 +79,8 @@ DEVIATION(smart_of_any_namespace, "nvme.log.smart-namespace", Product::controlle
           "gives the SMART log for one namespace without claiming it", Tolerate{"log.nsid"});
 DEVIATION(effects_without_identify, "nvme.log.effects", Product::controller,
           "the effects log leaves out Identify", Departs{"sub.log.effects.missing"});
-DEVIATION(effects_with_format, "nvme.log.effects", Product::controller,
-          "the effects log claims Format NVM", Departs{"sub.log.effects.extra"});
+DEVIATION(effects_with_self_test, "nvme.log.effects", Product::controller,
+          "the effects log claims Device Self-test", Departs{"sub.log.effects.extra"});
 DEVIATION(changed_list_stays, "nvme.log.changed-namespaces", Product::controller,
           "reading the changed namespace list does not clear it",
           Departs{"sub.log.changed.kept"});

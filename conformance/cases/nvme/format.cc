@@ -1,0 +1,169 @@
+// Format NVM.
+#include "conformance/cases/nvme/scene.h"
+#include "wire/nvme/features.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr const char* kFormattable = "namespaces that may be formatted";
+/// Enough blocks that an I/O scene can be had on them, of either size.
+constexpr std::uint64_t kBlocks = 16384;
+
+std::optional<std::string> formats(const Declared& declared) {
+  if (!declared.known || (declared.identify().get(nvme::id_ctrl::oacs) & nvme::oacs_bits::format_nvm) != 0) return {};
+  return "OACS bit 1 (Format NVM) is clear";
+}
+
+host::RawReply format(RawAssociation& association, std::uint32_t nsid, unsigned lbaf = 0) {
+  return association.admin().send(host::format_nvm(nsid, lbaf)).wait();
+}
+
+Bytes identity(RawAssociation& association, Check& check, std::uint32_t nsid) {
+  const auto reply = association.admin().send(host::identify(nvme::Cns::identify_namespace, nsid), 4096).wait();
+  check.precondition_success(reply, "Identify Namespace");
+  return reply.data;
+}
+
+/// Not a byte of `before` is where it was; an error is fine too.
+void is_gone(Check& check, const host::RawReply& reply, ByteView before, std::string_view what) {
+  const bool same = reply.ok() && std::equal(reply.data.begin(), reply.data.end(), before.begin(), before.end());
+  check.that(!same, std::string(what) + " cannot be read any more", "it is there still");
+}
+
+std::uint32_t add_namespace(ControllerBench& bench) {
+  const auto added = bench.subsystem().add_namespace({.blocks = kBlocks});
+  BENCH_ASSERT(added.ok(), "the arranged product has room for a namespace");
+  return (*added)->nsid();
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(format_erases_what_was_written, "nvme.format.erases", roles::controller, arranged(kFormattable)) {
+  IoScene scene(bench);
+  const Bytes first = scene.prepare(check, 0, 0x31, 8);
+  const Bytes last = scene.prepare(check, scene.blocks - 8, 0x47, 8);
+  if (!check.success(format(scene.association, scene.nsid), "Format NVM")) return;
+  is_gone(check, scene.read(0, 8), first, "what was written first");
+  is_gone(check, scene.read(scene.blocks - 8, 8), last, "what was written last");
+}
+
+CONFORMANCE_CASE(format_sets_the_block_size, "nvme.format.block-size", roles::controller, arranged(kFormattable)) {
+  IoScene scene(bench);
+  const Bytes before = identity(scene.association, check, scene.nsid);
+  const std::uint64_t capacity = scene.blocks * scene.block_bytes;
+  const std::size_t formats = View<nvme::IdentifyNamespace>{before}.get(nvme::id_ns::nlbaf).count();
+  check.precondition(formats >= 2, "there are two LBA formats");
+  for (const unsigned lbaf : {1u, 0u}) {
+    const std::string what = "LBA format " + std::to_string(lbaf);
+    if (!check.success(format(scene.association, scene.nsid, lbaf), "Format NVM to " + what)) return;
+    const Bytes now = identity(scene.association, check, scene.nsid);
+    check.equal("format in use after " + what, nvme::format_in_use(now), lbaf);
+    const std::uint32_t block_bytes = 1u << nvme::lba_format_at(now, lbaf).get(nvme::lba_format::lbads);
+    const std::uint64_t blocks = View<nvme::IdentifyNamespace>{now}.get(nvme::id_ns::nsze);
+    check.require(blocks >= 1 && blocks <= capacity / block_bytes, "NSZE in blocks of the format", std::to_string(blocks));
+    const Bytes data = pattern(0x55, 1, block_bytes);
+    check.success(scene.io.send(host::write(scene.nsid, blocks - 1, 1), data).wait(), "Write of the last block in " + what);
+    const auto read = scene.io.send(host::read(scene.nsid, blocks - 1, 1), block_bytes).wait();
+    if (check.success(read, "Read in " + what)) check.bytes("the block", read.data, data);
+    check.status(scene.io.send(host::read(scene.nsid, blocks, 1), block_bytes).wait(), sc::lba_out_of_range,
+                 "Read beyond the end in " + what);
+  }
+}
+
+CONFORMANCE_CASE(format_of_one_namespace_leaves_the_others, "nvme.format.one", roles::controller,
+                 arranged(kFormattable)) {
+  IoScene scene(bench);
+  const Bytes kept = scene.prepare(check, 16, 0x61, 4);
+  const std::uint32_t other = add_namespace(bench);
+  if (!check.success(format(scene.association, other), "Format NVM")) return;
+  const auto read = scene.read(16, 4);
+  if (check.success(read, "Read of the other namespace")) check.bytes("its data", read.data, kept);
+}
+
+CONFORMANCE_CASE(format_of_all_formats_all, "nvme.format.all", roles::controller, arranged(kFormattable)) {
+  IoScene scene(bench);
+  const std::uint32_t other = add_namespace(bench);
+  const Bytes here = scene.prepare(check, 16, 0x61, 4);
+  const Bytes there = pattern(0x62, 4, 512);
+  check.precondition_success(scene.io.send(host::write(other, 16, 4), there).wait(), "Write");
+  if (!check.success(format(scene.association, nvme::kAllNamespaces), "Format NVM of all")) return;
+  is_gone(check, scene.read(16, 4), here, "the data of the first");
+  is_gone(check, scene.io.send(host::read(other, 16, 4), there.size()).wait(), there, "the data of the second");
+}
+
+CONFORMANCE_CASE(format_refuses_an_unknown_format, "nvme.format.unknown", roles::controller, needs(formats),
+                 needs(has_namespace), reaches{"format.lbaf"}) {
+  RawAssociation& association = bench.associate();
+  const View<nvme::IdentifyNamespace> ns = bench.declared().identify_namespace();
+  const auto count = static_cast<unsigned>(ns.get(nvme::id_ns::nlbaf).count() + ns.get(nvme::id_ns::nulbaf));
+  check.precondition(count < 64, "there is a number without a format");
+  for (const unsigned lbaf : {count, 63u}) check.status(format(association, bench.nsid(), lbaf), sc::invalid_format);
+}
+
+CONFORMANCE_CASE(format_refuses_protection_without_metadata, "nvme.format.protection", roles::controller,
+                 needs(formats), needs(has_namespace), reaches{"format.protection"}) {
+  RawAssociation& association = bench.associate();
+  const unsigned lbaf = nvme::format_in_use(bench.declared().name_space);
+  const auto metadata = nvme::lba_format_at(bench.declared().name_space, lbaf).get(nvme::lba_format::ms);
+  check.precondition(metadata == 0, "the format in use has no metadata");
+  for (const unsigned type : {1u, 2u, 3u}) {
+    auto command = host::format_nvm(bench.nsid(), lbaf);
+    command.set(nvme::format_sqe::pi, type);
+    check.status(association.admin().send(command).wait(), one_of(sc::invalid_format, sc::invalid_field),
+                 "protection type " + std::to_string(type));
+  }
+}
+
+CONFORMANCE_CASE(format_refuses_a_reserved_erase, "nvme.format.erase-setting", roles::controller, needs(formats),
+                 needs(has_namespace), reaches{"format.erase"}) {
+  RawAssociation& association = bench.associate();
+  for (const unsigned setting : {3u, 7u}) {
+    auto command = host::format_nvm(bench.nsid(), nvme::format_in_use(bench.declared().name_space));
+    command.set(nvme::format_sqe::ses, setting);
+    check.status(association.admin().send(command).wait(), one_of(sc::invalid_field, sc::invalid_format),
+                 "secure erase setting " + std::to_string(setting));
+  }
+}
+
+CONFORMANCE_CASE(format_refuses_a_namespace_that_is_not_there, "nvme.format.namespace", roles::controller,
+                 needs(formats)) {
+  RawAssociation& association = bench.associate();
+  const auto list = association.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
+  check.precondition_success(list, "Identify");
+  const std::uint32_t limit = bench.declared().identify().get(nvme::id_ctrl::nn);
+  const std::uint32_t inactive = lowest_inactive(list.data);
+  if (inactive <= limit) {
+    check.status(format(association, inactive), one_of(sc::invalid_field, sc::invalid_namespace_or_format),
+                 "an inactive NSID");
+  }
+  check.status(format(association, 0), one_of(sc::invalid_namespace_or_format, sc::invalid_field), "NSID 0");
+  if (limit < 0xFFFFFFF0) {
+    check.status(format(association, limit + 1), sc::invalid_namespace_or_format, "an NSID beyond NN");
+  }
+}
+
+CONFORMANCE_CASE(format_spares_a_protected_namespace, "nvme.format.write-protected", roles::controller,
+                 arranged(kFormattable), reaches{"format.write_protected"}) {
+  IoScene scene(bench);
+  const Bytes kept = scene.prepare(check, 16, 0x61, 4);
+  bench.subsystem().find_namespace(scene.nsid)->set_write_protection(1);
+  check.status(format(scene.association, scene.nsid), sc::namespace_write_protected);
+  const auto read = scene.read(16, 4);
+  if (check.success(read, "Read")) check.bytes("its data", read.data, kept);
+}
+
+CONFORMANCE_CASE(format_is_announced_to_others, "nvme.format.announced", roles::controller, arranged(kFormattable)) {
+  RawAssociation& association = bench.associate();
+  RawAssociation& other = bench.associate({.hostnqn = "nqn.2026-11.org.fabricbench:other"});
+  const auto enabled = nvme::event_config_bits::namespace_attribute;
+  check.precondition_success(
+      other.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, enabled)).wait(), "Set Features");
+  auto request = other.admin().send(host::async_event_request());
+  check.precondition_success(format(association, bench.nsid(), 1), "Format NVM");
+  const auto event = request.wait_for(kSoon);
+  check.require(event.has_value(), "an event comes at another controller");
+  check.equal("event", event->dw0() & 0xFFFFFF, 0x040002u);
+}
+
+}  // namespace fb::conformance
