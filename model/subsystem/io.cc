@@ -231,12 +231,13 @@ void Controller::write(const Command& command) {
   // Things may have changed while the data was on its way.
   const Target target = target_of(command);
   if (target.ns == nullptr) return queue.complete(command, sc::success);
+  // It was for blocks of another size.
+  const std::size_t bytes = std::size_t{target.blocks} << target.ns->block_shift();
+  if (command.data().size() != bytes) return queue.complete(command, sc::format_in_progress);
   if (!target.in_range) {
     if (!queue.refuse(command, check::io_range)) queue.complete(command, sc::success);
     return;
   }
-  const std::size_t bytes = std::size_t{target.blocks} << target.ns->block_shift();
-  if (command.data().size() < bytes) return queue.complete(command, sc::internal_error);
   nvme::Status status = sc::success;
   if (!departs(departure::write_lost)) {
     const bool spoilt = departs(departure::uncorrectable_stays) &&
@@ -258,9 +259,10 @@ void Controller::compare_data(const Command& command, const Target& target) {
   Queue& queue = *command.queue;
   const std::size_t bytes =
       target.ns != nullptr ? std::size_t{target.blocks} << target.ns->block_shift() : 0;
-  if (!target.in_range || command.data().size() < bytes) {
-    return queue.complete(command, sc::success);
+  if (target.ns != nullptr && command.data().size() != bytes) {
+    return queue.complete(command, sc::format_in_progress);
   }
+  if (!target.in_range) return queue.complete(command, sc::success);
   const nvme::Status status = target.ns->compare(target.slba, command.data().first(bytes));
   const bool equal = status.ok() || departs(departure::compare_equal);
   if (!equal && nvme::same_code(status, sc::compare_failure)) {

@@ -119,9 +119,8 @@ void Controller::on_fused_data(const Command& command) {
   nvme::Status compared = sc::success;
   if (target.in_range) {
     const std::size_t bytes = std::size_t{target.blocks} << target.ns->block_shift();
-    compared = bytes <= first.data().size()
-                   ? target.ns->compare(target.slba, first.data().first(bytes))
-                   : sc::internal_error;
+    compared = bytes == first.data().size() ? target.ns->compare(target.slba, first.data())
+                                            : sc::format_in_progress;
   }
   compare_data(first, target);
   if (!queue.alive()) return;

@@ -93,6 +93,8 @@ void check_commands(nvme_mi_ctrl_t controller) {
   format.lbaf = 1;
   expect(nvme_mi_admin_format_nvm(controller, &format) == 0, "Format NVM");
   expect(nvme_mi_admin_identify_ns(controller, 1, &space) == 0 && le64toh(space.nsze) == 0x4000, "in blocks of 4096 then");
+  format.lbaf = 0;
+  expect(nvme_mi_admin_format_nvm(controller, &format) == 0, "Format NVM, back to 512");
   nvme_sanitize_nvm_args sanitize = {};
   sanitize.args_size = sizeof sanitize;
   sanitize.sanact = NVME_SANITIZE_SANACT_START_BLOCK_ERASE;

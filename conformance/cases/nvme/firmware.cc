@@ -9,7 +9,9 @@ namespace {
 using nvme::CommitAction;
 using subsystem::make_firmware_image;
 
-constexpr const char* kReplaceable = "firmware that may be replaced";
+const arranged with_replaceable_firmware{"firmware that may be replaced", [](EmbeddedSetup& setup) {
+                                           setup.subsystem.firmware_update = {};
+                                         }};
 constexpr unsigned kSlots = 7;
 constexpr std::size_t kPiece = 4096;
 /// Any size that is no multiple of the pieces.
@@ -56,7 +58,9 @@ class FirmwareScene {
     check_.precondition_success(reply, "Get Log Page");
     const View<nvme::FirmwareSlots> log{reply.data};
     Slots seen{log.get(nvme::firmware_slots::cafsi), log.get(nvme::firmware_slots::nrafsi), {}};
-    for (unsigned i = 0; i < kSlots; ++i) seen.revisions[i] = text_at(reply.data, nvme::firmware_slots::frs.offset + 8 * i);
+    for (unsigned i = 0; i < kSlots; ++i) {
+      seen.revisions[i] = text_at(reply.data, nvme::firmware_slots::frs.offset + 8 * i);
+    }
     return seen;
   }
   void reset() {
@@ -99,7 +103,7 @@ CONFORMANCE_CASE(commit_refuses_a_slot_that_is_not_there, "nvme.firmware.commit.
 }
 
 CONFORMANCE_CASE(commit_refuses_the_read_only_slot, "nvme.firmware.commit.read-only", roles::controller,
-                 arranged(kReplaceable)) {
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   scene.download(make_firmware_image("7.7", kImageBytes));
   for (const CommitAction action : {CommitAction::replace, CommitAction::replace_and_activate}) {
@@ -109,7 +113,7 @@ CONFORMANCE_CASE(commit_refuses_the_read_only_slot, "nvme.firmware.commit.read-o
 }
 
 CONFORMANCE_CASE(commit_refuses_to_activate_an_empty_slot, "nvme.firmware.commit.empty", roles::controller,
-                 arranged(kReplaceable)) {
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   for (const CommitAction action : {CommitAction::activate, CommitAction::activate_at_once}) {
     check.status(scene.commit(2, action), one_of(sc::invalid_firmware_image, sc::invalid_firmware_slot));
@@ -117,14 +121,14 @@ CONFORMANCE_CASE(commit_refuses_to_activate_an_empty_slot, "nvme.firmware.commit
   check.equal("next slot", scene.slots().next, 0u);
 }
 
-CONFORMANCE_CASE(commit_refuses_nothing, "nvme.firmware.commit.nothing", roles::controller, arranged(kReplaceable)) {
+CONFORMANCE_CASE(commit_refuses_nothing, "nvme.firmware.commit.nothing", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   check.status(scene.commit(2, CommitAction::replace), sc::invalid_firmware_image);
   check.equal("revision in slot 2", scene.slots().revisions[1], "");
 }
 
 CONFORMANCE_CASE(commit_refuses_what_is_no_image, "nvme.firmware.commit.invalid", roles::controller,
-                 arranged(kReplaceable)) {
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   scene.download(Bytes(kImageBytes, 0xE7));
   check.status(scene.commit(2, CommitAction::replace_and_activate), sc::invalid_firmware_image);
@@ -134,7 +138,7 @@ CONFORMANCE_CASE(commit_refuses_what_is_no_image, "nvme.firmware.commit.invalid"
 }
 
 CONFORMANCE_CASE(commit_refuses_an_image_with_a_gap, "nvme.firmware.commit.gap", roles::controller,
-                 arranged(kReplaceable)) {
+                 with_replaceable_firmware) {
   const Bytes image = make_firmware_image("7.7", kImageBytes);
   for (const std::size_t missing : {std::size_t{0}, kPiece}) {
     FirmwareScene scene(bench, check);
@@ -147,7 +151,7 @@ CONFORMANCE_CASE(commit_refuses_an_image_with_a_gap, "nvme.firmware.commit.gap",
 }
 
 CONFORMANCE_CASE(overlapping_pieces_are_refused, "nvme.firmware.download.overlap", roles::controller,
-                 arranged(kReplaceable)) {
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   const Bytes image = make_firmware_image("7.7", 2 * kPiece);
   check.precondition_success(scene.put(0, ByteView{image}.first(kPiece)), "Firmware Image Download");
@@ -161,7 +165,7 @@ CONFORMANCE_CASE(overlapping_pieces_are_refused, "nvme.firmware.download.overlap
 
 CONFORMANCE_CASE(pieces_keep_to_the_granularity, "nvme.firmware.download.granularity", roles::controller,
                  arranged("firmware in units of 4 KiB", [](EmbeddedSetup& setup) {
-                   setup.subsystem.firmware_update.granularity = 1;
+                   setup.subsystem.firmware_update = {.granularity = 1};
                  })) {
   FirmwareScene scene(bench, check);
   const Bytes image = make_firmware_image("7.7", 2 * kPiece);
@@ -170,17 +174,20 @@ CONFORMANCE_CASE(pieces_keep_to_the_granularity, "nvme.firmware.download.granula
   check.success(scene.put(kPiece, ByteView{image}.first(kPiece)), "a unit at its place");
 }
 
-CONFORMANCE_CASE(pieces_come_in_any_order, "nvme.firmware.download.order", roles::controller, arranged(kReplaceable)) {
+CONFORMANCE_CASE(pieces_come_in_any_order, "nvme.firmware.download.order", roles::controller,
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   const Bytes image = make_firmware_image("7.7", 4 * kPiece);
   for (const std::size_t piece : {2u, 0u, 3u, 1u}) {
-    check.success(scene.put(piece * kPiece, ByteView{image}.subspan(piece * kPiece, kPiece)), "Firmware Image Download");
+    const ByteView bytes = ByteView{image}.subspan(piece * kPiece, kPiece);
+    check.success(scene.put(piece * kPiece, bytes), "Firmware Image Download");
   }
   if (!check.success(scene.commit(2, CommitAction::replace), "Firmware Commit")) return;
   check.equal("revision in slot 2", scene.slots().revisions[1], "7.7");
 }
 
-CONFORMANCE_CASE(a_reset_forgets_a_download, "nvme.firmware.download.reset", roles::controller, arranged(kReplaceable)) {
+CONFORMANCE_CASE(a_reset_forgets_a_download, "nvme.firmware.download.reset", roles::controller,
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   scene.download(make_firmware_image("7.7", kImageBytes));
   scene.reset();
@@ -188,7 +195,7 @@ CONFORMANCE_CASE(a_reset_forgets_a_download, "nvme.firmware.download.reset", rol
 }
 
 CONFORMANCE_CASE(commit_without_activation_changes_a_slot_alone, "nvme.firmware.replace", roles::controller,
-                 arranged(kReplaceable)) {
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   const std::string before = scene.running();
   scene.download(make_firmware_image("7.7", kImageBytes));
@@ -204,7 +211,7 @@ CONFORMANCE_CASE(commit_without_activation_changes_a_slot_alone, "nvme.firmware.
 }
 
 CONFORMANCE_CASE(committed_firmware_runs_after_a_reset, "nvme.firmware.activate.reset", roles::controller,
-                 arranged(kReplaceable)) {
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   scene.download(make_firmware_image("7.7", kImageBytes));
   if (!check.success(scene.commit(2, CommitAction::replace_and_activate), "Firmware Commit")) return;
@@ -217,7 +224,7 @@ CONFORMANCE_CASE(committed_firmware_runs_after_a_reset, "nvme.firmware.activate.
 }
 
 CONFORMANCE_CASE(a_slots_image_can_be_activated_later, "nvme.firmware.activate.existing", roles::controller,
-                 arranged(kReplaceable)) {
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   const std::string first = scene.running();
   scene.download(make_firmware_image("7.7", kImageBytes));
@@ -231,7 +238,7 @@ CONFORMANCE_CASE(a_slots_image_can_be_activated_later, "nvme.firmware.activate.e
 }
 
 CONFORMANCE_CASE(committed_firmware_waits_for_the_reset, "nvme.firmware.activate.before", roles::controller,
-                 arranged(kReplaceable)) {
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   const std::string before = scene.running();
   scene.download(make_firmware_image("7.7", kImageBytes));
@@ -241,7 +248,7 @@ CONFORMANCE_CASE(committed_firmware_waits_for_the_reset, "nvme.firmware.activate
 }
 
 CONFORMANCE_CASE(firmware_can_be_activated_at_once, "nvme.firmware.activate.at-once", roles::controller,
-                 arranged(kReplaceable)) {
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   const std::string first = scene.running();
   scene.download(make_firmware_image("7.7", kImageBytes));
@@ -253,7 +260,7 @@ CONFORMANCE_CASE(firmware_can_be_activated_at_once, "nvme.firmware.activate.at-o
 }
 
 CONFORMANCE_CASE(all_controllers_run_the_same_firmware, "nvme.firmware.activate.all", roles::controller,
-                 arranged(kReplaceable)) {
+                 with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   RawAssociation& other = bench.associate({.hostnqn = "nqn.2026-11.org.fabricbench:other"});
   scene.download(make_firmware_image("7.7", kImageBytes));
@@ -261,7 +268,7 @@ CONFORMANCE_CASE(all_controllers_run_the_same_firmware, "nvme.firmware.activate.
   check.equal("FR of the other controller", scene.running_of(other), "7.7");
 }
 
-CONFORMANCE_CASE(activation_is_announced, "nvme.firmware.event", roles::controller, arranged(kReplaceable)) {
+CONFORMANCE_CASE(activation_is_announced, "nvme.firmware.event", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
   host::RawQueue& admin = scene.association().admin();
   const auto enabled = nvme::event_config_bits::firmware_activation;

@@ -6,7 +6,8 @@ namespace fb::conformance {
 
 namespace {
 
-constexpr const char* kFormattable = "namespaces that may be formatted";
+const arranged with_formattable_namespaces{"namespaces that may be formatted",
+                                           [](EmbeddedSetup& setup) { setup.subsystem.format = true; }};
 /// Enough blocks that an I/O scene can be had on them, of either size.
 constexpr std::uint64_t kBlocks = 16384;
 
@@ -39,7 +40,7 @@ std::uint32_t add_namespace(ControllerBench& bench) {
 
 }  // namespace
 
-CONFORMANCE_CASE(format_erases_what_was_written, "nvme.format.erases", roles::controller, arranged(kFormattable)) {
+CONFORMANCE_CASE(format_erases_what_was_written, "nvme.format.erases", roles::controller, with_formattable_namespaces) {
   IoScene scene(bench);
   const Bytes first = scene.prepare(check, 0, 0x31, 8);
   const Bytes last = scene.prepare(check, scene.blocks - 8, 0x47, 8);
@@ -48,7 +49,7 @@ CONFORMANCE_CASE(format_erases_what_was_written, "nvme.format.erases", roles::co
   is_gone(check, scene.read(scene.blocks - 8, 8), last, "what was written last");
 }
 
-CONFORMANCE_CASE(format_sets_the_block_size, "nvme.format.block-size", roles::controller, arranged(kFormattable)) {
+CONFORMANCE_CASE(format_sets_the_block_size, "nvme.format.block-size", roles::controller, with_formattable_namespaces) {
   IoScene scene(bench);
   const Bytes before = identity(scene.association, check, scene.nsid);
   const std::uint64_t capacity = scene.blocks * scene.block_bytes;
@@ -61,9 +62,11 @@ CONFORMANCE_CASE(format_sets_the_block_size, "nvme.format.block-size", roles::co
     check.equal("format in use after " + what, nvme::format_in_use(now), lbaf);
     const std::uint32_t block_bytes = 1u << nvme::lba_format_at(now, lbaf).get(nvme::lba_format::lbads);
     const std::uint64_t blocks = View<nvme::IdentifyNamespace>{now}.get(nvme::id_ns::nsze);
-    check.require(blocks >= 1 && blocks <= capacity / block_bytes, "NSZE in blocks of the format", std::to_string(blocks));
+    check.require(blocks >= 1 && blocks <= capacity / block_bytes, "NSZE in blocks of the format",
+                  std::to_string(blocks));
     const Bytes data = pattern(0x55, 1, block_bytes);
-    check.success(scene.io.send(host::write(scene.nsid, blocks - 1, 1), data).wait(), "Write of the last block in " + what);
+    check.success(scene.io.send(host::write(scene.nsid, blocks - 1, 1), data).wait(),
+                  "Write of the last block in " + what);
     const auto read = scene.io.send(host::read(scene.nsid, blocks - 1, 1), block_bytes).wait();
     if (check.success(read, "Read in " + what)) check.bytes("the block", read.data, data);
     check.status(scene.io.send(host::read(scene.nsid, blocks, 1), block_bytes).wait(), sc::lba_out_of_range,
@@ -72,7 +75,7 @@ CONFORMANCE_CASE(format_sets_the_block_size, "nvme.format.block-size", roles::co
 }
 
 CONFORMANCE_CASE(format_of_one_namespace_leaves_the_others, "nvme.format.one", roles::controller,
-                 arranged(kFormattable)) {
+                 with_formattable_namespaces) {
   IoScene scene(bench);
   const Bytes kept = scene.prepare(check, 16, 0x61, 4);
   const std::uint32_t other = add_namespace(bench);
@@ -81,7 +84,7 @@ CONFORMANCE_CASE(format_of_one_namespace_leaves_the_others, "nvme.format.one", r
   if (check.success(read, "Read of the other namespace")) check.bytes("its data", read.data, kept);
 }
 
-CONFORMANCE_CASE(format_of_all_formats_all, "nvme.format.all", roles::controller, arranged(kFormattable)) {
+CONFORMANCE_CASE(format_of_all_formats_all, "nvme.format.all", roles::controller, with_formattable_namespaces) {
   IoScene scene(bench);
   const std::uint32_t other = add_namespace(bench);
   const Bytes here = scene.prepare(check, 16, 0x61, 4);
@@ -144,7 +147,7 @@ CONFORMANCE_CASE(format_refuses_a_namespace_that_is_not_there, "nvme.format.name
 }
 
 CONFORMANCE_CASE(format_spares_a_protected_namespace, "nvme.format.write-protected", roles::controller,
-                 arranged(kFormattable), reaches{"format.write_protected"}) {
+                 with_formattable_namespaces, reaches{"format.write_protected"}) {
   IoScene scene(bench);
   const Bytes kept = scene.prepare(check, 16, 0x61, 4);
   bench.subsystem().find_namespace(scene.nsid)->set_write_protection(1);
@@ -153,12 +156,14 @@ CONFORMANCE_CASE(format_spares_a_protected_namespace, "nvme.format.write-protect
   if (check.success(read, "Read")) check.bytes("its data", read.data, kept);
 }
 
-CONFORMANCE_CASE(format_is_announced_to_others, "nvme.format.announced", roles::controller, arranged(kFormattable)) {
+CONFORMANCE_CASE(format_is_announced_to_others, "nvme.format.announced", roles::controller,
+                 with_formattable_namespaces) {
   RawAssociation& association = bench.associate();
   RawAssociation& other = bench.associate({.hostnqn = "nqn.2026-11.org.fabricbench:other"});
   const auto enabled = nvme::event_config_bits::namespace_attribute;
   check.precondition_success(
-      other.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, enabled)).wait(), "Set Features");
+      other.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, enabled)).wait(),
+      "Set Features");
   auto request = other.admin().send(host::async_event_request());
   check.precondition_success(format(association, bench.nsid(), 1), "Format NVM");
   const auto event = request.wait_for(kSoon);

@@ -14,7 +14,8 @@ std::optional<std::string> has_security(const Declared& declared) {
   return "OACS bit 0 (security commands) is clear";
 }
 
-host::RawReply receive(RawAssociation& association, std::uint8_t protocol, std::uint16_t specific, std::uint32_t length) {
+host::RawReply receive(RawAssociation& association, std::uint8_t protocol, std::uint16_t specific,
+                       std::uint32_t length) {
   return association.admin().send(host::security_receive(protocol, specific, length), length).wait();
 }
 
@@ -64,15 +65,16 @@ CONFORMANCE_CASE(a_short_receive_gives_the_beginning, "nvme.security.short", rol
 }
 
 CONFORMANCE_CASE(security_send_reaches_its_protocol, "nvme.security.kept", roles::controller,
-                 arranged("a security protocol that keeps what it is told")) {
+                 arranged("a security protocol that keeps what it is told",
+                          [](EmbeddedSetup& setup) { setup.subsystem.security = true; })) {
   RawAssociation& association = bench.associate();
   for (const std::size_t length : {std::size_t{1}, std::size_t{512}, std::size_t{5000}}) {
+    constexpr std::uint8_t kProtocol = subsystem::kSecurityMailbox;
     const Bytes said = pattern(0x2A, 1, length);
-    const auto sent = association.admin()
-                          .send(host::security_send(subsystem::kSecurityMailbox, 3, static_cast<std::uint32_t>(length)), said)
-                          .wait();
+    const auto count = static_cast<std::uint32_t>(length);
+    const auto sent = association.admin().send(host::security_send(kProtocol, 3, count), said).wait();
     if (!check.success(sent, "Security Send of " + std::to_string(length))) continue;
-    const auto back = receive(association, subsystem::kSecurityMailbox, 3, static_cast<std::uint32_t>(length));
+    const auto back = receive(association, kProtocol, 3, count);
     if (check.success(back, "Security Receive")) check.bytes("what was sent", back.data, said);
   }
 }

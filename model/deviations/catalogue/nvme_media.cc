@@ -40,7 +40,8 @@ std::optional<nvme::Status> ascending_pieces_alone(const CommandContext& command
   return nvme::sc::invalid_field;
 }
 std::optional<nvme::Status> all_is_not_formatted(const CommandContext& command) {
-  if (!is(command, AdminOpcode::format_nvm) || load_le<std::uint32_t>(command.sqe.data() + 4) != 0xFFFFFFFF) return {};
+  const std::uint32_t nsid = load_le<std::uint32_t>(command.sqe.data() + 4);
+  if (!is(command, AdminOpcode::format_nvm) || nsid != 0xFFFFFFFF) return {};
   return nvme::sc::success;
 }
 std::optional<nvme::Status> no_mail(const CommandContext& command) {

@@ -29,6 +29,13 @@ constexpr Variant kVariants[] = {
        s.subsystem.compare = s.subsystem.write_uncorrectable = s.subsystem.dataset_management = false;
        s.subsystem.write_zeroes = s.subsystem.verify = s.subsystem.fused_compare_and_write = false;
        s.subsystem.namespace_write_protect = s.subsystem.volatile_write_cache = false;
+       s.subsystem.format = s.subsystem.security = false;
+       s.subsystem.firmware_update.slots = 0;
+     }},
+    {"with_seven_slots_that_need_a_subsystem_reset",
+     [](EmbeddedSetup& s) {
+       s.subsystem.firmware_update = {.slots = 7, .slot_1_read_only = false, .activates_at_once = false,
+                                      .needs_subsystem_reset = true, .granularity = 1};
      }},
     {"without_ana_and_reset",
      [](EmbeddedSetup& s) { s.subsystem.ana = s.subsystem.subsystem_reset = false; }},

@@ -564,7 +564,6 @@ void firmware(Rig& rig, Line& admin, Transcript& out) {
   say(7, CommitAction::activate);
   say(3, CommitAction::activate);
   say(2, static_cast<CommitAction>(5));
-  out.note(admin.send(set_feature(0x0B, 0x200).bytes()));
   send_image(image, 4096, 8192);
   send_image(image, 0, 6000);
   say(2, CommitAction::replace);
@@ -580,6 +579,7 @@ void firmware(Rig& rig, Line& admin, Transcript& out) {
   send_image(image, 0, 8192);
   reset();
   say(3, CommitAction::replace);
+  out.note(admin.send(set_feature(0x0B, 0x200).bytes()));
   out.note(admin.send(command(AdminOpcode::async_event_request).bytes()));
   say(1, CommitAction::activate_at_once);
   look();

@@ -17,7 +17,8 @@ using nvme::CommitAction;
 using nvme::IoOpcode;
 
 struct FirmwareRig : Rig {
-  explicit FirmwareRig(SubsystemOptions options = {}) : Rig(std::move(options)), session(start()), admin(session.admin) {}
+  explicit FirmwareRig(SubsystemOptions options = {})
+      : Rig(std::move(options)), session(start()), admin(session.admin) {}
 
   nvme::Status put(ByteView image, std::size_t from, std::size_t to) {
     const ByteView piece = image.subspan(from, to - from);
@@ -195,6 +196,30 @@ TEST(Format, ErasesOneNamespaceOrAll) {
   ASSERT_TRUE(rig.admin.send(format(nvme::kAllNamespaces, 0, 0, 2).bytes()).status().ok());
   EXPECT_EQ(first(2, 8), 0);
   EXPECT_EQ(rig.disk->find_namespace(1)->blocks(), 1024u);
+}
+
+// What was under way to blocks of the old size does nothing to those of the new one.
+TEST(Format, WhileDataIsOnItsWay) {
+  for (const unsigned lbaf : {1u, 0u}) {
+    FirmwareRig rig;
+    rig.admin.send(format(1, 1 - lbaf).bytes());
+    Line io = rig.start_io(rig.session);
+    io.wire().hold_pulls = true;
+    const std::size_t bytes = lbaf == 1 ? 512 : 4096;
+    const auto write = io.post(rw(IoOpcode::write, 0, 1).bytes(), Bytes(bytes, 0x99));
+    const auto compare = io.post(rw(IoOpcode::compare, 0, 1).bytes(), Bytes(bytes));
+    ASSERT_TRUE(rig.admin.send(format(1, lbaf).bytes()).status().ok());
+    io.deliver();
+    io.deliver();
+    for (const auto cid : {write, compare}) {
+      const std::optional<Reply> reply = io.reply(cid);
+      ASSERT_TRUE(reply.has_value());
+      EXPECT_EQ(reply->code(), sc::format_in_progress);
+    }
+    Bytes after(4096, 1);
+    EXPECT_TRUE(rig.disk->find_namespace(1)->read(0, after).ok());
+    EXPECT_EQ(after, Bytes(4096));
+  }
 }
 
 TEST(Format, WhatIsRefused) {
