@@ -22,7 +22,11 @@ constexpr DriveVariant kVariants[] = {
        o.endpoint.buffer_bytes = 0;
        o.endpoint.auto_pause = o.endpoint.events = false;
        o.node.uuid.reset();
+       o.subsystem.firmware_update.slots = 0;
+       o.subsystem.format = o.subsystem.security = false;
      }},
+    {"no_firmware_commands", "without firmware commands (F14)",
+     [](DriveOptions& o) { o.subsystem.firmware_update.slots = 0; }},
     {"small_buffer", "whose management endpoint buffer has 512 bytes",
      [](DriveOptions& o) { o.endpoint.buffer_bytes = 512; }},
     {"large_buffer", "whose management endpoint buffer has 64 KiB",

@@ -140,6 +140,9 @@ def test_a_legal_drive_of_another_kind(fabricbench):
                        "nvme id-ctrl mctp:1,9:5; nvme id-ctrl mctp:1,9:2; nvme id-ctrl mctp:1,9")
     assert "cntlid    : 0x5" in done.out and done.out.count("cntlid") == 1, done.out
     assert (done.out + done.err).count("Invalid Parameter") == 2, done.err
+    done = fabricbench("mctp", "exec", "--drive", "no_firmware_commands", "--", "nvme", "fw-commit", "mctp:1,9:1", "-s", "2",
+                       "-a", "1")
+    assert INVALID_OPCODE in done.out + done.err, done.out + done.err
 
 
 def test_counters_say_what_was_asked(fabricbench, tmp_path):
