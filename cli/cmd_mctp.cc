@@ -218,7 +218,7 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--counters", arguments.counters, "Leave here at the end what each drive was asked, as JSON")
       ->type_name("FILE");
   command.add_flag("--dbus", arguments.dbus, "Publish the endpoints on a D-Bus of its own, as the MCTP daemon does");
-  command.add_flag("--timing", arguments.bus.timing, "The bus takes its time: SMBus at 100 kHz");
+  command.add_flag("--timing", arguments.bus.timing, "The bus takes its time: SMBus at 100 kHz, a serial line 115,200 baud");
   command.add_option("--drive", arguments.drive, "Every drive is of this legal kind (list --drives)")->type_name("NAME");
   command.add_option("--deviation", arguments.deviations, "Every drive misbehaves in this named way (list --deviations)")
       ->type_name("NAME");

@@ -85,8 +85,8 @@ void MctpDrive::put_on(mctp::SimpleDevice& node) {
 
 namespace {
 
-std::unique_ptr<mctp::SerialFd> open_line(World& world, const std::string& path) {
-  const mctp::SerialFdOptions options{.unit_max = mctp::serial::kUnitMax};
+std::unique_ptr<mctp::SerialFd> open_line(World& world, const std::string& path, bool timing) {
+  const mctp::SerialFdOptions options{.paced = timing, .unit_max = mctp::serial::kUnitMax};
   auto opened = path == "pty" ? mctp::SerialFd::open_pty(world, options) : mctp::SerialFd::open(world, path, options);
   if (!opened) throw UserError("--serial " + opened.error().text);
   return std::move(opened).value();
@@ -95,7 +95,7 @@ std::unique_ptr<mctp::SerialFd> open_line(World& world, const std::string& path)
 }  // namespace
 
 SerialDrive::SerialDrive(World& world, const MctpBusOptions& options, const std::string& path)
-    : line_(open_line(world, path)),
+    : line_(open_line(world, path, options.timing)),
       peer_path_(path == "pty" ? line_->peer_path() : path),
       drive_(world, options, 1, 0x3A) {
   mctp::EndpointOptions end = drive_.options().end;

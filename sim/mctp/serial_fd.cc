@@ -173,7 +173,11 @@ void SerialFd::flush() {
     delivered_ = false;
     written_ = out_.size();
   }
-  loop_.schedule(sent_, world_.now());
+  // Start bit, eight of data, stop bit.
+  constexpr std::int64_t kBitsPerByte = 10;
+  const auto bits = static_cast<std::int64_t>(out_.size()) * kBitsPerByte;
+  const Duration taken = options_.paced ? Duration::ns(bits * 1'000'000'000 / options_.baud) : Duration{};
+  loop_.schedule_after(sent_, taken);
 }
 
 void SerialFd::on_writable() {

@@ -15,6 +15,8 @@ struct SerialFdOptions {
   std::string name = "serial";
   std::uint32_t bus = 1;                 ///< number in the trace
   unsigned baud = 115'200;               ///< of a real port; one of the usual rates
+  /// Packets follow each other no faster than the rate allows, where no port sees to that.
+  bool paced = false;
   std::size_t unit_max = kBaselineUnit;
   serial::Unescape unescape = serial::Unescape::strict;
 };

@@ -61,6 +61,19 @@ TEST(SerialFd, OverASocketPair) {
   EXPECT_EQ(right.counters().all_faults(), 0u);
 }
 
+// 66 packets of 64 bytes, each byte of them escaped: no faster than the line.
+TEST(SerialFd, APacedOneTakesItsTime) {
+  const auto world = World::make_real(1);
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  SerialFd left(*world, ends[0], {.baud = 921'600, .paced = true});
+  SerialFd right(*world, ends[1]);
+  const Instant begin = world->now();
+  expect_conversation(*world, left, right);
+  const std::int64_t least_ms = 66 * (2 * 64 + 10) * 10 * 1000 / 921'600;
+  EXPECT_GE((world->now() - begin).count_ms(), least_ms);
+}
+
 TEST(SerialFd, OverAPseudoTerminal) {
   const auto world = World::make_real(1);
   auto left = SerialFd::open_pty(*world);
