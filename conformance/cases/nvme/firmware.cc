@@ -89,7 +89,7 @@ std::optional<std::string> has_a_slot_too_many(const Declared& declared) {
 
 }  // namespace
 
-CONFORMANCE_CASE(firmware_log_names_what_runs, "nvme.firmware.log", roles::controller) {
+CONFORMANCE_CASE(firmware_log_names_what_runs, "nvme.firmware.log", roles::controller, needs(updates_firmware)) {
   FirmwareScene scene(bench, check);
   const Slots slots = scene.slots();
   check.require(slots.active >= 1 && slots.active <= kSlots, "the active slot is 1 to 7", std::to_string(slots.active));
