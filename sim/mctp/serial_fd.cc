@@ -152,7 +152,11 @@ void SerialFd::send_frame(Bytes bytes) {
   out_ = std::move(bytes);
   written_ = 0;
   delivered_ = true;
-  flush();
+  if (!options_.paced) return flush();
+  // Start bit, eight of data, stop bit. The frame is there when its last bit is: nobody answers before.
+  constexpr std::int64_t kBitsPerByte = 10;
+  const auto bits = static_cast<std::int64_t>(out_.size()) * kBitsPerByte;
+  loop_.schedule_after(through_, Duration::ns(bits * 1'000'000'000 / options_.baud));
 }
 
 void SerialFd::flush() {
@@ -173,11 +177,7 @@ void SerialFd::flush() {
     delivered_ = false;
     written_ = out_.size();
   }
-  // Start bit, eight of data, stop bit.
-  constexpr std::int64_t kBitsPerByte = 10;
-  const auto bits = static_cast<std::int64_t>(out_.size()) * kBitsPerByte;
-  const Duration taken = options_.paced ? Duration::ns(bits * 1'000'000'000 / options_.baud) : Duration{};
-  loop_.schedule_after(sent_, taken);
+  loop_.schedule(sent_, world_.now());
 }
 
 void SerialFd::on_writable() {
@@ -219,6 +219,7 @@ void SerialFd::hang_up() {
   hung_up_ = true;
   loop_.unwatch(fd_);
   if (written_ < out_.size()) {
+    loop_.cancel(through_);
     written_ = out_.size();
     delivered_ = false;
     loop_.schedule(sent_, world_.now());

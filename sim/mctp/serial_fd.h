@@ -15,7 +15,7 @@ struct SerialFdOptions {
   std::string name = "serial";
   std::uint32_t bus = 1;                 ///< number in the trace
   unsigned baud = 115'200;               ///< of a real port; one of the usual rates
-  /// Packets follow each other no faster than the rate allows, where no port sees to that.
+  /// Packets take the time of the rate, where no port sees to that.
   bool paced = false;
   std::size_t unit_max = kBaselineUnit;
   serial::Unescape unescape = serial::Unescape::strict;
@@ -76,6 +76,7 @@ class SerialFd final : public Binding, private FdHandler {
   bool hung_up_ = false;
   bool delivered_ = true;
   Timer<SerialFd, &SerialFd::listen_again> again_{"serial.again", *this};
+  Timer<SerialFd, &SerialFd::flush> through_{"serial.through", *this};
   Timer<SerialFd, &SerialFd::tell_sent> sent_{"serial.sent", *this};
 };
 

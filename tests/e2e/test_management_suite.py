@@ -58,6 +58,14 @@ def test_a_deviating_drive_on_a_serial_line_is_caught(fabricbench, serial_drive)
     assert done.code == 1, done.out + done.err
 
 
+def test_a_paced_line_shows_packets_one_by_one(fabricbench, serial_drive):
+    """Without a pace an answer is whole before anybody could pause it."""
+    url = serial_drive("--timing")
+    done = fabricbench("run", "--dut", url, "--json", "--case", "pause_stops_between_two_packets", "--case",
+                       "abort_ends_an_answer", timeout=120)
+    assert [case["verdict"] for case in results(done).values()] == ["pass", "pass"], done.out
+
+
 def test_a_drive_whose_answers_are_all_broken_is_judged(fabricbench, serial_drive):
     """Nothing can be learnt from it, but that its integrity checks are wrong is for a case to say."""
     done = fabricbench("run", "--dut", serial_drive("--deviation", "checks_of_zero"), "--json", "--suite", "mi",

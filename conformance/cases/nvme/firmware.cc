@@ -109,7 +109,8 @@ CONFORMANCE_CASE(commit_refuses_the_read_only_slot, "nvme.firmware.commit.read-o
   for (const CommitAction action : {CommitAction::replace, CommitAction::replace_and_activate}) {
     check.status(scene.commit(1, action), sc::invalid_firmware_slot);
   }
-  check.equal("revision in slot 1", scene.slots().revisions[0], scene.running());
+  const std::string running = scene.running();
+  check.equal("revision in slot 1", scene.slots().revisions[0], running);
 }
 
 CONFORMANCE_CASE(commit_refuses_to_activate_an_empty_slot, "nvme.firmware.commit.empty", roles::controller,
