@@ -110,6 +110,25 @@ echo 'no /dev/nvme0n1'; exit 1
 """
 
 
+def update_format_and_ask() -> str:
+    """Other firmware, blocks of 4096 bytes instead of 512, the list of security protocols."""
+    return """set -e
+(printf 'FBFW%-8s' 2.0; dd if=/dev/urandom bs=12276 count=1 2>/dev/null) > /tmp/fw
+nvme fw-download /dev/nvme0 --fw=/tmp/fw
+nvme fw-commit /dev/nvme0 -s 2 -a 1
+nvme id-ctrl /dev/nvme0 | grep '^fr *: 1.0'
+nvme reset /dev/nvme0
+sleep 1
+nvme id-ctrl /dev/nvme0 | grep '^fr *: 2.0'
+test "$(cat /sys/block/nvme0n1/queue/logical_block_size)" = 512
+nvme format /dev/nvme0 -n 1 -l 1 -f
+test "$(cat /sys/block/nvme0n1/queue/logical_block_size)" = 4096
+dd if=/dev/nvme0n1 of=/tmp/b bs=4096 count=1 iflag=direct 2>/dev/null
+cmp /tmp/b /tmp/z
+nvme security-recv /dev/nvme0 -p 0 -s 0 -x 512 -t 512 | grep '00 00 00 00 00 00 00 02 00 f0'
+"""
+
+
 def write_read_compare(megabytes: int = 4, block: str = "64k") -> str:
     """Random data onto the namespace, and back, past every cache."""
     kilobytes = int(block.removesuffix("k"))
