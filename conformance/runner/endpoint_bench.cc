@@ -489,11 +489,10 @@ void read_ports(EndpointBench& bench, EndpointFacts& facts, std::size_t count) {
 }
 
 /// A product that takes no EID is asked as it is: what it does wrong is for its cases to say.
-void take_eid(EndpointBench& bench, EndpointFacts& facts) {
+void give_eid(EndpointBench& bench) {
   try {
     bench.assign();
   } catch (const CannotArrange&) {
-    facts.answers = bench.messages().next_message(Duration::ms(100)).has_value();
   }
 }
 
@@ -516,7 +515,7 @@ EndpointFacts explore_endpoint(EndpointBench& bench, Declared& found) {
   EndpointFacts facts;
   facts.packets = facts.frames = bench.medium() != kKernelTransport;
   facts.media = bench.embedded();
-  if (!bench.embedded()) take_eid(bench, facts);
+  if (!bench.embedded()) give_eid(bench);
   ask_control(bench, facts);
   const auto structure = [&](mi::DataType type, std::uint16_t cntlid) {
     MiAnswer answer = bench.command(mi::Opcode::read_data_structure, static_cast<std::uint32_t>(type) << 24 | cntlid);

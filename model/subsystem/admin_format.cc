@@ -1,4 +1,6 @@
 // Format NVM.
+#include <algorithm>
+
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
 #include "model/subsystem/subsystem.h"
@@ -31,14 +33,17 @@ void Controller::format(const Command& command) {
     if (queue.refuse(command, valid ? check::format_inactive : check::format_nsid)) return;
     return queue.complete(command, sc::success);
   }
+  const std::uint32_t block_bytes = kBlockFormats[std::min<std::size_t>(index, kBlockFormats.size() - 1)];
   std::vector<Namespace*> chosen;
   for (const auto& [id, ns] : subsystem_.namespaces()) {
     if (!all && ns.get() != one && !departs(departure::format_all)) continue;
     if (ns->write_protection() != 0 && queue.refuse(command, check::format_write_protected)) return;
     if (!check_path(command, *ns)) return;
+    // There is no room for a single block of that size.
+    const bool room = ns->blocks() << ns->block_shift() >= block_bytes;
+    if (!room && queue.refuse(command, check::format_lbaf)) return;
     chosen.push_back(ns.get());
   }
-  const std::uint32_t block_bytes = kBlockFormats[std::min<std::size_t>(index, kBlockFormats.size() - 1)];
   nvme::Status status = sc::success;
   for (Namespace* const ns : chosen) {
     const bool resize = (all || ns == one) && !departs(departure::format_keeps_size);

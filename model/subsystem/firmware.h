@@ -40,7 +40,7 @@ class FirmwareSlots {
   /// The slot that runs at first is 1, and holds `revision`.
   FirmwareSlots(const FirmwareOptions& options, std::string_view revision);
 
-  /// 1 to count() are slots.
+  /// Slots count from 1.
   bool exists(unsigned slot) const { return slot >= 1 && slot <= options_.slots; }
   bool writable(unsigned slot) const { return exists(slot) && !(slot == 1 && options_.slot_1_read_only); }
   /// What a commit to slot 0 leaves to the controller: the last one that may be written.

@@ -231,6 +231,9 @@ TEST(Format, WhatIsRefused) {
   EXPECT_EQ(says(format(1, 0, 0, 3)), sc::invalid_field);
   EXPECT_EQ(says(format(9, 0)), sc::invalid_field);
   EXPECT_EQ(says(format(0, 0)), sc::invalid_namespace_or_format);
+  ASSERT_TRUE(rig.disk->add_namespace({.blocks = 7}));
+  EXPECT_EQ(says(format(2, 1)), sc::invalid_format) << "3,584 bytes are no block of 4,096";
+  EXPECT_TRUE(rig.disk->remove_namespace(2));
   rig.disk->find_namespace(1)->set_write_protection(1);
   EXPECT_EQ(says(format(1, 0)), sc::namespace_write_protected);
   EXPECT_EQ(says(format(nvme::kAllNamespaces, 0)), sc::namespace_write_protected);
