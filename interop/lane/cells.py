@@ -148,7 +148,8 @@ def suite_against_nvmet(scene: Scene, transport: str, *options: str, hosts: str 
     return summary
 
 
-@cell("rdma-target", "Linux nvme-rdma on rdma_rxe against our target: nvme-cli (firmware and Format NVM too), verified I/O",
+@cell("rdma-target",
+      "Linux nvme-rdma on rdma_rxe against our target: nvme-cli (firmware and Format NVM too), verified I/O",
       kernels=("6.1", "6.12"))
 def rdma_target(scene: Scene) -> str:
     return linux_host_drives(scene, "rdma")
@@ -220,7 +221,9 @@ def tcp_suite(scene: Scene) -> str:
     return suite_against_nvmet(scene, "tcp")
 
 
-@cell("tcp-target", "Linux nvme-tcp against our target: nvme-cli (firmware and Format NVM too), verified I/O", kernels=("6.1", "6.12"))
+@cell("tcp-target",
+      "Linux nvme-tcp against our target: nvme-cli (firmware and Format NVM too), verified I/O",
+      kernels=("6.1", "6.12"))
 def tcp_target(scene: Scene) -> str:
     return linux_host_drives(scene, "tcp")
 
