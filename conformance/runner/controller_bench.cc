@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "conformance/runner/embedded_controller.h"
 #include "model/auth/host_auth.h"
 #include "wire/fabrics/auth_messages.h"
 
@@ -279,6 +280,10 @@ host::Controller::Outcome ControllerBench::connect_host(host::ConnectOptions opt
   }
   return host().connect(std::move(options)).wait();
 }
+
+subsystem::Target& ControllerBench::target() { return product().target(); }
+
+subsystem::Subsystem& ControllerBench::subsystem() { return product().subsystem(); }
 
 EmbeddedController& ControllerBench::product() {
   BENCH_ASSERT(product_ != nullptr, "what reaches behind the product says so with arranged{}");

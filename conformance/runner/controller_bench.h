@@ -18,7 +18,14 @@
 #include "model/host/raw_queue.h"
 #include "sim/net/local_host.h"
 
+namespace fb::subsystem {
+class Subsystem;
+class Target;
+}  // namespace fb::subsystem
+
 namespace fb::conformance {
+
+class EmbeddedController;
 
 using namespace fb::literals;  // cases write 10_ms
 namespace sc = fb::nvme::sc;
@@ -137,8 +144,8 @@ class ControllerBench final : public Bench {
 
   // ---- behind the product's back: emulated products alone (say so with arranged{}) ----
 
-  subsystem::Target& target() { return product().target(); }
-  subsystem::Subsystem& subsystem() { return product().subsystem(); }
+  subsystem::Target& target();
+  subsystem::Subsystem& subsystem();
   EmbeddedController& product();
   net::SimNetwork& network();
 

@@ -1,5 +1,6 @@
 #include "conformance/runner/embedded.h"
 
+#include "conformance/runner/embedded_controller.h"
 #include "conformance/runner/managed_setup.h"
 
 namespace fb::conformance {

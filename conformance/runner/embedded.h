@@ -9,7 +9,7 @@
 #include "model/tls/tls_side.h"
 #include "model/deviations/deviation.h"
 #include "model/host/types.h"
-#include "model/subsystem/target.h"
+#include "model/subsystem/options.h"
 #include "model/transport/rdma_controller.h"
 #include "model/transport/rdma_host.h"
 #include "model/transport/tcp_controller.h"
@@ -109,29 +109,6 @@ class EmbeddedHostFabric {
   std::unique_ptr<transport::TlsSide> tls_;
   std::unique_ptr<softroce::SoftRoceDevice> device_;
   std::unique_ptr<transport::HostFabric> fabric_;
-};
-
-/// A controller at one address, over the setup's transport. `hooks` null is honest.
-class EmbeddedController {
- public:
-  EmbeddedController(World& world, net::SimHost& host, const IpAddress& address,
-                     EmbeddedSetup& setup, subsystem::SubsystemHooks* hooks,
-                     softroce::SoftHooks* device_hooks);
-
-  subsystem::Target& target() { return target_; }
-  subsystem::Subsystem& subsystem() { return *subsystem_; }
-  transport::ControllerFabric& fabric() { return *listener_; }
-  Endpoint at() const { return listener_->local(); }
-  /// Null without TLS.
-  transport::TlsSide* tls() { return tls_.get(); }
-
- private:
-  auth::PskStore keys_;
-  std::unique_ptr<transport::TlsSide> tls_;
-  std::unique_ptr<softroce::SoftRoceDevice> device_;
-  std::unique_ptr<transport::ControllerFabric> listener_;  // outlives the target's channels
-  subsystem::Target target_;
-  subsystem::Subsystem* subsystem_ = nullptr;
 };
 
 /// Two hosts and the link between them.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "conformance/runner/kernel_peer.h"
+#include "model/drive/drive.h"
 #include "model/drive/smbus_slaves.h"
 #include "sim/mctp/serial_fd.h"
 

@@ -24,6 +24,11 @@
 #include "wire/mi/tunnels.h"
 #include "wire/nvme/sqe.h"
 
+namespace fb::mi {
+class Drive;
+class Endpoint;
+}  // namespace fb::mi
+
 namespace fb::conformance {
 
 using namespace fb::literals;

@@ -1,5 +1,6 @@
 #include "conformance/runner/host_bench.h"
 
+#include "conformance/runner/embedded_controller.h"
 #include "wire/tcp/pdu.h"
 
 namespace fb::conformance {
@@ -144,6 +145,14 @@ HostBench::HostBench(World& world, const Environment& environment)
 }
 
 HostBench::~HostBench() = default;
+
+subsystem::Target& HostBench::target() { return controller_->target(); }
+
+subsystem::Subsystem& HostBench::subsystem() { return controller_->subsystem(); }
+
+const std::string& HostBench::nqn() { return controller_->subsystem().options().nqn; }
+
+Endpoint HostBench::at() const { return controller_->at(); }
 
 void HostBench::finish() {
   script = {};

@@ -22,7 +22,14 @@
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/sqe.h"
 
+namespace fb::subsystem {
+class Subsystem;
+class Target;
+}  // namespace fb::subsystem
+
 namespace fb::conformance {
+
+class EmbeddedController;
 
 using namespace fb::literals;
 namespace sc = fb::nvme::sc;
@@ -117,11 +124,11 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
 
   /// The bench's controller misbehaves like this, from now on.
   SubsystemScript script;
-  subsystem::Target& target() { return controller_->target(); }
-  subsystem::Subsystem& subsystem() { return controller_->subsystem(); }
-  const std::string& nqn() { return controller_->subsystem().options().nqn; }
+  subsystem::Target& target();
+  subsystem::Subsystem& subsystem();
+  const std::string& nqn();
   net::SimNetwork& network() { return network_->network; }
-  Endpoint at() const { return controller_->at(); }
+  Endpoint at() const;
 
   /// Every command capsule that has arrived, oldest first; of one queue; of one opcode.
   const std::deque<SeenCommand>& commands() const { return commands_; }

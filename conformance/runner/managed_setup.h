@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "conformance/runner/embedded.h"
-#include "model/drive/drive.h"
+#include "model/drive/options.h"
 #include "model/mi/requester.h"
 #include "sim/mctp/network.h"
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/mi/departures.h"
+#include "model/subsystem/subsystem.h"
 #include "wire/mi/tunnels.h"
 
 namespace fb::mi {

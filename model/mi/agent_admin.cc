@@ -6,6 +6,7 @@
 #include "model/mi/agent.h"
 #include "model/mi/departures.h"
 #include "model/subsystem/controller.h"
+#include "model/subsystem/subsystem.h"
 #include "wire/mi/tunnels.h"
 #include "wire/nvme/sqe.h"
 

@@ -4,6 +4,7 @@
 #include "model/mi/agent.h"
 #include "model/mi/departures.h"
 #include "model/subsystem/controller.h"
+#include "model/subsystem/subsystem.h"
 #include "wire/fabrics/property.h"
 
 namespace fb::mi {

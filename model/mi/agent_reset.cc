@@ -2,6 +2,7 @@
 #include "model/mi/agent.h"
 #include "model/mi/departures.h"
 #include "model/subsystem/controller.h"
+#include "model/subsystem/subsystem.h"
 
 namespace fb::mi {
 

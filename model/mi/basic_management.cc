@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/subsystem/controller.h"
+#include "model/subsystem/subsystem.h"
 #include "wire/mctp/crc.h"
 
 namespace fb::mi {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/subsystem/subsystem.h"
 #include "wire/mi/health.h"
 
 namespace fb::mi {
@@ -42,6 +43,8 @@ Device::~Device() {
   subsystem_.management_facts() = {};
   subsystem_.remove_observer(*this);
 }
+
+void Device::reset_subsystem() { subsystem_.reset_subsystem(); }
 
 /// What Identify Controller has of it: the kind of device, and the VPD updates that are left.
 void Device::tell_identify() {

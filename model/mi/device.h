@@ -15,13 +15,13 @@
 #include "model/mi/options.h"
 #include "model/mi/pcie_function.h"
 #include "model/subsystem/observer.h"
-#include "model/subsystem/subsystem.h"
+
+namespace fb::subsystem {
+class Controller;
+class Subsystem;
+}  // namespace fb::subsystem
 
 namespace fb::mi {
-
-/// A subsystem as a drive with PCI Express has it: controllers 1 and 2 are there whether or not a host is,
-/// and it has a vendor.
-subsystem::SubsystemOptions drive_options();
 
 /// The composite temperature sensor.
 enum class Sensor : std::uint8_t { good, stale, failed };
@@ -103,7 +103,7 @@ class Device final : private subsystem::SubsystemObserver {
   Enclosure* enclosure() { return options_.enclosure ? &enclosure_ : nullptr; }
 
   /// The whole NVM subsystem, and with it every endpoint.
-  void reset_subsystem() { subsystem_.reset_subsystem(); }
+  void reset_subsystem();
   void add_listener(DeviceListener& listener) { listeners_.push_back(&listener); }
   void remove_listener(DeviceListener& listener) { std::erase(listeners_, &listener); }
 

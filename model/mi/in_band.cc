@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/mi/exchange.h"
+#include "model/subsystem/subsystem.h"
 #include "wire/nvme/status.h"
 
 namespace fb::mi {

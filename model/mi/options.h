@@ -6,10 +6,15 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/subsystem/options.h"
 #include "wire/mi/data_structures.h"
 #include "wire/mi/vpd.h"
 
 namespace fb::mi {
+
+/// A subsystem as a drive with PCI Express has it: controllers 1 and 2 are there whether or not a host is,
+/// and it has a vendor.
+subsystem::SubsystemOptions drive_options();
 
 enum class Revision : std::uint8_t { r1_0, r1_0a, r1_1, r1_2, r2_0, r2_1 };
 constexpr std::uint8_t major_of(Revision revision) { return revision >= Revision::r2_0 ? 2 : 1; }

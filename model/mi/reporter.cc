@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/mi/departures.h"
+#include "model/subsystem/subsystem.h"
 
 namespace fb::mi {
 

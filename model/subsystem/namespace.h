@@ -8,28 +8,10 @@
 #include <string_view>
 
 #include "base/bytes.h"
-#include "model/subsystem/block_store.h"
+#include "model/subsystem/options.h"
 #include "wire/nvme/status.h"
 
 namespace fb::subsystem {
-
-/// Bytes of a block by the number of the LBA format. None has metadata.
-inline constexpr std::array<std::uint32_t, 2> kBlockFormats = {512, 4096};
-
-struct NamespaceOptions {
-  std::uint32_t nsid = 0;            ///< 0: the lowest that is free
-  std::uint32_t block_bytes = 512;   ///< 512 or 4096
-  std::uint64_t blocks = 131072;     ///< NSZE
-  std::uint32_t ana_group = 1;
-  bool shared = true;
-  bool write_protected = false;
-  /// All zero: derived from the subsystem's name and the NSID, so that they outlive a restart.
-  std::array<std::uint8_t, 16> uuid = {};
-  std::array<std::uint8_t, 16> nguid = {};
-  std::array<std::uint8_t, 8> eui64 = {};
-  /// Nothing: sparse memory.
-  std::unique_ptr<BlockStore> store = nullptr;
-};
 
 class Namespace {
  public:

@@ -1,13 +1,16 @@
 // What an emulated subsystem, its ports and its discovery service are made of.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
 #include "model/auth/policy.h"
+#include "model/subsystem/block_store.h"
 #include "model/transport/controller_channel.h"
 #include "wire/fabrics/discovery_log.h"
 #include "wire/fabrics/property.h"
@@ -109,6 +112,24 @@ struct SubsystemOptions {
   Duration io_loss_grace = Duration::s(2);
   /// Time between the arrival of an I/O command and its execution.
   Duration io_latency;
+};
+
+/// Bytes of a block by the number of the LBA format. None has metadata.
+inline constexpr std::array<std::uint32_t, 2> kBlockFormats = {512, 4096};
+
+struct NamespaceOptions {
+  std::uint32_t nsid = 0;            ///< 0: the lowest that is free
+  std::uint32_t block_bytes = 512;   ///< 512 or 4096
+  std::uint64_t blocks = 131072;     ///< NSZE
+  std::uint32_t ana_group = 1;
+  bool shared = true;
+  bool write_protected = false;
+  /// All zero: derived from the subsystem's name and the NSID, so that they outlive a restart.
+  std::array<std::uint8_t, 16> uuid = {};
+  std::array<std::uint8_t, 16> nguid = {};
+  std::array<std::uint8_t, 8> eui64 = {};
+  /// Nothing: sparse memory.
+  std::unique_ptr<BlockStore> store = nullptr;
 };
 
 struct DiscoveryOptions {

@@ -3,6 +3,7 @@
 
 #include "model/mi/endpoint.h"
 #include "model/mi/requester.h"
+#include "model/subsystem/subsystem.h"
 #include "sim/mctp/endpoint.h"
 #include "sim/mctp/smbus_segment.h"
 

@@ -4,6 +4,7 @@
 
 #include "model/mi/endpoint.h"
 #include "model/mi/in_band.h"
+#include "model/subsystem/subsystem.h"
 #include "sim/mctp/endpoint.h"
 #include "sim/mctp/smbus_segment.h"
 #include "tests/fuzz/input.h"

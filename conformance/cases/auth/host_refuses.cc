@@ -1,5 +1,6 @@
 // What a host does not take from a controller, and what it does then.
 #include "conformance/cases/auth/host_common.h"
+#include "conformance/runner/embedded_controller.h"
 
 namespace fb::conformance {
 

@@ -1,5 +1,6 @@
 // What a host says when it is asked to authenticate.
 #include "conformance/cases/auth/host_common.h"
+#include "conformance/runner/embedded_controller.h"
 
 namespace fb::conformance {
 

@@ -1,5 +1,6 @@
 // The discovery service.
 #include "conformance/cases/fabrics/common.h"
+#include "conformance/runner/embedded_controller.h"
 #include "wire/fabrics/discovery_log.h"
 
 namespace fb::conformance {

@@ -1,4 +1,5 @@
 // What a host says while it makes an association, and what it does when that is refused.
+#include "conformance/runner/embedded_controller.h"
 #include "conformance/runner/host_bench.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/property.h"

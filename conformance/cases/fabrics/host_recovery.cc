@@ -1,4 +1,5 @@
 // What a host does when its association, a keep alive or the invalidation of a key is lost.
+#include "conformance/runner/embedded_controller.h"
 #include "conformance/runner/host_bench.h"
 
 namespace fb::conformance {

@@ -1,6 +1,7 @@
 // The basic management command: block reads at SMBus address D4h, without MCTP. It is read here byte by byte.
 #include "conformance/cases/mi/commands.h"
 #include "conformance/runner/managed_setup.h"
+#include "model/drive/drive.h"
 
 namespace fb::conformance {
 namespace {

@@ -1,6 +1,7 @@
 // The management endpoint buffer: its own commands, and commands that leave their data there.
 #include "conformance/cases/mi/commands.h"
 #include "conformance/runner/managed_setup.h"
+#include "model/drive/drive.h"
 
 namespace fb::conformance {
 namespace {

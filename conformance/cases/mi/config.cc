@@ -1,5 +1,6 @@
 // Configuration Get and Configuration Set.
 #include "conformance/cases/mi/commands.h"
+#include "model/drive/drive.h"
 
 namespace fb::conformance {
 namespace {

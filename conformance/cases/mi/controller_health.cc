@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "conformance/cases/mi/structures.h"
+#include "model/drive/drive.h"
 
 namespace fb::conformance {
 namespace {

@@ -2,6 +2,8 @@
 #include "conformance/cases/mi/events.h"
 
 #include "conformance/runner/managed_setup.h"
+#include "model/drive/drive.h"
+#include "model/subsystem/subsystem.h"
 
 namespace fb::conformance {
 namespace {

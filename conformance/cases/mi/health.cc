@@ -2,6 +2,8 @@
 #include <functional>
 
 #include "conformance/cases/mi/structures.h"
+#include "model/drive/drive.h"
+#include "model/subsystem/subsystem.h"
 
 namespace fb::conformance {
 namespace {

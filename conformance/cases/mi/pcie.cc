@@ -1,5 +1,6 @@
 // PCIe commands: configuration space, memory and I/O of a controller's function.
 #include "conformance/cases/mi/commands.h"
+#include "model/drive/drive.h"
 
 namespace fb::conformance {
 namespace {

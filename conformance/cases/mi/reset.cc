@@ -1,6 +1,7 @@
 // Reset and Shutdown, and what is left of an endpoint's state after a reset.
 #include "conformance/cases/mi/commands.h"
 #include "conformance/runner/managed_setup.h"
+#include "model/drive/drive.h"
 
 namespace fb::conformance {
 namespace {

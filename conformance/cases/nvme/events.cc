@@ -1,5 +1,6 @@
 // Asynchronous events, and what asymmetric access does to commands.
 #include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/embedded_controller.h"
 #include "wire/nvme/events.h"
 
 namespace fb::conformance {

@@ -1,5 +1,6 @@
 // Firmware Image Download and Firmware Commit. What replaces firmware runs with the emulated product alone.
 #include "conformance/cases/nvme/scene.h"
+#include "model/subsystem/firmware.h"
 #include "wire/nvme/events.h"
 
 namespace fb::conformance {

@@ -1,5 +1,6 @@
 // Format NVM.
 #include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/embedded_controller.h"
 #include "wire/nvme/features.h"
 
 namespace fb::conformance {

@@ -1,5 +1,6 @@
 // What a host does when a controller has something to say.
 #include "conformance/cases/nvme/host_scene.h"
+#include "conformance/runner/embedded_controller.h"
 
 namespace fb::conformance {
 

@@ -1,5 +1,6 @@
 // Get Log Page.
 #include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/embedded_controller.h"
 
 namespace fb::conformance {
 

@@ -1,5 +1,6 @@
 // Security Send and Security Receive.
 #include "conformance/cases/nvme/scene.h"
+#include "model/subsystem/security.h"
 
 namespace fb::conformance {
 

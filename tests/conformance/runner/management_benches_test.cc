@@ -4,6 +4,7 @@
 #include "conformance/runner/bus_bench.h"
 #include "conformance/runner/endpoint_bench.h"
 #include "conformance/runner/management_requester_bench.h"
+#include "model/drive/drive.h"
 
 namespace fb::conformance {
 namespace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/cases/tcp/tls_common.h"
+#include "conformance/runner/embedded_controller.h"
 
 namespace fb::conformance {
 namespace {

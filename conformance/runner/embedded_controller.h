@@ -1,0 +1,34 @@
+// The emulated target of the benches. In a header of its own: most cases never look inside a product.
+#pragma once
+
+#include <memory>
+
+#include "conformance/runner/embedded.h"
+#include "model/subsystem/target.h"
+
+namespace fb::conformance {
+
+/// A controller at one address, over the setup's transport. `hooks` null is honest.
+class EmbeddedController {
+ public:
+  EmbeddedController(World& world, net::SimHost& host, const IpAddress& address,
+                     EmbeddedSetup& setup, subsystem::SubsystemHooks* hooks,
+                     softroce::SoftHooks* device_hooks);
+
+  subsystem::Target& target() { return target_; }
+  subsystem::Subsystem& subsystem() { return *subsystem_; }
+  transport::ControllerFabric& fabric() { return *listener_; }
+  Endpoint at() const { return listener_->local(); }
+  /// Null without TLS.
+  transport::TlsSide* tls() { return tls_.get(); }
+
+ private:
+  auth::PskStore keys_;
+  std::unique_ptr<transport::TlsSide> tls_;
+  std::unique_ptr<softroce::SoftRoceDevice> device_;
+  std::unique_ptr<transport::ControllerFabric> listener_;  // outlives the target's channels
+  subsystem::Target target_;
+  subsystem::Subsystem* subsystem_ = nullptr;
+};
+
+}  // namespace fb::conformance
