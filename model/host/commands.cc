@@ -207,6 +207,58 @@ nvme::Sqe flush(std::uint32_t nsid) {
   return any_command(static_cast<std::uint8_t>(nvme::IoOpcode::flush), nsid);
 }
 
+Bytes reservation_keys(std::uint64_t current, std::uint64_t other) {
+  Record<nvme::ReservationKeys> keys;
+  keys.set(nvme::reservation_keys::crkey, current).set(nvme::reservation_keys::other, other);
+  return Bytes(keys.bytes().begin(), keys.bytes().end());
+}
+
+Bytes reservation_key(std::uint64_t current) {
+  Bytes key(nvme::ReservationKey::size);
+  store_le(key.data(), current);
+  return key;
+}
+
+namespace {
+
+template <class Action>
+Record<nvme::ReservationSqe> reservation(nvme::IoOpcode opcode, std::uint32_t nsid, Action action) {
+  auto command = start<nvme::ReservationSqe>(static_cast<std::uint8_t>(opcode));
+  command.set(nvme::sqe::nsid, nsid).set(nvme::reservation_sqe::action, static_cast<unsigned>(action));
+  return command;
+}
+
+}  // namespace
+
+Record<nvme::ReservationSqe> reservation_register(std::uint32_t nsid, nvme::RegisterAction action,
+                                                  nvme::PersistChange change) {
+  auto command = reservation(nvme::IoOpcode::reservation_register, nsid, action);
+  command.set(nvme::reservation_sqe::cptpl, static_cast<unsigned>(change));
+  return command;
+}
+
+Record<nvme::ReservationSqe> reservation_acquire(std::uint32_t nsid, nvme::AcquireAction action,
+                                                 nvme::ReservationType type) {
+  auto command = reservation(nvme::IoOpcode::reservation_acquire, nsid, action);
+  command.set(nvme::reservation_sqe::rtype, static_cast<unsigned>(type));
+  return command;
+}
+
+Record<nvme::ReservationSqe> reservation_release(std::uint32_t nsid, nvme::ReleaseAction action,
+                                                 nvme::ReservationType type) {
+  auto command = reservation(nvme::IoOpcode::reservation_release, nsid, action);
+  command.set(nvme::reservation_sqe::rtype, static_cast<unsigned>(type));
+  return command;
+}
+
+Record<nvme::ReservationReportSqe> reservation_report(std::uint32_t nsid, std::size_t bytes) {
+  auto command = start<nvme::ReservationReportSqe>(static_cast<std::uint8_t>(nvme::IoOpcode::reservation_report));
+  command.set(nvme::sqe::nsid, nsid)
+      .set(nvme::reservation_sqe::numd, bytes / 4 - 1)
+      .set(nvme::reservation_sqe::eds, true);
+  return command;
+}
+
 Record<nvme::DatasetManagementSqe> deallocate(std::uint32_t nsid, std::uint32_t ranges) {
   auto command = start<nvme::DatasetManagementSqe>(
       static_cast<std::uint8_t>(nvme::IoOpcode::dataset_management));

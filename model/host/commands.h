@@ -18,6 +18,7 @@
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify.h"
 #include "wire/nvme/logs.h"
+#include "wire/nvme/reservation.h"
 #include "wire/nvme/sqe.h"
 
 namespace fb::host {
@@ -109,6 +110,19 @@ Record<nvme::ReadWriteSqe> write_uncorrectable(std::uint32_t nsid, std::uint64_t
                                                std::uint32_t blocks);
 Record<nvme::ReadWriteSqe> verify(std::uint32_t nsid, std::uint64_t lba, std::uint32_t blocks);
 nvme::Sqe flush(std::uint32_t nsid);
+
+/// The keys that go with Register and Acquire: the current one, and the new or the preempted one.
+Bytes reservation_keys(std::uint64_t current, std::uint64_t other);
+/// The key that goes with Release.
+Bytes reservation_key(std::uint64_t current);
+Record<nvme::ReservationSqe> reservation_register(std::uint32_t nsid, nvme::RegisterAction action,
+                                                  nvme::PersistChange change = nvme::PersistChange::none);
+Record<nvme::ReservationSqe> reservation_acquire(std::uint32_t nsid, nvme::AcquireAction action,
+                                                 nvme::ReservationType type);
+Record<nvme::ReservationSqe> reservation_release(std::uint32_t nsid, nvme::ReleaseAction action,
+                                                 nvme::ReservationType type = nvme::ReservationType::none);
+/// Room for `bytes`, a multiple of 4, of the extended form.
+Record<nvme::ReservationReportSqe> reservation_report(std::uint32_t nsid, std::size_t bytes);
 /// `ranges` is a count, 1 to 256; the ranges go with the command as data.
 Record<nvme::DatasetManagementSqe> deallocate(std::uint32_t nsid, std::uint32_t ranges);
 /// One range of Dataset Management.

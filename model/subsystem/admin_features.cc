@@ -18,9 +18,13 @@ namespace {
 
 constexpr std::uint8_t id_of(FeatureId fid) { return static_cast<std::uint8_t>(fid); }
 
-/// Features that a namespace has, not a controller.
 constexpr bool is_namespace_feature(std::uint8_t fid) {
-  return fid == id_of(FeatureId::namespace_write_protection);
+  return nvme::is_namespace_feature(static_cast<FeatureId>(fid));
+}
+
+/// Set for all namespaces at once where the NSID says so.
+constexpr bool is_reservation_feature(std::uint8_t fid) {
+  return fid == id_of(FeatureId::reservation_notification_mask) || fid == id_of(FeatureId::reservation_persistence);
 }
 
 constexpr bool changeable(std::uint8_t fid) { return fid != id_of(FeatureId::host_identifier); }
@@ -50,6 +54,9 @@ bool Controller::feature_supported(std::uint8_t fid) const {
       return !discovery && subsystem_.has_version(2, 0);
     case FeatureId::namespace_write_protection:
       return !discovery && options.namespace_write_protect;
+    case FeatureId::reservation_notification_mask:
+    case FeatureId::reservation_persistence:
+      return !discovery && options.reservations;
     default:
       return false;
   }
@@ -60,6 +67,8 @@ bool Controller::feature_addresses_namespace(const Command& command, std::uint8_
   Queue& queue = *command.queue;
   const std::uint32_t nsid = command.nsid();
   const Namespace* const ns = subsystem_.find_namespace(nsid);
+  const bool set = command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::set_features);
+  if (set && nsid == nvme::kAllNamespaces && is_reservation_feature(fid)) return true;
   if (is_namespace_feature(fid)) {
     if (ns == nullptr) return !queue.refuse(command, check::feature_nsid);
     return check_path(command, *ns);
@@ -67,7 +76,6 @@ bool Controller::feature_addresses_namespace(const Command& command, std::uint8_
   if (nsid == 0 || nsid == nvme::kAllNamespaces) return true;
   if (ns == nullptr) return !queue.refuse(command, check::feature_nsid);
   // The NVM command set lets error recovery be said of one namespace; here all share it.
-  const bool set = command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::set_features);
   return !set || fid == id_of(FeatureId::error_recovery) ||
          !queue.refuse(command, check::feature_not_namespace);
 }
@@ -103,6 +111,14 @@ std::uint32_t Controller::feature_value(const Features& from, std::uint8_t fid, 
     case FeatureId::namespace_write_protection: {
       const Namespace* const ns = subsystem_.find_namespace(nsid);
       return ns != nullptr ? ns->write_protection() : 0;
+    }
+    case FeatureId::reservation_notification_mask: {
+      const Namespace* const ns = subsystem_.find_namespace(nsid);
+      return ns != nullptr ? ns->reservations().mask() : 0;
+    }
+    case FeatureId::reservation_persistence: {
+      const Namespace* const ns = subsystem_.find_namespace(nsid);
+      return ns != nullptr && ns->reservations().persists() ? 1 : 0;
     }
     default:
       return 0;
@@ -236,6 +252,9 @@ void Controller::set_feature_value(const Command& command, std::uint8_t fid) {
       break;
     case FeatureId::namespace_write_protection:
       return set_write_protection(command, value);
+    case FeatureId::reservation_notification_mask:
+    case FeatureId::reservation_persistence:
+      return set_reservation_feature(command, static_cast<FeatureId>(fid), value);
     default:
       break;
   }

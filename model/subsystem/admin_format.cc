@@ -39,6 +39,7 @@ void Controller::format(const Command& command) {
     if (!all && ns.get() != one && !departs(departure::format_all)) continue;
     if (ns->write_protection() != 0 && queue.refuse(command, check::format_write_protected)) return;
     if (!check_path(command, *ns)) return;
+    if (!reservation_allows(command, *ns, Access::write)) return;
     // There is no room for a single block of that size.
     const bool room = ns->blocks() << ns->block_shift() >= block_bytes;
     if (!room && queue.refuse(command, check::format_lbaf)) return;

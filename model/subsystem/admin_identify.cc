@@ -10,6 +10,7 @@
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/identify_namespace.h"
+#include "wire/nvme/reservation.h"
 #include "wire/nvme/sqe.h"
 
 namespace fb::subsystem {
@@ -23,6 +24,13 @@ namespace {
 constexpr std::uint32_t kListStartMax = 0xFFFFFFFD;
 
 constexpr auto kNvmCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::nvm);
+
+/// RESCAP: all types, and IEKEY as revision 1.3 defines it.
+std::uint8_t reservation_capabilities(const SubsystemOptions& options) {
+  if (!options.reservations) return 0;
+  constexpr unsigned kAll = 0xFF;
+  return static_cast<std::uint8_t>(options.reservations_persist ? kAll : kAll & ~unsigned{nvme::rescap_bits::ptpl});
+}
 
 void set_text(MutableBytes page, std::size_t offset, std::size_t size, std::string_view text,
               char pad) {
@@ -217,6 +225,7 @@ void Controller::fill_io_controller(MutableBytes page) const {
   if (options.dataset_management) commands |= oncs::dataset_management;
   if (options.write_zeroes) commands |= oncs::write_zeroes;
   if (options.verify) commands |= oncs::verify;
+  if (options.reservations) commands |= oncs::reservations;
   unsigned lpa = nvme::lpa_bits::extended_data | nvme::lpa_bits::commands_effects;
   if (subsystem_.has_version(2, 0)) lpa |= nvme::lpa_bits::supported_pages;
   unsigned vwc = options.volatile_write_cache ? nvme::vwc_bits::present : 0u;
@@ -279,6 +288,7 @@ void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page)
   std::uint64_t in_use = ns.blocks_in_use();
   if (departs(departure::identify_nuse)) in_use = ns.blocks() + 1;
   MutableView<nvme::IdentifyNamespace> out{page};
+  out.set(id::rescap, reservation_capabilities(options));
   const unsigned zeroes = options.write_zeroes ? nvme::dlfeat_bits::write_zeroes_deallocates : 0u;
   out.set(id::nsze, ns.blocks())
       .set(id::ncap, ns.blocks())
@@ -320,7 +330,8 @@ void Controller::fill_independent(const Namespace& ns, MutableBytes page) const 
       .set(id::nmic, ns.shared() ? nvme::nmic_bits::shared : 0u)
       .set(id::anagrpid, subsystem_.options().ana ? ns.ana_group() : 0u)
       .set(id::nsattr, ns.write_protection() != 0 ? nvme::nsattr_bits::write_protected : 0u)
-      .set(id::nstat, nvme::kNstatReady);
+      .set(id::nstat, nvme::kNstatReady)
+      .set(id::rescap, reservation_capabilities(subsystem_.options()));
 }
 
 }  // namespace fb::subsystem

@@ -34,6 +34,8 @@ bool Controller::log_supported(std::uint8_t lid) const {
       return !discovery && version_2;
     case LogPage::ana:
       return !discovery && subsystem_.options().ana;
+    case LogPage::reservation_notification:
+      return !discovery && subsystem_.options().reservations;
     case LogPage::discovery:
       return discovery;
     default:
@@ -91,6 +93,10 @@ void Controller::acknowledge_log(std::uint8_t lid) {
       !departs(departure::changed_list_kept)) {
     changed_namespaces_.clear();
   }
+  if (lid == static_cast<std::uint8_t>(LogPage::reservation_notification) &&
+      !departs(departure::reservation_log_kept)) {
+    reservation_log_.pop();
+  }
   if (!departs(departure::event_not_rearmed)) events_.clear(lid);
   deliver_events();
 }
@@ -116,6 +122,8 @@ Bytes Controller::log_page(const Command& command, std::uint8_t lid) {
     }
     case LogPage::feature_effects:
       return log_feature_effects();
+    case LogPage::reservation_notification:
+      return reservation_log_.page(!departs(departure::reservation_log_count));
     case LogPage::discovery:
       if (subsystem_.discovery() == nullptr) break;
       return subsystem_.discovery()->log_for(host_.hostnqn);
@@ -240,8 +248,7 @@ Bytes Controller::log_feature_effects() const {
   Bytes page(nvme::FeatureEffects::size);
   for (unsigned fid = 0; fid < 256; ++fid) {
     if (!feature_supported(static_cast<std::uint8_t>(fid))) continue;
-    const bool of_namespace =
-        fid == static_cast<unsigned>(nvme::FeatureId::namespace_write_protection);
+    const bool of_namespace = nvme::is_namespace_feature(static_cast<nvme::FeatureId>(fid));
     edit_element<nvme::FeatureEffect>(page, nvme::feature_effects::fids, fid)
         .set(fe::fsupp, true)
         .set(fe::nic, of_namespace)

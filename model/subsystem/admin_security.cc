@@ -35,8 +35,11 @@ void Controller::security(const Command& command) {
   const std::uint8_t protocol = sqe.get(ss::secp);
   const std::uint16_t specific = sqe.get(ss::spsp);
   const std::uint32_t length = sqe.get(ss::length);
+  const bool sends = command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::security_send);
+  const Namespace* const ns = subsystem_.find_namespace(command.nsid());
+  if (ns != nullptr && !reservation_allows(command, *ns, sends ? Access::write : Access::read)) return;
   if (!SecurityResponder::supports(protocol) && queue.refuse(command, check::security_protocol)) return;
-  if (command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::security_send)) {
+  if (sends) {
     if (!SecurityResponder::takes(protocol, specific) && queue.refuse(command, check::security_specific)) return;
     if (!transfer_fits(length) && queue.refuse(command, check::security_length)) return;
     if (length == 0) return security_data(command);

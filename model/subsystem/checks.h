@@ -128,6 +128,19 @@ struct Check {
   X(security_protocol, "security.protocol", invalid_field, 1)                                      \
   X(security_length, "security.length", invalid_field, 1)                                          \
   X(security_specific, "security.protocol_specific", invalid_field, 1)                             \
+  X(reservation_conflict, "reservation.access", reservation_conflict, 1)                           \
+  X(reservation_action, "reservation.action", invalid_field, 1)                                    \
+  X(reservation_type, "reservation.type", invalid_field, 1)                                        \
+  X(reservation_iekey, "reservation.iekey", invalid_field, 1)                                      \
+  X(reservation_cptpl, "reservation.cptpl", invalid_field, 1)                                      \
+  X(reservation_key, "reservation.key", reservation_conflict, 1)                                   \
+  X(reservation_held, "reservation.held", reservation_conflict, 1)                                 \
+  X(reservation_release_type, "reservation.release.type", invalid_field, 1)                        \
+  X(reservation_preempt_unknown, "reservation.preempt.unknown", reservation_conflict, 1)           \
+  X(reservation_preempt_zero, "reservation.preempt.zero", invalid_field, 1)                        \
+  X(reservation_eds, "reservation.report.eds", host_identifier_inconsistent_format, 1)             \
+  X(reservation_length, "reservation.report.length", invalid_field, 1)                             \
+  X(reservation_persistence, "feature.reservation_persistence", invalid_field, 1)                  \
   X(aer_limit, "aer.limit", async_event_request_limit_exceeded, 0)                                 \
   X(io_opcode, "io.opcode", invalid_opcode, 1)                                                     \
   X(io_nsid, "io.nsid", invalid_namespace_or_format, 1)                                            \

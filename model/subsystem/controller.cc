@@ -46,6 +46,7 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   features_.kato_ms = rounded_kato(kato_ms);
   events_.reset();
   changed_namespaces_.clear();
+  reservation_log_.clear();
   genctr_known_ = false;
   if (subsystem_.discovery() != nullptr && kato_ms != 0 &&
       !departs(departure::discovery_not_armed)) {
@@ -67,6 +68,7 @@ Queue* Controller::io_queue(std::uint16_t qid) const {
 
 void Controller::end_association(std::string_view why) {
   if (!associated_) return;
+  if (departs(departure::reservation_leave_loses)) end_registrations();
   associated_ = false;
   Loop& loop = subsystem_.world().loop();
   for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_),

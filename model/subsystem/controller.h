@@ -11,6 +11,7 @@
 #include "model/subsystem/firmware.h"
 #include "model/subsystem/observer.h"
 #include "model/subsystem/queue.h"
+#include "model/subsystem/reservations.h"
 #include "model/subsystem/state.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/logs.h"
@@ -97,6 +98,7 @@ class Controller {
   void on_critical_warning(std::uint8_t news);
   /// Firmware is about to be activated without a reset.
   void on_firmware_activation();
+  void on_reservation_notice(std::uint32_t nsid, nvme::ReservationNotice what);
 
   // ---- what management sees and does: properties.cc ----
 
@@ -193,6 +195,24 @@ class Controller {
 
   // admin_format.cc
   void format(const Command& command);
+
+  // io_reservations.cc
+  /// Whose registrations it makes: those of its host.
+  HostId reservation_host() const;
+  ReservationFaults reservation_faults() const;
+  /// False: the reservation of another host is in the way, and the command has been answered.
+  bool reservation_allows(const Command& command, const Namespace& ns, Access access);
+  void reservation(const Command& command);
+  void reservation_data(const Command& command);
+  void reservation_register(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t key);
+  void reservation_acquire(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t victim);
+  void reservation_release(const Command& command, Namespace& ns, std::uint64_t current);
+  void reservation_report(const Command& command, const Namespace& ns);
+  Bytes reservation_status(const Namespace& ns, bool extended, std::uint64_t room) const;
+  void abort_preempted(std::uint32_t nsid, const ReservationEffects& effects);
+  void announce_reservation(const Namespace& ns, const ReservationEffects& effects);
+  void end_registrations();
+  void set_reservation_feature(const Command& command, nvme::FeatureId fid, std::uint32_t value);
 
   // admin_security.cc
   void security(const Command& command);
@@ -292,6 +312,7 @@ class Controller {
   FirmwareDownload download_;
   EventQueue events_;
   std::vector<std::uint32_t> changed_namespaces_;  ///< ascending
+  ReservationLog reservation_log_;
   bool temperature_alarm_ = false;
 
   std::vector<std::array<std::uint8_t, 64>> errors_;  ///< a ring, at error_count_ % size

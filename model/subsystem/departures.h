@@ -117,6 +117,33 @@ struct DeparturePoint {
   X(format_all, "sub.format.all", "Format NVM of one namespace erases all")                        \
   X(security_list_descends, "sub.security.list", "the security protocols descend")                 \
   X(security_unlisted, "sub.security.unlisted", "the list of security protocols leaves out 00h")   \
+  X(reservation_acquire_lost, "sub.reservation.acquire", "Reservation Acquire succeeds without effect") \
+  X(reservation_outlives_holder, "sub.reservation.unregister.holder", "a reservation outlives its holder's registration") \
+  X(reservation_dies_with_one, "sub.reservation.unregister.all", "an all registrants reservation ends with one of them") \
+  X(reservation_preempt_lost, "sub.reservation.preempt.holder", "preempting leaves the reservation to its holder") \
+  X(reservation_preempt_kept, "sub.reservation.preempt.registrants", "preempting leaves the registrations") \
+  X(reservation_preempt_no_abort, "sub.reservation.preempt.abort", "Preempt and Abort aborts nothing") \
+  X(reservation_clear_kept, "sub.reservation.clear", "clearing leaves the registrations")           \
+  X(reservation_release_any, "sub.reservation.release.any", "any registrant releases the reservation") \
+  X(reservation_release_lost, "sub.reservation.release", "Reservation Release succeeds without effect") \
+  X(reservation_gen_stays, "sub.reservation.generation.stays", "the generation counts nothing")      \
+  X(reservation_gen_runs, "sub.reservation.generation.runs", "the generation counts Acquire and Release too") \
+  X(reservation_of_controller, "sub.reservation.identity", "registrations belong to a controller, not to a host") \
+  X(reservation_reset_loses, "sub.reservation.reset", "a controller reset ends the host's registrations") \
+  X(reservation_leave_loses, "sub.reservation.association", "the end of an association ends the host's registrations") \
+  X(reservation_nssr_loses, "sub.reservation.nssr", "an NVM subsystem reset ends all registrations") \
+  X(reservation_power_loses, "sub.reservation.power.lost", "a loss of power ends registrations that persist") \
+  X(reservation_power_keeps, "sub.reservation.power.kept", "registrations that do not persist outlive a loss of power") \
+  X(reservation_cptpl_ignored, "sub.reservation.cptpl", "CPTPL changes nothing")                    \
+  X(reservation_registrants_refused, "sub.reservation.registrants", "registrants get no more than others") \
+  X(reservation_reads_refused, "sub.reservation.reads", "write exclusive reservations keep readers out") \
+  X(reservation_notice_silent, "sub.reservation.notice.silent", "no reservation notifications")     \
+  X(reservation_notice_self, "sub.reservation.notice.self", "who causes a reservation notification is told too") \
+  X(reservation_notice_type, "sub.reservation.notice.type", "reservation notifications are of another type") \
+  X(reservation_mask_ignored, "sub.reservation.mask", "masked reservation notifications come all the same") \
+  X(reservation_log_kept, "sub.reservation.log.kept", "a reservation notification is not taken out by its read") \
+  X(reservation_log_count, "sub.reservation.log.count", "reservation notifications are not counted") \
+  X(reservation_report_cut, "sub.reservation.report.cut", "REGSTRNT counts what fits into the transfer") \
   X(abort_claims, "sub.abort.claims", "Abort says it aborted a command that does not exist")       \
   X(abort_ineffective, "sub.abort.ineffective", "Abort says it aborted, and the command goes on")  \
   X(read_corrupted, "sub.io.read.data", "the first byte that is read is wrong")                    \

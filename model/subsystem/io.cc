@@ -12,6 +12,15 @@ namespace sc = nvme::sc;
 namespace rw = nvme::rw_sqe;
 using nvme::IoOpcode;
 
+namespace {
+
+bool is_reservation(IoOpcode opcode) {
+  return opcode == IoOpcode::reservation_register || opcode == IoOpcode::reservation_report ||
+         opcode == IoOpcode::reservation_acquire || opcode == IoOpcode::reservation_release;
+}
+
+}  // namespace
+
 bool Controller::io_supported(std::uint8_t opcode) const {
   const SubsystemOptions& options = subsystem_.options();
   switch (static_cast<IoOpcode>(opcode)) {
@@ -30,6 +39,11 @@ bool Controller::io_supported(std::uint8_t opcode) const {
       return options.dataset_management;
     case IoOpcode::verify:
       return options.verify;
+    case IoOpcode::reservation_register:
+    case IoOpcode::reservation_report:
+    case IoOpcode::reservation_acquire:
+    case IoOpcode::reservation_release:
+      return options.reservations;
     default:
       return false;
   }
@@ -59,6 +73,7 @@ void Controller::start_io(const Command& command) {
     if (!find_namespace(command, ns) || (ns != nullptr && !check_path(command, *ns))) return;
     return dataset_management(command, ns);
   }
+  if (is_reservation(opcode)) return reservation(command);
   Target target;
   if (!check_io(command, target)) return;
   const std::size_t bytes =
@@ -105,6 +120,10 @@ void Controller::on_data(const Command& command) {
       return compare(command);
     case IoOpcode::dataset_management:
       return dataset_management_data(command);
+    case IoOpcode::reservation_register:
+    case IoOpcode::reservation_acquire:
+    case IoOpcode::reservation_release:
+      return reservation_data(command);
     default:
       queue.complete(command, sc::success);
   }
@@ -167,6 +186,9 @@ bool Controller::check_io(const Command& command, Target& target) {
   const auto sqe = command.as<nvme::ReadWriteSqe>();
   const SubsystemOptions& options = subsystem_.options();
   const auto opcode = static_cast<IoOpcode>(command.opcode());
+  const bool reads = opcode == IoOpcode::read || opcode == IoOpcode::compare || opcode == IoOpcode::verify;
+  const Access access = reads ? Access::read : Access::write;
+  if (ns->reservations().held() && !reservation_allows(command, *ns, access)) return false;
   std::uint8_t limit = options.mdts;
   const Check* size_check = &check::io_mdts;
   if (opcode == IoOpcode::verify || opcode == IoOpcode::write_zeroes ||
@@ -183,8 +205,6 @@ bool Controller::check_io(const Command& command, Target& target) {
   if (!target.in_range && queue.refuse(command, check::io_range)) return false;
   // No protection information anywhere: nothing may be asked of it.
   if (sqe.get(rw::pract) && queue.refuse(command, check::io_protection)) return false;
-  const bool reads = opcode == IoOpcode::read || opcode == IoOpcode::compare ||
-                     opcode == IoOpcode::verify;
   if (!reads) return writable(command, ns);
   return !target.in_range || !ns->uncorrectable(target.slba, target.blocks) ||
          !queue.refuse(command, check::io_uncorrectable);
@@ -300,6 +320,9 @@ void Controller::flush(const Command& command) {
   const bool skipped = departs(departure::flush_skipped);
   if (command.nsid() == nvme::kAllNamespaces) {
     for (const auto& [nsid, ns] : subsystem_.namespaces()) {
+      if (!reservation_allows(command, *ns, Access::write)) return;
+    }
+    for (const auto& [nsid, ns] : subsystem_.namespaces()) {
       if (skipped) break;
       const nvme::Status one = ns->flush();
       if (!one.ok()) status = one;
@@ -308,12 +331,14 @@ void Controller::flush(const Command& command) {
   }
   Namespace* ns = nullptr;
   if (!find_namespace(command, ns) || (ns != nullptr && !check_path(command, *ns))) return;
+  if (ns != nullptr && !reservation_allows(command, *ns, Access::write)) return;
   if (ns != nullptr && !skipped) status = ns->flush();
   queue.complete(command, status);
 }
 
 void Controller::dataset_management(const Command& command, Namespace* ns) {
   Queue& queue = *command.queue;
+  if (ns != nullptr && !reservation_allows(command, *ns, Access::write)) return;
   if (!writable(command, ns)) return;
   const std::uint64_t ranges = command.as<nvme::DatasetManagementSqe>().get(nvme::dsm_sqe::nr).count();
   if (queue.stage(command, ranges * nvme::DsmRange::size)) queue.pull(command);

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "model/subsystem/options.h"
+#include "model/subsystem/reservations.h"
 #include "wire/nvme/status.h"
 
 namespace fb::subsystem {
@@ -33,6 +34,8 @@ class Namespace {
   /// 0 none, 1 write protect (feature 84h).
   std::uint32_t write_protection() const { return write_protection_; }
   void set_write_protection(std::uint32_t state) { write_protection_ = state; }
+  ReservationTable& reservations() { return reservations_; }
+  const ReservationTable& reservations() const { return reservations_; }
   /// NSZE is changed; what lies beyond a smaller size is out of reach. At most the store's size.
   void resize(std::uint64_t blocks);
   /// The same bytes in blocks of another size; what is left over at the end is out of reach. For who erases them.
@@ -74,6 +77,7 @@ class Namespace {
   std::array<std::uint8_t, 16> uuid_;
   std::array<std::uint8_t, 16> nguid_;
   std::array<std::uint8_t, 8> eui64_;
+  ReservationTable reservations_;
   std::unique_ptr<BlockStore> store_;
   /// Damaged ranges, first block to one past the last; disjoint.
   std::map<std::uint64_t, std::uint64_t> uncorrectable_;

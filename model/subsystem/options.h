@@ -92,6 +92,8 @@ struct SubsystemOptions {
   FirmwareOptions firmware_update = {};
   bool format = true;                ///< Format NVM, each namespace by itself, with 512 and 4096 bytes a block
   bool security = true;              ///< Security Send and Receive
+  bool reservations = true;
+  bool reservations_persist = true;  ///< RESCAP bit 0: they can be made to outlive a loss of power
   std::uint16_t atomic_compare_write_blocks = 128;  ///< ACWU + 1
   bool subsystem_reset = true;                      ///< CAP.NSSRS
   std::uint32_t namespaces_max = 1024;              ///< NN

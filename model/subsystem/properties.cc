@@ -144,6 +144,8 @@ void Controller::clear_for_reset() {
   }
   events_.reset();
   changed_namespaces_.clear();
+  reservation_log_.clear();
+  if (departs(departure::reservation_reset_loses)) end_registrations();
   clear_errors();
   genctr_known_ = false;
   temperature_alarm_ = false;

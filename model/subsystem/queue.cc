@@ -356,6 +356,23 @@ transport::ArrivedCommand* Queue::find(std::uint16_t cid) const {
   return nullptr;
 }
 
+std::vector<transport::ArrivedCommand*> Queue::held_of(std::uint32_t nsid) const {
+  std::vector<transport::ArrivedCommand*> found;
+  for (std::uint16_t at = first_; at != kNoSlot; at = slots_[at].next) {
+    transport::ArrivedCommand* const arrived = slots_[at].command;
+    if (holds(arrived) && load_le<std::uint32_t>(arrived->sqe.data() + 4) == nsid) found.push_back(arrived);
+  }
+  return found;
+}
+
+bool Queue::holds(const transport::ArrivedCommand* arrived) const {
+  for (std::uint16_t at = first_; at != kNoSlot; at = slots_[at].next) {
+    const Phase phase = slots_[at].phase;
+    if (slots_[at].command == arrived) return phase != Phase::running && phase != Phase::withheld;
+  }
+  return false;
+}
+
 void Queue::delay(const Command& command, Duration delay) {
   Slot& slot = slots_[command.arrived->index];
   slot.phase = Phase::delayed;

@@ -118,6 +118,9 @@ class Queue final : public transport::ControllerChannelHandler {
   unsigned count(Phase phase) const;
   /// The held command with this identifier, or nullptr.
   transport::ArrivedCommand* find(std::uint16_t cid) const;
+  /// Commands for a namespace that are held, oldest first; and whether one is held still.
+  std::vector<transport::ArrivedCommand*> held_of(std::uint32_t nsid) const;
+  bool holds(const transport::ArrivedCommand* arrived) const;
   /// Executes `command` after `delay`. All delays of a queue are equal.
   void delay(const Command& command, Duration delay);
   /// All held commands are given back without an answer.

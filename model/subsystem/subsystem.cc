@@ -6,6 +6,7 @@
 #include "model/subsystem/departures.h"
 #include "model/subsystem/discovery.h"
 #include "wire/fabrics/connect.h"
+#include "wire/fabrics/property.h"
 
 namespace fb::subsystem {
 
@@ -226,7 +227,28 @@ void Subsystem::reset_subsystem() {
   trace_state("subsystem.reset", options_.nqn);
   for (const auto& [id, controller] : controllers_) controller->on_subsystem_reset();
   if (!departs(departure::firmware_never_runs) && firmware_.on_reset(true)) tell(Change::firmware);
+  if (departs(departure::reservation_nssr_loses)) {
+    for (const auto& [nsid, ns] : namespaces_) ns->reservations().forget_all();
+  }
   tell(Change::subsystem_reset);
+}
+
+void Subsystem::power_cycle() {
+  world_.trace().mark("subsystem.power_cycle");
+  for (const auto& [nsid, ns] : namespaces_) {
+    ReservationTable& table = ns->reservations();
+    const bool keeps = !table.persists() && departs(departure::reservation_power_keeps);
+    const bool loses = table.persists() && departs(departure::reservation_power_loses);
+    if (!keeps) table.on_power_loss();
+    if (loses) table.forget_all();
+  }
+  reset_subsystem();
+  // Of a reset by NSSR there is nothing to tell.
+  for (const auto& [id, controller] : controllers_) {
+    Record<fabrics::Csts> clear;
+    clear.set(fabrics::csts::nssro, true);
+    controller->write_register(fabrics::property::csts, static_cast<std::uint32_t>(integer_of(clear)));
+  }
 }
 
 void Subsystem::reset_subsystem_later() {

@@ -102,8 +102,10 @@ class Subsystem {
   Controller* make_controller();
   /// Static model: any that is free, or nullptr.
   Controller* free_controller();
-  /// Ends every association; used by NSSR and by who plays a power failure.
+  /// Ends every association; what NSSR does.
   void reset_subsystem();
+  /// Power is lost and comes back: as a reset, and what does not persist is gone.
+  void power_cycle();
   void reset_subsystem_later();
   void end_associations(std::string_view why);
   /// Destroys the controllers of ended associations (dynamic model) in an event of its own.

@@ -42,6 +42,12 @@ enum class FeatureId : std::uint8_t {
   namespace_write_protection = 0x84,
 };
 
+/// Features that a namespace has, not a controller.
+constexpr bool is_namespace_feature(FeatureId id) {
+  return id == FeatureId::namespace_write_protection || id == FeatureId::reservation_notification_mask ||
+         id == FeatureId::reservation_persistence;
+}
+
 /// "Number of Queues"; "Reserved" or "Vendor Specific" for others.
 std::string_view feature_name(std::uint8_t fid);
 
@@ -139,6 +145,9 @@ inline constexpr LeBits<"respre", 0, std::uint32_t, 3, 3, bool> respre{};
 }  // namespace reservation_mask
 using ReservationMask =
     Layout<4, reservation_mask::regpre, reservation_mask::resrel, reservation_mask::respre>;
+
+/// Its bits; they stand where the types of notification have their numbers.
+inline constexpr std::uint32_t kReservationNoticeMask = 0xE;
 
 namespace reservation_persistence {
 inline constexpr LeBits<"ptpl", 0, std::uint32_t, 0, 0, bool> ptpl{};

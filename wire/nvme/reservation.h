@@ -48,6 +48,9 @@ inline constexpr Le<"ptpls", 9, std::uint8_t> ptpls{};
 /// Extended form: 64 bytes, then a RegisteredController for each registrant.
 using ReservationStatus = Layout<64, reservation_status::gen, reservation_status::rtype,
                                  reservation_status::regstrnt, reservation_status::ptpls>;
+/// The form for hosts with identifiers of 64 bits: 24 bytes, then a ShortRegisteredController for each.
+using ShortReservationStatus = Layout<24, reservation_status::gen, reservation_status::rtype,
+                                      reservation_status::regstrnt, reservation_status::ptpls>;
 
 namespace registered_controller {
 inline constexpr Le<"cntlid", 0, std::uint16_t> cntlid{};
@@ -58,5 +61,19 @@ inline constexpr BytesField<"hostid", 16, 16> hostid{};
 using RegisteredController =
     Layout<64, registered_controller::cntlid, registered_controller::holder,
            registered_controller::rkey, registered_controller::hostid>;
+
+namespace short_registered_controller {
+inline constexpr BytesField<"hostid", 8, 8> hostid{};
+inline constexpr Le<"rkey", 16, std::uint64_t> rkey{};
+}  // namespace short_registered_controller
+using ShortRegisteredController =
+    Layout<24, registered_controller::cntlid, registered_controller::holder,
+           short_registered_controller::hostid, short_registered_controller::rkey>;
+
+/// CNTLID of a registrant that no controller of the subsystem is associated with, or that a dynamic one is.
+inline constexpr std::uint16_t kNoRegisteredController = 0xFFFF;
+
+/// CPTPL of Reservation Register.
+enum class PersistChange : std::uint8_t { none = 0, reserved = 1, clear = 2, set = 3 };
 
 }  // namespace fb::nvme
