@@ -324,6 +324,7 @@ def drive_linux_host(guest: Guest, transport: str, address: str, options: str = 
     guest.run("nvme reset /dev/nvme0", limit_s=60)
     guest.run(linux.wait_live(), limit_s=60)
     guest.run(linux.write_read_compare(1, "16k"), limit_s=60)
+    guest.run(linux.reserve_report_and_release(), limit_s=60)
     guest.run(linux.update_format_and_ask(), limit_s=60)
     guest.run(linux.write_read_compare(1, "16k"), limit_s=60)
     guest.run(f"nvme disconnect -n {TARGET_NQN}")

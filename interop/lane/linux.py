@@ -129,6 +129,25 @@ nvme security-recv /dev/nvme0 -p 0 -s 0 -x 512 -t 512 | grep '00 00 00 00 00 00 
 """
 
 
+def reserve_report_and_release() -> str:
+    """A reservation of the host's, what the target reports of it, its end; the log of notifications."""
+    return """set -e
+ns=/dev/nvme0n1
+nvme resv-register $ns --nrkey=0x11 --rrega=0
+nvme resv-register $ns --crkey=0x11 --nrkey=0x22 --rrega=2
+nvme resv-acquire $ns --crkey=0x22 --rtype=1 --racqa=0
+nvme resv-report $ns --eds > /tmp/report
+grep -i 'rtype *: 1' /tmp/report
+grep -i 'rkey *: *\\(0x\\)\\?22' /tmp/report
+dd if=/tmp/z of=$ns bs=4096 count=1 oflag=direct 2>/dev/null
+if nvme resv-acquire $ns --crkey=0x33 --rtype=1 --racqa=0; then exit 1; fi
+nvme resv-release $ns --crkey=0x22 --rtype=1 --rrela=0
+nvme resv-report $ns --eds | grep -i 'rtype *: 0'
+nvme resv-register $ns --crkey=0x22 --rrega=1
+nvme resv-notif-log /dev/nvme0
+"""
+
+
 def write_read_compare(megabytes: int = 4, block: str = "64k") -> str:
     """Random data onto the namespace, and back, past every cache."""
     kilobytes = int(block.removesuffix("k"))

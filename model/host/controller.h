@@ -267,7 +267,9 @@ class Controller final : private QueueHandler {
   void send_event_request();
   void on_async_event(const AdminReply& reply);
   void read_event_log(const nvme::Event& event);
-  void on_event_log(const nvme::Event& event, AdminReply& reply);
+  void read_event_page(const nvme::Event& event, unsigned most);
+  /// `most` such pages may be read still.
+  void on_event_log(const nvme::Event& event, AdminReply& reply, unsigned most);
   void scan(std::function<void()> then);
   void scan_list(std::shared_ptr<Scan> scan, std::uint32_t after);
   void scan_next(std::shared_ptr<Scan> scan);

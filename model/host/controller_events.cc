@@ -16,6 +16,8 @@ constexpr std::uint32_t kPlainLogBytes = 512;
 /// Of an ANA log, however many groups a controller claims.
 constexpr std::uint32_t kAnaGroupsMax = 4096;
 constexpr unsigned kAnaReads = 5;
+/// As many as one event can stand for.
+constexpr unsigned kReservationPages = 256;
 
 std::uint32_t log_bytes(std::uint8_t page) {
   switch (static_cast<nvme::LogPage>(page)) {
@@ -82,14 +84,26 @@ void Controller::read_event_log(const nvme::Event& event) {
     });
     return;
   }
-  call_log(static_cast<nvme::LogPage>(event.lid), log_bytes(event.lid), 0,
-           [this, event](AdminReply& reply) { on_event_log(event, reply); });
+  read_event_page(event, kReservationPages);
 }
 
-void Controller::on_event_log(const nvme::Event& event, AdminReply& reply) {
+void Controller::read_event_page(const nvme::Event& event, unsigned most) {
+  call_log(static_cast<nvme::LogPage>(event.lid), log_bytes(event.lid), 0,
+           [this, event, most](AdminReply& reply) { on_event_log(event, reply, most - 1); });
+}
+
+void Controller::on_event_log(const nvme::Event& event, AdminReply& reply, unsigned most) {
   if (!reply.answered) return;
   if (!reply.ok()) note("log page of the event: " + nvme::to_string(reply.status()));
   listener_.on_event(*this, event, reply.data);
+  // Each read gives one reservation notification, and says how many more there are.
+  using Notification = nvme::ReservationNotification;
+  const bool one_of_many = event.lid == static_cast<std::uint8_t>(nvme::LogPage::reservation_notification) &&
+                           reply.ok() && reply.data.size() >= Notification::size;
+  if (one_of_many && most > 0 &&
+      View<Notification>{ByteView{reply.data}}.get(nvme::reservation_notification::nalp) > 0) {
+    return read_event_page(event, most);
+  }
   const bool namespaces_changed =
       event.type == nvme::EventType::notice &&
       event.info == nvme::event_info::notice_namespace_attribute;

@@ -123,6 +123,7 @@ bool Controller::identify_namespace_page(const Command& command, MutableBytes pa
     // An inactive NSID gets zeroes; but it has no names.
     return cns != Cns::namespace_id_descriptors || !queue.refuse(command, check::identify_inactive);
   }
+  if (departs(departure::reservation_guards_all) && !reservation_allows(command, *ns, Access::read)) return false;
   if (cns == Cns::identify_namespace) fill_identify_namespace(*ns, page);
   if (cns == Cns::namespace_id_descriptors) fill_namespace_ids(*ns, page);
   if (cns == Cns::independent_namespace) fill_independent(*ns, page);

@@ -205,6 +205,7 @@ class Controller {
   void reservation(const Command& command);
   void reservation_data(const Command& command);
   void reservation_register(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t key);
+  bool register_refused(const ReservationTable& table, const HostId& host, std::uint64_t key) const;
   void reservation_acquire(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t victim);
   void reservation_release(const Command& command, Namespace& ns, std::uint64_t current);
   void reservation_report(const Command& command, const Namespace& ns);

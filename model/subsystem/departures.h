@@ -117,9 +117,13 @@ struct DeparturePoint {
   X(format_all, "sub.format.all", "Format NVM of one namespace erases all")                        \
   X(security_list_descends, "sub.security.list", "the security protocols descend")                 \
   X(security_unlisted, "sub.security.unlisted", "the list of security protocols leaves out 00h")   \
+  X(reservation_register_once, "sub.reservation.register.once", "who is registered cannot register again") \
+  X(reservation_keys_unique, "sub.reservation.register.unique", "two hosts cannot have the same key") \
+  X(reservation_iekey_ignored, "sub.reservation.iekey", "the key is checked whatever IEKEY says")    \
+  X(reservation_acquire_once, "sub.reservation.acquire.once", "a holder cannot acquire again")       \
   X(reservation_acquire_lost, "sub.reservation.acquire", "Reservation Acquire succeeds without effect") \
   X(reservation_outlives_holder, "sub.reservation.unregister.holder", "a reservation outlives its holder's registration") \
-  X(reservation_dies_with_one, "sub.reservation.unregister.all", "an all registrants reservation ends with one of them") \
+  X(reservation_dies_with_any, "sub.reservation.unregister.all", "a reservation ends with any registration") \
   X(reservation_preempt_lost, "sub.reservation.preempt.holder", "preempting leaves the reservation to its holder") \
   X(reservation_preempt_kept, "sub.reservation.preempt.registrants", "preempting leaves the registrations") \
   X(reservation_preempt_no_abort, "sub.reservation.preempt.abort", "Preempt and Abort aborts nothing") \
@@ -137,8 +141,13 @@ struct DeparturePoint {
   X(reservation_cptpl_ignored, "sub.reservation.cptpl", "CPTPL changes nothing")                    \
   X(reservation_registrants_refused, "sub.reservation.registrants", "registrants get no more than others") \
   X(reservation_reads_refused, "sub.reservation.reads", "write exclusive reservations keep readers out") \
+  X(reservation_holder_refused, "sub.reservation.holder", "exclusive access keeps the holder from reading") \
+  X(reservation_guards_all, "sub.reservation.guard", "reservations keep others from Report and Identify") \
   X(reservation_notice_silent, "sub.reservation.notice.silent", "no reservation notifications")     \
   X(reservation_notice_self, "sub.reservation.notice.self", "who causes a reservation notification is told too") \
+  X(reservation_notice_all, "sub.reservation.notice.all", "all hosts get reservation notifications") \
+  X(reservation_notice_one, "sub.reservation.notice.one", "one controller of a host is notified")    \
+  X(reservation_notice_exclusive, "sub.reservation.notice.exclusive", "releases that change nothing for others are told") \
   X(reservation_notice_type, "sub.reservation.notice.type", "reservation notifications are of another type") \
   X(reservation_mask_ignored, "sub.reservation.mask", "masked reservation notifications come all the same") \
   X(reservation_log_kept, "sub.reservation.log.kept", "a reservation notification is not taken out by its read") \

@@ -62,12 +62,13 @@ ReservationFaults Controller::reservation_faults() const {
   if (subsystem_.unhooked()) return {};
   return {.acquires_nothing = departs(departure::reservation_acquire_lost),
           .outlives_holder = departs(departure::reservation_outlives_holder),
-          .dies_with_one = departs(departure::reservation_dies_with_one),
+          .dies_with_any = departs(departure::reservation_dies_with_any),
           .preempts_no_holder = departs(departure::reservation_preempt_lost),
           .preempts_no_registrants = departs(departure::reservation_preempt_kept),
           .clears_no_registrants = departs(departure::reservation_clear_kept),
           .anybody_releases = departs(departure::reservation_release_any),
           .releases_nothing = departs(departure::reservation_release_lost),
+          .tells_every_release = departs(departure::reservation_notice_exclusive),
           .generation_stays = departs(departure::reservation_gen_stays),
           .generation_runs = departs(departure::reservation_gen_runs)};
 }
@@ -78,8 +79,13 @@ bool Controller::reservation_allows(const Command& command, const Namespace& ns,
   const ReservationTable& table = ns.reservations();
   const HostId host = reservation_host();
   bool allowed = table.allows(host, access);
-  if (departs(departure::reservation_registrants_refused)) allowed = allowed && (table.holds(host) || access == Access::read);
+  if (departs(departure::reservation_registrants_refused)) {
+    allowed = allowed && (table.holds(host) || !table.registered(host));
+  }
   if (departs(departure::reservation_reads_refused)) allowed = allowed && table.holds(host);
+  if (departs(departure::reservation_holder_refused)) {
+    allowed = allowed && (access == Access::write || !nvme::excludes_readers(table.type()));
+  }
   return allowed || !command.queue->refuse(command, check::reservation_conflict);
 }
 
@@ -130,17 +136,26 @@ void Controller::reservation_data(const Command& command) {
   }
 }
 
+/// For deviations: registrations that are good.
+bool Controller::register_refused(const ReservationTable& table, const HostId& host, std::uint64_t key) const {
+  if (departs(departure::reservation_register_once) && table.registered(host)) return true;
+  if (!departs(departure::reservation_keys_unique)) return false;
+  const auto& all = table.registrants();
+  return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.host != host && one.key == key; });
+}
+
 void Controller::reservation_register(const Command& command, Namespace& ns, std::uint64_t current, std::uint64_t key) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::ReservationSqe>();
   const auto action = static_cast<RegisterAction>(sqe.get(rs::action));
-  const bool ignore = sqe.get(rs::iekey);
+  const bool ignore = sqe.get(rs::iekey) && !departs(departure::reservation_iekey_ignored);
   ReservationTable& table = ns.reservations();
   const HostId host = reservation_host();
   Objection objection = Objection::none;
   if (action == RegisterAction::register_key) objection = table.may_register(host, key);
   if (action == RegisterAction::unregister_key) objection = table.may_unregister(host, current, ignore);
   if (action == RegisterAction::replace_key) objection = table.may_replace(host, current, ignore);
+  if (action == RegisterAction::register_key && register_refused(table, host, key)) objection = Objection::key;
   if (objection != Objection::none && queue.refuse(command, check_of(objection))) return;
   ReservationEffects effects;
   if (action == RegisterAction::unregister_key) {
@@ -164,8 +179,10 @@ void Controller::reservation_acquire(const Command& command, Namespace& ns, std:
   const ReservationType type = type_in(command);
   ReservationTable& table = ns.reservations();
   const HostId host = reservation_host();
-  const Objection objection = action == AcquireAction::acquire ? table.may_acquire(host, current, type)
-                                                               : table.may_preempt(host, current, victim);
+  Objection objection = action == AcquireAction::acquire ? table.may_acquire(host, current, type)
+                                                         : table.may_preempt(host, current, victim);
+  const bool again = action == AcquireAction::acquire && table.holds(host);
+  if (again && departs(departure::reservation_acquire_once)) objection = Objection::held;
   if (objection != Objection::none && queue.refuse(command, check_of(objection))) return;
   ReservationEffects effects;
   if (action == AcquireAction::acquire) {
@@ -196,6 +213,7 @@ void Controller::reservation_report(const Command& command, const Namespace& ns)
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::ReservationReportSqe>();
   const bool extended = sqe.get(rs::eds);
+  if (departs(departure::reservation_guards_all) && !reservation_allows(command, ns, Access::read)) return;
   // Over Fabrics every host identifier has 128 bits.
   if (!extended && queue.refuse(command, check::reservation_eds)) return;
   const std::uint64_t asked = sqe.get(rs::numd).count() * std::uint64_t{4};
@@ -282,9 +300,11 @@ void Controller::announce_reservation(const Namespace& ns, const ReservationEffe
     const bool masked = (ns.reservations().mask() & bit) != 0;
     if (masked && !departs(departure::reservation_mask_ignored)) continue;
     for (const auto& [id, controller] : subsystem_.controllers()) {
-      if (controller->in_association() && controller->reservation_host() == notice.host) {
-        controller->on_reservation_notice(ns.nsid(), notice.what);
-      }
+      const bool meant = controller->reservation_host() == notice.host ||
+                         (controller.get() != this && departs(departure::reservation_notice_all));
+      if (!controller->in_association() || !meant) continue;
+      controller->on_reservation_notice(ns.nsid(), notice.what);
+      if (departs(departure::reservation_notice_one)) break;
     }
   }
 }

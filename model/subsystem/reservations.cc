@@ -4,6 +4,9 @@
 
 namespace fb::subsystem {
 
+using nvme::excludes_readers;
+using nvme::of_all_registrants;
+using nvme::of_registrants_only;
 using nvme::ReservationNotice;
 using nvme::ReservationType;
 
@@ -95,8 +98,9 @@ ReservationEffects ReservationTable::unregister(const HostId& host, const Reserv
   const bool held_it = holds(host);
   std::erase_if(registrants_, [&](const Registrant& one) { return one.host == host; });
   count(faults);
-  const bool others_hold = of_all_registrants(type_) && !registrants_.empty() && !faults.dies_with_one;
-  if (!held_it || others_hold || faults.outlives_holder) return effects;
+  const bool others_hold = of_all_registrants(type_) && !registrants_.empty();
+  const bool ends = (held_it && !others_hold) || (held() && faults.dies_with_any);
+  if (!ends || faults.outlives_holder) return effects;
   const ReservationType ended = type_;
   type_ = ReservationType::none;
   if (of_registrants_only(ended)) tell_others(effects, host, ReservationNotice::reservation_released);
@@ -150,7 +154,7 @@ ReservationEffects ReservationTable::release(const HostId& host, const Reservati
   if (!held() || faults.releases_nothing || (!holds(host) && !faults.anybody_releases)) return effects;
   const ReservationType ended = type_;
   type_ = ReservationType::none;
-  if (of_registrants_only(ended) || of_all_registrants(ended)) {
+  if (of_registrants_only(ended) || of_all_registrants(ended) || faults.tells_every_release) {
     tell_others(effects, host, ReservationNotice::reservation_released);
   }
   return effects;

@@ -44,12 +44,13 @@ struct ReservationEffects {
 struct ReservationFaults {
   bool acquires_nothing = false;
   bool outlives_holder = false;
-  bool dies_with_one = false;
+  bool dies_with_any = false;
   bool preempts_no_holder = false;
   bool preempts_no_registrants = false;
   bool clears_no_registrants = false;
   bool anybody_releases = false;
   bool releases_nothing = false;
+  bool tells_every_release = false;
   bool generation_stays = false;
   bool generation_runs = false;
 };
@@ -140,19 +141,5 @@ class ReservationLog {
   std::deque<Entry> entries_;
   std::uint64_t count_ = 0;
 };
-
-constexpr bool of_all_registrants(nvme::ReservationType type) {
-  return type == nvme::ReservationType::write_exclusive_all_registrants ||
-         type == nvme::ReservationType::exclusive_access_all_registrants;
-}
-constexpr bool of_registrants_only(nvme::ReservationType type) {
-  return type == nvme::ReservationType::write_exclusive_registrants_only ||
-         type == nvme::ReservationType::exclusive_access_registrants_only;
-}
-constexpr bool excludes_readers(nvme::ReservationType type) {
-  return type == nvme::ReservationType::exclusive_access ||
-         type == nvme::ReservationType::exclusive_access_registrants_only ||
-         type == nvme::ReservationType::exclusive_access_all_registrants;
-}
 
 }  // namespace fb::subsystem

@@ -1,6 +1,9 @@
 // Data of the reservation commands.
 #pragma once
 
+#include <iterator>
+#include <string_view>
+
 #include "wire/layout.h"
 
 namespace fb::nvme {
@@ -14,6 +17,32 @@ enum class ReservationType : std::uint8_t {
   write_exclusive_all_registrants = 5,
   exclusive_access_all_registrants = 6,
 };
+
+constexpr std::string_view name_of(ReservationType type) {
+  constexpr std::string_view kNames[] = {"no reservation",
+                                         "Write Exclusive",
+                                         "Exclusive Access",
+                                         "Write Exclusive - Registrants Only",
+                                         "Exclusive Access - Registrants Only",
+                                         "Write Exclusive - All Registrants",
+                                         "Exclusive Access - All Registrants"};
+  const auto index = static_cast<std::size_t>(type);
+  return index < std::size(kNames) ? kNames[index] : "reserved";
+}
+/// All registrants hold the reservation.
+constexpr bool of_all_registrants(ReservationType type) {
+  return type == ReservationType::write_exclusive_all_registrants ||
+         type == ReservationType::exclusive_access_all_registrants;
+}
+constexpr bool of_registrants_only(ReservationType type) {
+  return type == ReservationType::write_exclusive_registrants_only ||
+         type == ReservationType::exclusive_access_registrants_only;
+}
+constexpr bool excludes_readers(ReservationType type) {
+  return type == ReservationType::exclusive_access ||
+         type == ReservationType::exclusive_access_registrants_only ||
+         type == ReservationType::exclusive_access_all_registrants;
+}
 
 enum class RegisterAction : std::uint8_t { register_key = 0, unregister_key = 1, replace_key = 2 };
 enum class AcquireAction : std::uint8_t { acquire = 0, preempt = 1, preempt_and_abort = 2 };

@@ -31,6 +31,14 @@ class ReusesIdentifiers final : public host::HostHooks {
   }
 };
 
+/// Repeats what met a reservation, and never stops.
+class RepeatsConflicts final : public host::HostHooks {
+ public:
+  bool departs(std::string_view point) override {
+    return point == "host.retry.reservation_conflict" || point == "host.retry.unlimited";
+  }
+};
+
 }  // namespace
 
 #define HOST(name, requirement, what, point) \
@@ -46,6 +54,10 @@ DEVIATION(host_ignores_ana_notices, "nvme.host.aer.ana", Product::host,
           "the ANA log is not read after a change", hooks<IgnoresEventsOf<0x0C>>());
 HOST(host_ignores_dnr, "nvme.host.dnr", "a command is repeated although DNR is set",
      "host.retry.dnr.ignored");
+DEVIATION(host_repeats_reservation_conflicts, "nvme.host.reservation-conflict", Product::host,
+          "a command that met a reservation is repeated for ever", hooks<RepeatsConflicts>());
+HOST(host_hears_of_one_reservation, "nvme.host.aer.reservation",
+     "no new Asynchronous Event Request after a reservation notification", "host.aer.not_rearmed");
 HOST(host_repeats_for_ever, "nvme.host.retry-bound", "a command is repeated without limit",
      "host.retry.unlimited");
 HOST(host_ignores_mdts, "nvme.host.mdts", "transfers are not split to MDTS",

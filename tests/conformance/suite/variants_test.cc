@@ -29,7 +29,7 @@ constexpr Variant kVariants[] = {
        s.subsystem.compare = s.subsystem.write_uncorrectable = s.subsystem.dataset_management = false;
        s.subsystem.write_zeroes = s.subsystem.verify = s.subsystem.fused_compare_and_write = false;
        s.subsystem.namespace_write_protect = s.subsystem.volatile_write_cache = false;
-       s.subsystem.format = s.subsystem.security = false;
+       s.subsystem.format = s.subsystem.security = s.subsystem.reservations = false;
        s.subsystem.firmware_update.slots = 0;
      }},
     {"with_seven_slots_that_need_a_subsystem_reset",
@@ -48,6 +48,7 @@ constexpr Variant kVariants[] = {
      [](EmbeddedSetup& s) {
        s.subsystem.abort_limit = s.subsystem.aer_limit = 1;
        s.subsystem.error_entries = 1;
+       s.subsystem.reservations_persist = false;
      }},
     {"that_moves_8_kib_at_most", [](EmbeddedSetup& s) { s.subsystem.mdts = 1; }},
     {"with_coarse_keep_alive", [](EmbeddedSetup& s) { s.subsystem.kas = 100; }},

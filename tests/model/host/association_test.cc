@@ -279,6 +279,25 @@ TEST(Association, NamespaceEventsLeadToARescan) {
   EXPECT_EQ(rig.ns(2).blocks(), 32u);
 }
 
+TEST(Association, AllReservationNoticesOfAnEventAreRead) {
+  Rig rig;
+  rig.add_namespace();
+  ASSERT_NE(rig.connect(), nullptr);
+  rig.hooks.commands.clear();
+  auto& controllers = rig.disk->controllers();
+  ASSERT_EQ(controllers.size(), 1u);
+  for (int i = 0; i < 3; ++i) {
+    controllers.begin()->second->on_reservation_notice(1, nvme::ReservationNotice::reservation_released);
+  }
+  rig.world->run_for(Duration::ms(100));
+  std::size_t reads = 0;
+  for (const auto& [qid, sqe] : rig.hooks.commands) {
+    reads += sqe.bytes()[0] == 0x02 && sqe.as<nvme::GetLogPageSqe>().get(nvme::get_log_sqe::lid) == 0x80;
+  }
+  EXPECT_EQ(reads, 3u);
+  EXPECT_EQ(rig.hooks.count_admin(nvme::AdminOpcode::async_event_request), 1u);
+}
+
 TEST(Association, TheStateTableIsClosed) {
   // Every state can be left, and only by what the table names.
   for (unsigned from = 0; from <= static_cast<unsigned>(ControllerState::gone); ++from) {

@@ -7,6 +7,7 @@
 #include "model/subsystem/checks.h"
 #include "model/subsystem/departures.h"
 #include "tests/model/subsystem/media_session.h"
+#include "tests/model/subsystem/reservation_session.h"
 #include "tests/model/subsystem/rig.h"
 #include "wire/fabrics/auth.h"
 #include "wire/fabrics/connect.h"
@@ -346,12 +347,12 @@ SubsystemOptions session_options(int variant) {
   options.allowed_hosts = {kHostNqn, "nqn.2026-11.org.fabricbench:bob"};
   if (variant == 1) {
     options.controllers = ControllerModel::static_controllers;
-    options.static_cntlids = {2, 3, 500};
+    options.static_cntlids = {2, 3, 500, 501};
     options.traffic_based_keep_alive = true;
     options.kato_required = true;
     options.subsystem_reset = false;
   }
-  if (variant == 2) options.individual_queue_deletion = false;
+  if (variant == 2) options.individual_queue_deletion = options.reservations_persist = false;
   return options;
 }
 
@@ -564,6 +565,10 @@ std::string session(SubsystemHooks* hooks, int variant) {
   endings(rig, out, words);
   rig.disk->end_associations("between two parts");
   rig.world->run_for(Duration::ms(1));
+
+  ConnectWords guest;
+  guest.cntlid = variant == 1 ? 0xFFFE : 0xFFFF;
+  reservations(rig, out, guest);
 
   Line admin = rig.open();
   words.kato = 100'000;
