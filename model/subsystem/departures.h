@@ -122,7 +122,7 @@ struct DeparturePoint {
   X(reservation_iekey_ignored, "sub.reservation.iekey", "the key is checked whatever IEKEY says")    \
   X(reservation_acquire_once, "sub.reservation.acquire.once", "a holder cannot acquire again")       \
   X(reservation_acquire_lost, "sub.reservation.acquire", "Reservation Acquire succeeds without effect") \
-  X(reservation_outlives_holder, "sub.reservation.unregister.holder", "a reservation outlives its holder's registration") \
+  X(reservation_outlives_holder, "sub.reservation.unregister.holder", "a reservation outlives its holder") \
   X(reservation_dies_with_any, "sub.reservation.unregister.all", "a reservation ends with any registration") \
   X(reservation_preempt_lost, "sub.reservation.preempt.holder", "preempting leaves the reservation to its holder") \
   X(reservation_preempt_kept, "sub.reservation.preempt.registrants", "preempting leaves the registrations") \
@@ -136,8 +136,8 @@ struct DeparturePoint {
   X(reservation_reset_loses, "sub.reservation.reset", "a controller reset ends the host's registrations") \
   X(reservation_leave_loses, "sub.reservation.association", "the end of an association ends the host's registrations") \
   X(reservation_nssr_loses, "sub.reservation.nssr", "an NVM subsystem reset ends all registrations") \
-  X(reservation_power_loses, "sub.reservation.power.lost", "a loss of power ends registrations that persist") \
-  X(reservation_power_keeps, "sub.reservation.power.kept", "registrations that do not persist outlive a loss of power") \
+  X(reservation_power_loses, "sub.reservation.power.lost", "a loss of power ends what persists") \
+  X(reservation_power_keeps, "sub.reservation.power.kept", "a loss of power ends no registrations") \
   X(reservation_cptpl_ignored, "sub.reservation.cptpl", "CPTPL changes nothing")                    \
   X(reservation_registrants_refused, "sub.reservation.registrants", "registrants get no more than others") \
   X(reservation_reads_refused, "sub.reservation.reads", "write exclusive reservations keep readers out") \
@@ -147,7 +147,7 @@ struct DeparturePoint {
   X(reservation_notice_self, "sub.reservation.notice.self", "who causes a reservation notification is told too") \
   X(reservation_notice_all, "sub.reservation.notice.all", "all hosts get reservation notifications") \
   X(reservation_notice_one, "sub.reservation.notice.one", "one controller of a host is notified")    \
-  X(reservation_notice_exclusive, "sub.reservation.notice.exclusive", "releases that change nothing for others are told") \
+  X(reservation_notice_exclusive, "sub.reservation.notice.exclusive", "every release is told") \
   X(reservation_notice_type, "sub.reservation.notice.type", "reservation notifications are of another type") \
   X(reservation_mask_ignored, "sub.reservation.mask", "masked reservation notifications come all the same") \
   X(reservation_log_kept, "sub.reservation.log.kept", "a reservation notification is not taken out by its read") \

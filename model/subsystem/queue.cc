@@ -203,6 +203,7 @@ void Queue::on_pulled(transport::ArrivedCommand& arrived) {
   if (!alive_) return;
   const Command command{this, &arrived};
   Slot& slot = slots_[arrived.index];
+  if (slot.phase == Phase::withheld) return;  // aborted meanwhile; a hook holds that answer back
   BENCH_ASSERT(slot.phase == Phase::pulling, "data for a command that asked for none");
   slot.phase = Phase::running;
   const bool fused = &arrived == fused_first || &arrived == fused_second;

@@ -7,6 +7,7 @@ namespace fb::conformance {
 
 namespace {
 
+const needs exclusive{claims_types<ReservationType::write_exclusive>};
 const arranged without_reservations{"a product without reservations",
                                     [](EmbeddedSetup& setup) { setup.subsystem.reservations = false; }};
 
@@ -128,7 +129,7 @@ CONFORMANCE_CASE(unregister_of_the_holder_releases, "nvme.reservation.unregister
 }
 
 CONFORMANCE_CASE(unregister_of_another_releases_nothing, "nvme.reservation.unregister.other", roles::controller,
-                 reservations, needs(claims_types<ReservationType::write_exclusive>)) {
+                 reservations, exclusive) {
   ReservationScene scene(bench, check, 2);
   scene.held(ReservationType::write_exclusive, 2);
   check.success(scene.unregister(1, scene.key(1)));
@@ -147,7 +148,7 @@ CONFORMANCE_CASE(last_registrant_ends_a_reservation_of_all, "nvme.reservation.un
   scene.is_held(ReservationType::none);
 }
 
-CONFORMANCE_CASE(registration_is_of_the_host, "nvme.reservation.identity.host", roles::controller, needs(claims_types<ReservationType::write_exclusive>)) {
+CONFORMANCE_CASE(registration_is_of_the_host, "nvme.reservation.identity.host", roles::controller, exclusive) {
   ReservationScene scene(bench, check, 2);
   scene.registered(0, scene.key(0));
   RawAssociation& second = scene.second_association(0);
@@ -162,7 +163,7 @@ CONFORMANCE_CASE(registration_is_of_the_host, "nvme.reservation.identity.host", 
 }
 
 CONFORMANCE_CASE(registration_outlives_the_association, "nvme.reservation.identity.association", roles::controller,
-                 needs(claims_types<ReservationType::write_exclusive>)) {
+                 exclusive) {
   ReservationScene scene(bench, check, 2);
   const ReservationType type = ReservationType::write_exclusive;
   scene.registered(1, scene.key(1));
@@ -175,7 +176,7 @@ CONFORMANCE_CASE(registration_outlives_the_association, "nvme.reservation.identi
   check.success(scene.write(1, 8, 1), "Write of the holder");
 }
 
-CONFORMANCE_CASE(registration_outlives_a_reset, "nvme.reservation.identity.reset", roles::controller, needs(claims_types<ReservationType::write_exclusive>)) {
+CONFORMANCE_CASE(registration_outlives_a_reset, "nvme.reservation.identity.reset", roles::controller, exclusive) {
   ReservationScene scene(bench, check, 2);
   const ReservationType type = ReservationType::write_exclusive;
   scene.registered(1, scene.key(1));

@@ -25,7 +25,7 @@ std::optional<nvme::Status> nothing_done(const CommandContext& command) {
 }
 std::optional<nvme::Status> releases_refused(const CommandContext& command) {
   if (!is_io(command, code(IoOpcode::reservation_release)) || (cdw10_of(command) & 7) != 0) return {};
-  return nvme::sc::reservation_conflict;
+  return nvme::sc::internal_error;
 }
 /// Set Features of this feature is answered with success, and nothing is done.
 template <std::uint8_t Fid>
@@ -161,11 +161,11 @@ RESERVATION(reservation_is_not_released, "release.holder", "says success to Rele
             Departs{departure::reservation_release_lost});
 RESERVATION(reservation_released_by_anybody, "release.other", "lets any registrant release",
             Departs{departure::reservation_release_any});
-RESERVATION(reservation_release_refused, "release.nothing", "refuses Release where nothing is held",
+RESERVATION(reservation_release_refused, "release.nothing", "fails at every Release",
             hooks<Answering, &releases_refused>());
 RESERVATION(reservation_released_as_any_type, "release.type", "releases whatever type is said",
             Tolerate{"reservation.release.type"});
-RESERVATION(reservation_release_of_strangers, "release.unregistered", "takes Release from hosts that are not registered",
+RESERVATION(reservation_release_of_strangers, "release.unregistered", "takes Release from unregistered hosts",
             Tolerate{"reservation.key"});
 RESERVATION(reservation_released_by_any_key, "release.wrong-key", "releases by any key", Tolerate{"reservation.key"});
 RESERVATION(reservation_released_without_a_key, "release.iekey", "takes IEKEY with Release",

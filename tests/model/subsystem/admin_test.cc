@@ -155,7 +155,8 @@ TEST(Log, FeaturesAgreeWithWhatIsAnswered) {
   const Reply page = rig.log(0x12, 1024);
   for (unsigned fid = 0; fid < 256; ++fid) {
     const bool claimed = page.data[fid * 4] & 1;
-    const Reply reply = rig.admin().fetch(get_feature(fid, 0, 1, fid == 0x84 ? 1 : 0).bytes(), 512);
+    const bool of_namespace = nvme::is_namespace_feature(static_cast<nvme::FeatureId>(fid));
+    const Reply reply = rig.admin().fetch(get_feature(fid, 0, 1, of_namespace ? 1 : 0).bytes(), 512);
     EXPECT_EQ(reply.status().ok(), claimed) << fid;
   }
 }

@@ -34,13 +34,12 @@ constexpr std::uint32_t persist_bits(unsigned change) { return change << 30; }
 struct Guest {
   Guest(Rig& rig, ConnectWords words) : admin(rig.open()), io(rig.open(1)) {
     const Reply reply = Rig::connect(admin, words);
-    BENCH_ASSERT(reply.status().ok(), "the admin queue must connect");
     rig.enable(admin);
     words.cntlid = static_cast<std::uint16_t>(reply.dw0());
     words.qid = 1;
     words.sqsize = 127;
     words.kato = 0;
-    BENCH_ASSERT(Rig::connect(io, words).status().ok(), "the I/O queue must connect");
+    connected = Rig::connect(io, words).status().ok();
   }
   Reply register_key(std::uint32_t cdw10, std::uint64_t current, std::uint64_t key) {
     return io.send(reservation(nvme::IoOpcode::reservation_register, cdw10).bytes(), keys(current, key));
@@ -59,6 +58,7 @@ struct Guest {
   Reply notice() { return admin.fetch(get_log(0x80, 64).bytes(), 64); }
   Line admin;
   Line io;
+  bool connected = false;  ///< not always, where a product departs
 };
 
 inline void reservations(Rig& rig, Transcript& out, ConnectWords words) {

@@ -22,7 +22,9 @@ ConnectWords host_words(std::uint8_t hostid) {
 
 struct ReservationRig : Rig {
   explicit ReservationRig(SubsystemOptions options = {})
-      : Rig(std::move(options)), a(*this, host_words(1)), b(*this, host_words(2)), c(*this, host_words(3)) {}
+      : Rig(std::move(options)), a(*this, host_words(1)), b(*this, host_words(2)), c(*this, host_words(3)) {
+    EXPECT_TRUE(a.connected && b.connected && c.connected);
+  }
   /// a holds, b is registered, c is not.
   void hold(unsigned type) {
     EXPECT_EQ(a.register_key(0, 0, 11).code(), sc::success);
@@ -37,8 +39,9 @@ std::string status_page(const Reply& reply) {
   namespace st = nvme::reservation_status;
   namespace rc = nvme::registered_controller;
   const View<nvme::ReservationStatus> status{ByteView{reply.data}.first(64)};
-  std::string text = std::to_string(status.get(st::gen)) + "/" + std::to_string(static_cast<unsigned>(status.get(st::rtype))) +
-                     "/" + std::to_string(status.get(st::regstrnt)) + "/" + std::to_string(status.get(st::ptpls));
+  const auto type = static_cast<unsigned>(status.get(st::rtype));
+  std::string text = std::to_string(status.get(st::gen)) + "/" + std::to_string(type) + "/" +
+                     std::to_string(status.get(st::regstrnt)) + "/" + std::to_string(status.get(st::ptpls));
   for (std::size_t at = 64; at + 64 <= reply.data.size(); at += 64) {
     const View<nvme::RegisteredController> entry{ByteView{reply.data}.subspan(at, 64)};
     text += " " + std::to_string(entry.get(rc::hostid)[15]) + ":" + std::to_string(entry.get(rc::rkey)) +
