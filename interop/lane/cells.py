@@ -149,7 +149,7 @@ def suite_against_nvmet(scene: Scene, transport: str, *options: str, hosts: str 
 
 
 @cell("rdma-target",
-      "Linux nvme-rdma on rdma_rxe against our target: nvme-cli (firmware and Format NVM too), verified I/O",
+      "Linux nvme-rdma on rdma_rxe against our target: nvme-cli (firmware, Format NVM and reservations too), verified I/O",
       kernels=("6.1", "6.12"))
 def rdma_target(scene: Scene) -> str:
     return linux_host_drives(scene, "rdma")
@@ -222,7 +222,7 @@ def tcp_suite(scene: Scene) -> str:
 
 
 @cell("tcp-target",
-      "Linux nvme-tcp against our target: nvme-cli (firmware and Format NVM too), verified I/O",
+      "Linux nvme-tcp against our target: nvme-cli (firmware, Format NVM and reservations too), verified I/O",
       kernels=("6.1", "6.12"))
 def tcp_target(scene: Scene) -> str:
     return linux_host_drives(scene, "tcp")
