@@ -46,6 +46,8 @@ TEST(Logs, Places) {
   expect_places<ReservationNotification>(
       {{"lpc", 0, 8}, {"rnlpt", 8, 1}, {"nalp", 9, 1}, {"nsid", 12, 4}});
   expect_places<RegisteredController>({{"cntlid", 0, 2}, {"rkey", 8, 8}, {"hostid", 16, 16}});
+  expect_places<ShortRegisteredController>({{"cntlid", 0, 2}, {"hostid", 8, 8}, {"rkey", 16, 8}});
+  EXPECT_EQ(ShortReservationStatus::size, 24u);
   expect_places<ReservationStatus>(
       {{"gen", 0, 4}, {"rtype", 4, 1}, {"regstrnt", 5, 2}, {"ptpls", 9, 1}});
 }
