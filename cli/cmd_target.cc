@@ -57,7 +57,7 @@ std::unique_ptr<transport::ControllerFabric> listen(RealSession& session, const 
                                                         tcp, acceptor, hooks));
 }
 
-// SIZE[,file=PATH][,bs=512|4096]
+// SIZE[,file=PATH][,bs=512|4096][,ms=8|16|64][,pi=1|2|3]
 subsystem::NamespaceOptions namespace_from(const std::string& text) {
   const auto wrong = [&](const std::string& why) {
     return UserError("--namespace '" + text + "': " + why);
@@ -75,13 +75,19 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
       file = part.substr(5);
     } else if (part == "bs=512" || part == "bs=4096") {
       options.block_bytes = part == "bs=512" ? 512 : 4096;
+    } else if (part == "ms=8" || part == "ms=16" || part == "ms=64") {
+      options.metadata_bytes = part == "ms=8" ? 8 : part == "ms=16" ? 16 : 64;
+    } else if (part == "pi=1" || part == "pi=2" || part == "pi=3") {
+      options.protection_type = static_cast<std::uint8_t>(part.back() - '0');
     } else {
-      throw wrong("after the size stand file=PATH and bs=512 or bs=4096");
+      throw wrong("after the size stand file=PATH, bs=512 or 4096, ms=8, 16 or 64, and pi=1, 2 or 3");
     }
   }
   if (bytes % options.block_bytes != 0) throw wrong("no whole number of blocks");
   options.blocks = bytes / options.block_bytes;
-  if (!file.empty()) options.store = or_throw(subsystem::open_file_store(file, bytes));
+  if (options.protection_type != 0 && options.metadata_bytes == 0) options.metadata_bytes = 8;
+  const std::uint64_t stored = options.blocks * (options.block_bytes + options.metadata_bytes);
+  if (!file.empty()) options.store = or_throw(subsystem::open_file_store(file, stored));
   return options;
 }
 

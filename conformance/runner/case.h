@@ -109,6 +109,14 @@ struct arranged {
   }
 };
 
+/// The emulated product is set up differently for this case; a real one is asked as it is, and needs{} says what
+/// it has to have.
+struct furnished {
+  void (*change)(EmbeddedSetup&);
+  explicit furnished(void (*c)(EmbeddedSetup&)) : change(c) {}
+  void apply(CaseOptions& options) const { options.arrange = change; }
+};
+
 /// The case is about authentication: the emulated product is set up to demand it, and a real one is
 /// asked when the bench was given the secrets for it.
 struct authenticates {

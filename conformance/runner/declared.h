@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/host/types.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/property.h"
 #include "wire/mi/data_structures.h"
@@ -69,8 +70,10 @@ struct Declared {
   std::uint64_t cap = 0;
   std::uint32_t vs = 0;
   std::uint32_t nsid = 0;          ///< the first active namespace; 0: none
-  std::uint32_t block_bytes = 512; ///< of that namespace
+  std::uint32_t block_bytes = 512; ///< of that namespace, on the wire
   std::uint64_t blocks = 0;
+  /// All active ones that a host can use, by ascending NSID.
+  std::vector<host::NamespaceFacts> namespaces = {};
   std::uint32_t in_capsule_bytes = 0;
   std::uint16_t io_queues = 0;     ///< granted when one asked for 64
   /// What a host asks for that leaves the choice of controller to the product: FFFEh where controllers are

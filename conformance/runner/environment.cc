@@ -31,10 +31,11 @@ void ask_queues_and_namespace(host::Controller& controller, Declared& found) {
     found.io_queues = static_cast<std::uint16_t>(
         std::min(queues.dw0() & 0xFFFF, queues.dw0() >> 16) + 1);
   }
+  found.namespaces = controller.namespaces();
   if (controller.namespaces().empty()) return;
   const host::NamespaceFacts& first = controller.namespaces().front();
   found.nsid = first.nsid;
-  found.block_bytes = first.block_bytes;
+  found.block_bytes = first.layout.bytes();
   found.blocks = first.blocks;
   const auto reply =
       controller.admin(host::identify(nvme::Cns::identify_namespace, first.nsid), 4096).wait();

@@ -51,21 +51,9 @@ struct ControllerFacts {
   std::uint16_t fuses = 0;
   std::uint16_t ofcs = 0;
   std::uint32_t oaes = 0;
+  bool extended_formats = false;  ///< CTRATT.ELBAS
   unsigned abort_limit = 1;
   unsigned event_limit = 1;
-};
-
-/// A namespace as one controller describes it.
-struct NamespaceFacts {
-  std::uint32_t nsid = 0;
-  std::uint64_t blocks = 0;
-  std::uint32_t block_bytes = 512;  ///< with interleaved metadata
-  std::uint32_t ana_group = 0;
-  bool shared = false;
-  /// The strongest identifier it has (UUID, NGUID, EUI-64), type first; empty without any.
-  Bytes identity;
-  std::uint8_t lba_format = 0;
-  bool operator==(const NamespaceFacts&) const = default;
 };
 
 class ControllerListener {
@@ -231,7 +219,7 @@ class Controller final : private QueueHandler {
   void ask_queues();
   void connect_next_io_queue();
   void on_io_connected(Queue& queue, AdminReply& reply);
-  void enable_retry_delays();
+  void announce_behavior();
   void configure_events();
   void read_state_of_namespaces();
   void become_live();
@@ -273,6 +261,8 @@ class Controller final : private QueueHandler {
   void scan(std::function<void()> then);
   void scan_list(std::shared_ptr<Scan> scan, std::uint32_t after);
   void scan_next(std::shared_ptr<Scan> scan);
+  void scan_tags(std::shared_ptr<Scan> scan, NamespaceFacts facts);
+  void take_layout(std::shared_ptr<Scan> scan, NamespaceFacts facts);
   void scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts facts);
   void read_ana(std::function<void()> then);
   std::uint32_t ana_log_length() const;

@@ -66,6 +66,7 @@ std::optional<HostError> Controller::take_identify(const Bytes& data) {
   facts_.fuses = id.get(id_ctrl::fuses);
   facts_.ofcs = id.get(id_ctrl::ofcs);
   facts_.oaes = id.get(id_ctrl::oaes);
+  facts_.extended_formats = (id.get(id_ctrl::ctratt) & ctratt_bits::extended_lba_formats) != 0;
   facts_.abort_limit = static_cast<unsigned>(id.get(id_ctrl::acl).count());
   facts_.event_limit = static_cast<unsigned>(id.get(id_ctrl::aerl).count());
   facts_.identify = data;
@@ -205,7 +206,7 @@ void Controller::connect_next_io_queue() {
   }
   facts_.io_queues = static_cast<std::uint16_t>(io_.size());
   if (io_.size() >= io_wanted_) {
-    enable_retry_delays();
+    announce_behavior();
     return;
   }
   QueueOptions queue;
@@ -245,20 +246,22 @@ void Controller::on_io_connected(Queue& queue, AdminReply& reply) {
 
 // ---- Features and state ----
 
-void Controller::enable_retry_delays() {
+/// Host Behavior Support, where there is something to enable.
+void Controller::announce_behavior() {
   const bool announced = facts_.crd[0] > Duration() || facts_.crd[1] > Duration() ||
                          facts_.crd[2] > Duration();
-  if (!announced || facts_.discovery) {
+  if ((!announced && !facts_.extended_formats) || facts_.discovery) {
     configure_events();
     return;
   }
   Record<nvme::HostBehavior> behavior;
-  behavior.set(nvme::host_behavior::acre, 1);
+  behavior.set(nvme::host_behavior::acre, announced ? 1 : 0);
+  behavior.set(nvme::host_behavior::lbafee, facts_.extended_formats ? 1 : 0);
   step(
       as_sqe(set_features(nvme::FeatureId::host_behavior_support, 0)),
       Bytes(behavior.bytes().begin(), behavior.bytes().end()), transport::Direction::to_controller,
-      [this](AdminReply& reply) {
-        facts_.retry_delays = reply.ok();
+      [this, announced](AdminReply& reply) {
+        facts_.retry_delays = announced && reply.ok();
         configure_events();
       },
       true);

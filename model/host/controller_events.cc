@@ -179,15 +179,50 @@ void Controller::scan_next(std::shared_ptr<Scan> scan) {
           scan_next(scan);
           return;
         }
-        facts.block_bytes = 1u << shift;
+        const std::uint8_t dps = id.get(nvme::id_ns::dps);
+        facts.layout.data_bytes = 1u << shift;
         if (id.get(nvme::id_ns::flbas_extended)) {
-          facts.block_bytes += format.get(nvme::lba_format::ms);
+          facts.layout.metadata_bytes = format.get(nvme::lba_format::ms);
+          facts.layout.protection_type = dps & nvme::dps_bits::type_mask;
+          facts.layout.tuple_first = (dps & nvme::dps_bits::first_bytes) != 0;
+          facts.protection = options_.protection;
         }
         facts.ana_group = id.get(nvme::id_ns::anagrpid);
         facts.shared = (id.get(nvme::id_ns::nmic) & nvme::nmic_bits::shared) != 0;
-        scan_descriptors(scan, facts);
+        scan_tags(scan, std::move(facts));
       },
       true);
+}
+
+/// How wide the tags of a protected namespace are.
+void Controller::scan_tags(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
+  if (!facts.layout.is_protected() || !facts_.extended_formats) return take_layout(scan, std::move(facts));
+  step_read(
+      identify(nvme::Cns::command_set_namespace, facts.nsid), nvme::kIdentifySize,
+      [this, scan, facts](AdminReply& reply) mutable {
+        if (reply.ok()) {
+          const auto format = element<nvme::ExtendedLbaFormat>(reply.data, nvme::id_ns_nvm::elbaf, facts.lba_format);
+          facts.layout.guard = format.get(nvme::extended_lba_format::pif);
+          facts.layout.storage_tag_bits = static_cast<std::uint8_t>(format.get(nvme::extended_lba_format::sts));
+        }
+        take_layout(scan, std::move(facts));
+      },
+      true);
+}
+
+/// What a block is in the host's buffers follows from its layout.
+void Controller::take_layout(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
+  const nvme::BlockLayout& layout = facts.layout;
+  const bool tags_fit = !layout.is_protected() || (layout.guard != nvme::ProtectionFormat::reserved &&
+                                                   layout.protection_type <= 3 &&
+                                                   layout.metadata_bytes >= layout.tuple_bytes() &&
+                                                   layout.storage_tag_bits <= std::min(layout.space_bits(), 64u));
+  if (!tags_fit) {
+    note("namespace " + std::to_string(facts.nsid) + " has protection information of an unknown form");
+    return scan_next(scan);
+  }
+  facts.block_bytes = facts.strips() ? layout.data_bytes : layout.bytes();
+  scan_descriptors(scan, std::move(facts));
 }
 
 void Controller::scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts facts) {

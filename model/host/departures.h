@@ -99,6 +99,10 @@ namespace fb::host {
   X(sqe_reserved, "host.sqe.reserved", "reserved bytes of the entry are not 0") \
   X(sqe_mptr, "host.sqe.mptr", "MPTR is used over Fabrics") \
   X(capsule_oversized, "host.capsule.oversized", "in-capsule data beyond IOCCSZ") \
+  X(protection_reference, "host.protection.reference", \
+    "ILBRT is not the LBA on a namespace with protection of type 1") \
+  X(protection_not_announced, "host.protection.pract", \
+    "PRACT is 0 though the data goes without protection information") \
   X(shutdown_omitted, "host.shutdown.omitted", "the host leaves without setting CC.SHN") \
   X(shutdown_commands_after, "host.shutdown.commands_after", "admin commands after CC.SHN was set") \
   X(disconnect_omitted, "host.disconnect.omitted", "no Disconnect on I/O queues although OFCS offers it") \

@@ -31,6 +31,12 @@ void IoRequest::on_complete(const nvme::Cqe& cqe, bool answered) {
   owner_->finished(*this, cqe, answered);
 }
 
+/// The host's blocks come with tags: always in Compare, in Write where the controller does not make them.
+bool Namespace::brings_tags(const IoRequest& request) const {
+  if (request.opcode == nvme::IoOpcode::compare) return true;
+  return request.opcode == nvme::IoOpcode::write && facts_.protection == ProtectionUse::host;
+}
+
 bool IoRequest::changes() const {
   switch (opcode) {
     case nvme::IoOpcode::read:
@@ -57,6 +63,7 @@ void Namespace::build(IoRequest& request) const {
     default:
       request.sqe = as_sqe(host::read(nsid, request.lba, request.blocks));
       request.sqe.set(nvme::sqe::opcode, static_cast<std::uint8_t>(request.opcode));
+      if (facts_.layout.is_protected()) order_protection(request.sqe, request.opcode, request.lba);
       break;
   }
   request.transfer = {};
@@ -74,6 +81,7 @@ void Namespace::submit(IoRequest& request) {
   request.losses_ = 0;
   request.last_status_ = {};
   build(request);
+  if (facts_.layout.is_protected() && !facts_.strips() && brings_tags(request)) write_tags(request.lba, request.data);
   dispatch(request);
 }
 
@@ -99,6 +107,9 @@ void Namespace::dispatch(IoRequest& request) {
 void Namespace::finished(IoRequest& request, const nvme::Cqe& cqe, bool answered) {
   const nvme::Status status = cqe.get(nvme::cqe::status);
   if (answered && status.ok()) [[likely]] {
+    if (facts_.protection == ProtectionUse::host && request.opcode == nvme::IoOpcode::read) {
+      return request.on_done(check_tags(request));
+    }
     request.on_done(status);
     return;
   }

@@ -26,7 +26,8 @@ class IoRequest : public Command {
   nvme::IoOpcode opcode = nvme::IoOpcode::read;
   std::uint64_t lba = 0;
   std::uint32_t blocks = 0;
-  /// Read: where to. Write, Compare: what. Dataset Management: the ranges.
+  /// Read: where to. Write, Compare: what. Dataset Management: the ranges. Of Compare always whole blocks, tags
+  /// and all.
   MutableBytes data;
 
   /// May submit the request again, or destroy it.
@@ -63,7 +64,8 @@ class Namespace {
   void submit(IoRequest& request);
 
   /// The memory must stay until the operation is settled. A length that is no multiple of the block
-  /// size is answered with Invalid Field.
+  /// size is answered with Invalid Field. Where the host makes the protection information, it writes it into
+  /// the buffers of write() and compare().
   Op<nvme::Status> read(std::uint64_t lba, MutableBytes data);
   Op<nvme::Status> write(std::uint64_t lba, MutableBytes data);
   Op<nvme::Status> compare(std::uint64_t lba, MutableBytes data);
@@ -101,6 +103,12 @@ class Namespace {
   class FusedHalf;
 
   void build(IoRequest& request) const;
+  // protection.cc
+  void order_protection(nvme::Sqe& sqe, nvme::IoOpcode opcode, std::uint64_t lba) const;
+  bool brings_tags(const IoRequest& request) const;
+  void write_tags(std::uint64_t lba, MutableBytes blocks) const;
+  Bytes with_tags(std::uint64_t lba, ByteView data) const;
+  nvme::Status check_tags(const IoRequest& request) const;
   void dispatch(IoRequest& request);
   void finished(IoRequest& request, const nvme::Cqe& cqe, bool answered);
   void failed(IoRequest& request, nvme::Status status, bool answered);

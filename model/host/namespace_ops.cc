@@ -11,6 +11,7 @@ class Namespace::Chunk final : public IoRequest {
   Chunk(Namespace& name_space, Split& split) : namespace_(name_space), split_(split) {}
   void on_done(nvme::Status status) override { namespace_.chunk_done(split_, status); }
   std::array<std::uint8_t, nvme::DsmRange::size> range = {};
+  Bytes whole;  ///< Compare, where the controller strips tags: blocks with them
 
  private:
   Namespace& namespace_;
@@ -34,6 +35,7 @@ class Namespace::FusedHalf final : public Command {
     namespace_.fused_done(fused_);
   }
   nvme::Status status;
+  Bytes whole;  ///< the Compare's blocks, where the controller strips tags
 
  private:
   Namespace& namespace_;
@@ -91,6 +93,10 @@ Op<nvme::Status> Namespace::split(nvme::IoOpcode opcode, std::uint64_t lba, std:
       chunk.blocks = static_cast<std::uint32_t>(count);
       if (moves_data) {
         chunk.data = data.subspan(at * facts_.block_bytes, count * facts_.block_bytes);
+        if (opcode == nvme::IoOpcode::compare && facts_.strips()) {
+          chunk.whole = with_tags(chunk.lba, chunk.data);
+          chunk.data = chunk.whole;
+        }
       }
     }
     at += count;
@@ -137,8 +143,8 @@ Op<nvme::Status> Namespace::write(std::uint64_t lba, MutableBytes data) {
 Op<nvme::Status> Namespace::compare(std::uint64_t lba, MutableBytes data) {
   if (data.size() % facts_.block_bytes != 0) return settled(world_, nvme::sc::invalid_field);
   if (data.empty()) return settled(world_, {});
-  return split(nvme::IoOpcode::compare, lba, data.size() / facts_.block_bytes, data,
-               max_transfer() / facts_.block_bytes);
+  const std::uint64_t at_once = std::max<std::uint64_t>(max_transfer() / facts_.layout.bytes(), 1);
+  return split(nvme::IoOpcode::compare, lba, data.size() / facts_.block_bytes, data, at_once);
 }
 
 Op<nvme::Status> Namespace::flush() {
@@ -199,6 +205,17 @@ Op<std::pair<nvme::Status, nvme::Status>> Namespace::compare_and_write(std::uint
   fused.write.sqe = as_sqe(host::write(facts_.nsid, lba, count));
   fused.compare.transfer.direction = transport::Direction::to_controller;
   fused.compare.transfer.data = expected;
+  if (facts_.layout.is_protected()) {
+    order_protection(fused.compare.sqe, nvme::IoOpcode::compare, lba);
+    order_protection(fused.write.sqe, nvme::IoOpcode::write, lba);
+    if (facts_.protection == ProtectionUse::host) write_tags(lba, data);
+    if (!facts_.strips()) {
+      write_tags(lba, expected);
+    } else {
+      fused.compare.whole = with_tags(lba, expected);
+      fused.compare.transfer.data = fused.compare.whole;
+    }
+  }
   fused.write.transfer.direction = transport::Direction::to_controller;
   fused.write.transfer.data = data;
   Queue* const queue = path->controller->io_queue(0);

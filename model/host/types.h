@@ -12,6 +12,7 @@
 #include "model/host/hooks.h"
 #include "model/transport/host_channel.h"
 #include "wire/fabrics/connect.h"
+#include "wire/nvme/protection.h"
 #include "wire/nvme/status.h"
 
 namespace fb::host {
@@ -71,6 +72,12 @@ enum class TlsUse : std::uint8_t {
   always,  ///< each queue, with the key of the two names
 };
 
+/// Who makes and checks protection information, where a namespace has it.
+enum class ProtectionUse : std::uint8_t {
+  controller,  ///< it inserts and checks; where the metadata holds nothing else, buffers hold data alone
+  host,        ///< buffers hold whole blocks: the host writes the tags into them, and checks what it reads
+};
+
 struct ConnectOptions {
   Endpoint to = {};
   std::string subnqn = {};
@@ -88,6 +95,7 @@ struct ConnectOptions {
   bool scan_namespaces = true;
   AuthenticationOptions authentication = {};
   TlsUse tls = TlsUse::never;
+  ProtectionUse protection = ProtectionUse::controller;
 
   Duration connect_timeout = Duration::s(10);
   Duration admin_timeout = Duration::s(60);
@@ -105,6 +113,23 @@ struct ConnectOptions {
   unsigned command_retries = 5;
   /// How long I/O waits when every path is inaccessible.
   Duration no_path_timeout = Duration::s(60);
+};
+
+/// What a controller says of a namespace.
+struct NamespaceFacts {
+  std::uint32_t nsid = 0;
+  std::uint64_t blocks = 0;
+  std::uint32_t block_bytes = 512;  ///< of a block in the host's buffers
+  nvme::BlockLayout layout;         ///< of a block on the wire
+  ProtectionUse protection = ProtectionUse::controller;
+  std::uint32_t ana_group = 0;
+  bool shared = false;
+  /// The strongest identifier it has (UUID, NGUID, EUI-64), type first; empty without any.
+  Bytes identity;
+  std::uint8_t lba_format = 0;
+  /// The controller inserts and strips the tags.
+  bool strips() const { return protection == ProtectionUse::controller && layout.tuple_alone(); }
+  bool operator==(const NamespaceFacts&) const = default;
 };
 
 /// The answer to an admin command.

@@ -158,7 +158,9 @@ void Controller::get_features(const Command& command) {
   if (fid == id_of(FeatureId::host_behavior_support)) {
     if (!queue.stage(command, nvme::HostBehavior::size)) return;
     std::fill_n(command.data().begin(), nvme::HostBehavior::size, std::uint8_t{0});
-    command.data()[0] = from.retry_delays;
+    MutableView<nvme::HostBehavior>{command.data().first(nvme::HostBehavior::size)}
+        .set(nvme::host_behavior::acre, from.retry_delays)
+        .set(nvme::host_behavior::lbafee, from.extended_formats);
     return queue.complete_with_data(command, nvme::HostBehavior::size);
   }
   const std::uint32_t namespace_default = current ? command.nsid() : 0;
@@ -194,7 +196,12 @@ void Controller::set_features(const Command& command) {
 
 void Controller::set_features_data(const Command& command) {
   // Host Behavior Support is the only feature that comes with data.
-  features_.retry_delays = command.data().empty() ? 0 : command.data()[0] & 1;
+  if (command.data().size() < nvme::HostBehavior::size) return command.queue->complete(command, sc::success);
+  const View<nvme::HostBehavior> asked{ByteView{command.data()}.first(nvme::HostBehavior::size)};
+  const bool extends = subsystem_.options().metadata;
+  const unsigned acre = asked.get(nvme::host_behavior::acre), lbafee = asked.get(nvme::host_behavior::lbafee);
+  features_.retry_delays = static_cast<std::uint8_t>(acre & 1);
+  features_.extended_formats = static_cast<std::uint8_t>(extends ? lbafee & 1 : 0);
   command.queue->complete(command, sc::success);
 }
 

@@ -22,8 +22,19 @@ void Controller::format(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::FormatSqe>();
   const unsigned index = sqe.get(fq::lbafl) | static_cast<unsigned>(sqe.get(fq::lbafu)) << 4;
-  if (index >= kBlockFormats.size() && queue.refuse(command, check::format_lbaf)) return;
-  if (sqe.get(fq::pi) != 0 && queue.refuse(command, check::format_protection)) return;
+  const std::size_t formats = subsystem_.block_formats();
+  if (index >= formats && queue.refuse(command, check::format_lbaf)) return;
+  const BlockFormat& format = kBlockFormats[index < formats ? index : 0];
+  unsigned type = sqe.get(fq::pi);
+  if (type > 3 || (type != 0 && format.metadata_bytes < format.layout(1).tuple_bytes())) {
+    if (queue.refuse(command, check::format_protection)) return;
+    type = 0;
+  }
+  const nvme::BlockLayout layout = format.layout(static_cast<std::uint8_t>(type), sqe.get(fq::pil));
+  // Fabrics carry no metadata but with the data.
+  if (format.metadata_bytes != 0 && !sqe.get(fq::mset) && queue.refuse(command, check::format_metadata)) return;
+  const bool enabled = features_.extended_formats != 0;
+  if (index >= kExtendedFormats && !enabled && queue.refuse(command, check::format_extended)) return;
   if (sqe.get(fq::ses) > kEraseMax && queue.refuse(command, check::format_erase)) return;
   const std::uint32_t nsid = command.nsid();
   const bool all = nsid == nvme::kAllNamespaces;
@@ -33,22 +44,21 @@ void Controller::format(const Command& command) {
     if (queue.refuse(command, valid ? check::format_inactive : check::format_nsid)) return;
     return queue.complete(command, sc::success);
   }
-  const std::uint32_t block_bytes = kBlockFormats[std::min<std::size_t>(index, kBlockFormats.size() - 1)];
   std::vector<Namespace*> chosen;
   for (const auto& [id, ns] : subsystem_.namespaces()) {
     if (!all && ns.get() != one && !departs(departure::format_all)) continue;
     if (ns->write_protection() != 0 && queue.refuse(command, check::format_write_protected)) return;
     if (!check_path(command, *ns)) return;
     if (!reservation_allows(command, *ns, Access::write)) return;
+    if (ns->layout().extended() && !enabled && queue.refuse(command, check::format_extended)) return;
     // There is no room for a single block of that size.
-    const bool room = ns->blocks() << ns->block_shift() >= block_bytes;
-    if (!room && queue.refuse(command, check::format_lbaf)) return;
+    if (ns->blocks_as(layout) == 0 && queue.refuse(command, check::format_lbaf)) return;
     chosen.push_back(ns.get());
   }
   nvme::Status status = sc::success;
   for (Namespace* const ns : chosen) {
     const bool resize = (all || ns == one) && !departs(departure::format_keeps_size);
-    if (resize) ns->set_block_bytes(block_bytes);
+    if (resize) ns->set_layout(layout);
     if (!departs(departure::format_keeps_data)) {
       const nvme::Status erased = ns->write_zeroes(0, ns->blocks());
       if (!erased.ok()) status = erased;

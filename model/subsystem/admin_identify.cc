@@ -127,6 +127,7 @@ bool Controller::identify_namespace_page(const Command& command, MutableBytes pa
   if (cns == Cns::identify_namespace) fill_identify_namespace(*ns, page);
   if (cns == Cns::namespace_id_descriptors) fill_namespace_ids(*ns, page);
   if (cns == Cns::independent_namespace) fill_independent(*ns, page);
+  if (cns == Cns::command_set_namespace) fill_nvm_namespace(*ns, page);
   return true;
 }
 
@@ -187,6 +188,9 @@ void Controller::fill_identify_controller(MutableBytes page) const {
   std::uint32_t ctratt = nvme::ctratt_bits::host_id_128;
   if (options.traffic_based_keep_alive && keep_alive) {
     ctratt |= nvme::ctratt_bits::traffic_based_keep_alive;
+  }
+  if (discovery == nullptr && subsystem_.block_formats() > kExtendedFormats) {
+    ctratt |= nvme::ctratt_bits::extended_lba_formats;
   }
   out.set(id::ctratt, ctratt);
   if (keep_alive) {
@@ -301,15 +305,45 @@ void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page)
       .set(id::anagrpid, options.ana ? ns.ana_group() : 0u)
       .set(id::nguid, ByteView{ns.nguid()})
       .set(id::eui64, ByteView{ns.eui64()});
+  const nvme::BlockLayout& layout = ns.layout();
+  const std::size_t formats = subsystem_.block_formats();
+  if (formats > kPlainFormats || layout.metadata_bytes != 0) out.set(id::mc, nvme::mc_bits::extended);
+  if (formats > kPlainFormats) {
+    out.set(id::dpc, nvme::dpc_bits::type_1 | nvme::dpc_bits::type_2 | nvme::dpc_bits::type_3 |
+                         nvme::dpc_bits::first_bytes | nvme::dpc_bits::last_bytes);
+  }
+  if (layout.is_protected() && !departs(departure::protection_not_identified)) {
+    out.set(id::dps, layout.protection_type | (layout.tuple_first ? nvme::dps_bits::first_bytes : 0u));
+  }
+  out.set(id::flbas_extended, layout.metadata_bytes != 0);
   if (!options.format) {
-    nvme::edit_lba_format(page, 0).set(nvme::lba_format::lbads, ns.block_shift());
+    nvme::edit_lba_format(page, 0)
+        .set(nvme::lba_format::lbads, std::countr_zero(layout.data_bytes))
+        .set(nvme::lba_format::ms, layout.metadata_bytes);
     return;
   }
-  out.set(id::nlbaf, kBlockFormats.size() - 1u);
-  for (unsigned i = 0; i < kBlockFormats.size(); ++i) {
-    nvme::edit_lba_format(page, i).set(nvme::lba_format::lbads, std::countr_zero(kBlockFormats[i]));
-    if (kBlockFormats[i] == ns.block_bytes()) out.set(id::flbas_low, i);
+  out.set(id::nlbaf, formats - 1u).set(id::flbas_low, find_format(layout));
+  for (unsigned i = 0; i < formats; ++i) {
+    nvme::edit_lba_format(page, i)
+        .set(nvme::lba_format::lbads, std::countr_zero(kBlockFormats[i].data_bytes))
+        .set(nvme::lba_format::ms, kBlockFormats[i].metadata_bytes);
   }
+}
+
+/// The NVM command set's own page: how wide the tags of each format are.
+void Controller::fill_nvm_namespace(const Namespace& ns, MutableBytes page) const {
+  namespace id = nvme::id_ns_nvm;
+  const auto describe = [&](unsigned index, const nvme::BlockLayout& layout) {
+    edit_element<nvme::ExtendedLbaFormat>(page, id::elbaf, index)
+        .set(nvme::extended_lba_format::sts, layout.storage_tag_bits)
+        .set(nvme::extended_lba_format::pif, layout.guard);
+  };
+  const nvme::BlockLayout& layout = ns.layout();
+  MutableView<nvme::IdentifyNamespaceNvm>{page}
+      .set(id::lbstm, layout.storage_tag_bits != 0 ? (std::uint64_t{1} << layout.storage_tag_bits) - 1 : 0u)
+      .set(id::pic, subsystem_.block_formats() > kExtendedFormats ? nvme::pic_bits::storage_tag_16 : 0u);
+  if (!subsystem_.options().format) return describe(0, layout);
+  for (unsigned i = 0; i < subsystem_.block_formats(); ++i) describe(i, kBlockFormats[i].layout());
 }
 
 void Controller::fill_namespace_ids(const Namespace& ns, MutableBytes page) const {

@@ -123,6 +123,8 @@ struct Check {
   X(format_inactive, "format.nsid.inactive", invalid_field, 1)                                     \
   X(format_lbaf, "format.lbaf", invalid_format, 1)                                                 \
   X(format_protection, "format.protection", invalid_format, 1)                                     \
+  X(format_extended, "format.extended", invalid_namespace_or_format, 1)                            \
+  X(format_metadata, "format.metadata", invalid_format, 1)                                         \
   X(format_erase, "format.erase", invalid_field, 1)                                                \
   X(format_write_protected, "format.write_protected", namespace_write_protected, 1)                \
   X(security_protocol, "security.protocol", invalid_field, 1)                                      \
@@ -151,7 +153,13 @@ struct Check {
   X(io_ana_change, "io.ana.change", ana_transition, 0)                                             \
   X(io_mdts, "io.mdts", invalid_field, 1)                                                          \
   X(io_range, "io.lba.range", lba_out_of_range, 1)                                                 \
-  X(io_protection, "io.protection_information", invalid_field, 1)                                  \
+  X(io_extended_format, "io.extended_format", invalid_namespace_or_format, 1)                      \
+  X(protection_action, "protection.action", invalid_protection_information, 1)                     \
+  X(protection_reference_start, "protection.initial_reference", invalid_protection_information, 1) \
+  X(protection_guard, "protection.guard", guard_check_error, 1)                                    \
+  X(protection_application, "protection.application_tag", application_tag_check_error, 1)          \
+  X(protection_storage, "protection.storage_tag", storage_tag_check_error, 1)                      \
+  X(protection_reference, "protection.reference_tag", reference_tag_check_error, 1)                \
   X(io_write_protected, "io.write_protected", namespace_write_protected, 1)                        \
   X(io_uncorrectable, "io.uncorrectable", unrecovered_read_error, 1)                               \
   X(io_size_limit, "io.size_limit", invalid_field, 1)                                              \

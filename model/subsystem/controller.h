@@ -15,6 +15,7 @@
 #include "model/subsystem/state.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/logs.h"
+#include "wire/nvme/protection.h"
 
 namespace fb::subsystem {
 
@@ -126,7 +127,8 @@ class Controller {
     std::uint32_t atomicity = 0;
     std::uint32_t events = 0;
     std::uint32_t kato_ms = 0;
-    std::uint8_t retry_delays = 0;  ///< Host Behavior Support, ACRE
+    std::uint8_t retry_delays = 0;      ///< Host Behavior Support, ACRE
+    std::uint8_t extended_formats = 0;  ///< the same, LBAFEE
     std::uint32_t command_sets = 0;
   };
   Features default_features() const;
@@ -227,6 +229,7 @@ class Controller {
   void fill_identify_controller(MutableBytes page) const;
   void fill_io_controller(MutableBytes page) const;
   void fill_identify_namespace(const Namespace& ns, MutableBytes page) const;
+  void fill_nvm_namespace(const Namespace& ns, MutableBytes page) const;
   void fill_namespace_ids(const Namespace& ns, MutableBytes page) const;
   void fill_independent(const Namespace& ns, MutableBytes page) const;
   std::uint32_t optional_events() const;
@@ -264,6 +267,8 @@ class Controller {
     std::uint64_t slba = 0;
     std::uint32_t blocks = 0;
     bool in_range = false;
+    bool strips = false;    ///< the controller inserts and strips protection information
+    std::size_t bytes = 0;  ///< that Read, Write and Compare move
   };
   void start_io(const Command& command);
   bool find_namespace(const Command& command, Namespace*& ns);
@@ -273,7 +278,7 @@ class Controller {
   void read(const Command& command, const Target& target);
   void write(const Command& command);
   void compare(const Command& command);
-  void compare_data(const Command& command, const Target& target);
+  bool compare_data(const Command& command, const Target& target);
   void write_zeroes(const Command& command, const Target& target);
   void write_uncorrectable(const Command& command, const Target& target);
   void verify(const Command& command, const Target& target);
@@ -281,6 +286,16 @@ class Controller {
   void dataset_management(const Command& command, Namespace* ns);
   void dataset_management_data(const Command& command);
   bool writable(const Command& command, const Namespace* ns);
+
+  // io_protection.cc
+  bool check_protection_order(const Command& command, const Target& target);
+  bool check_blocks(const Command& command, const Target& target, ByteView whole);
+  void read_protected(const Command& command, const Target& target);
+  bool take_protected(const Command& command, const Target& target, MutableBytes& whole);
+  bool compare_protected(const Command& command, const Target& target);
+  bool verify_protected(const Command& command, const Target& target);
+  nvme::Status zero_protected(const Command& command, const Target& target);
+  nvme::ProtectionTags expected_tags(const Command& command, const Namespace& ns) const;
   bool on_fuse(const Command& command);
   void break_fused(Queue& queue);
   void start_fused(const Command& first, const Command& second);

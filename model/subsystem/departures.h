@@ -166,6 +166,26 @@ struct DeparturePoint {
   X(fused_not_atomic, "sub.io.fused.write", "a fused Write is executed though the Compare failed") \
   X(fused_apart, "sub.io.fused.adjacent", "fused halves need not be adjacent")                     \
   X(short_transfer, "sub.io.short", "the last block of a read is not sent")                        \
+  X(protection_insert_guard, "sub.protection.insert.guard", "inserted guards are wrong")           \
+  X(protection_insert_application, "sub.protection.insert.app", "LBAT is not inserted")            \
+  X(protection_reference_stays, "sub.protection.reference", "inserted reference tags do not count") \
+  X(protection_type_3_checked, "sub.protection.type_3.checked", "reference tags of type 3 are compared") \
+  X(protection_mask_ignored, "sub.protection.mask", "LBATM is ignored")                            \
+  X(protection_escape_ignored, "sub.protection.escape", "application tags of FFFFh are checked")   \
+  X(protection_guard_narrow, "sub.protection.guard", "the guard leaves out the metadata before it") \
+  X(protection_replaced, "sub.protection.replaced", "tags that the host brings are replaced")      \
+  X(protection_metadata_lost, "sub.protection.metadata", "metadata beside the tags is lost")       \
+  X(protection_strip_unchecked, "sub.protection.strip.unchecked", "tags are stripped without a look") \
+  X(protection_not_stripped, "sub.protection.strip", "tags are not stripped")                      \
+  X(protection_compare_unchecked, "sub.protection.compare", "Compare looks at no tags on the medium") \
+  X(protection_verify_unchecked, "sub.protection.verify", "Verify looks at no tags")               \
+  X(protection_zeroes_deallocate, "sub.protection.zeroes", "Write Zeroes leaves tags as if deallocated") \
+  X(protection_reference_saturates, "sub.protection.rollover", "a reference tag of ones stays")    \
+  X(protection_insert_checked, "sub.protection.insert.checked", "tags are checked though they are replaced") \
+  X(protection_always_checked, "sub.protection.always", "tags are checked whatever PRCHK says")    \
+  X(protection_escape_wide, "sub.protection.type_3.escape", "one tag of ones is enough with type 3") \
+  X(protection_compare_host_unchecked, "sub.protection.compare.host", "Compare looks at no tags of the host") \
+  X(protection_not_identified, "sub.protection.dps", "Identify Namespace says nothing of protection") \
   X(subsystem_offline, "sub.events.silent", "namespace changes are not announced")
 
 namespace departure {

@@ -76,14 +76,12 @@ void Controller::start_io(const Command& command) {
   if (is_reservation(opcode)) return reservation(command);
   Target target;
   if (!check_io(command, target)) return;
-  const std::size_t bytes =
-      target.ns != nullptr ? std::size_t{target.blocks} << target.ns->block_shift() : 0;
   switch (opcode) {
     case IoOpcode::read:
       return read(command, target);
     case IoOpcode::write:
     case IoOpcode::compare:
-      if (queue.stage(command, bytes)) queue.pull(command);
+      if (queue.stage(command, target.bytes)) queue.pull(command);
       return;
     case IoOpcode::write_zeroes:
       return write_zeroes(command, target);
@@ -172,7 +170,11 @@ Controller::Target Controller::target_of(const Command& command) {
   }
   target.slba = sqe.get(rw::slba);
   target.blocks = static_cast<std::uint32_t>(sqe.get(rw::nlb).count());
-  target.in_range = target.ns != nullptr && target.ns->in_range(target.slba, target.blocks);
+  if (target.ns == nullptr) return target;
+  target.in_range = target.ns->in_range(target.slba, target.blocks);
+  const nvme::BlockLayout& layout = target.ns->layout();
+  target.strips = layout.tuple_alone() && sqe.get(rw::pract);
+  target.bytes = std::size_t{target.blocks} * (target.strips ? layout.data_bytes : layout.bytes());
   return target;
 }
 
@@ -183,7 +185,6 @@ bool Controller::check_io(const Command& command, Target& target) {
   target = target_of(command);
   if (ns == nullptr) return true;
   if (!check_path(command, *ns)) return false;
-  const auto sqe = command.as<nvme::ReadWriteSqe>();
   const SubsystemOptions& options = subsystem_.options();
   const auto opcode = static_cast<IoOpcode>(command.opcode());
   const bool reads = opcode == IoOpcode::read || opcode == IoOpcode::compare || opcode == IoOpcode::verify;
@@ -198,13 +199,11 @@ bool Controller::check_io(const Command& command, Target& target) {
                                                : std::uint8_t{0};
     size_check = &check::io_size_limit;
   }
-  const std::uint64_t bytes = std::uint64_t{target.blocks} << ns->block_shift();
-  if (limit != 0 && bytes > std::uint64_t{4096} << limit && queue.refuse(command, *size_check)) {
+  if (limit != 0 && target.bytes > std::uint64_t{4096} << limit && queue.refuse(command, *size_check)) {
     return false;
   }
   if (!target.in_range && queue.refuse(command, check::io_range)) return false;
-  // No protection information anywhere: nothing may be asked of it.
-  if (sqe.get(rw::pract) && queue.refuse(command, check::io_protection)) return false;
+  if (ns->layout().is_protected() && !check_protection_order(command, target)) return false;
   if (!reads) return writable(command, ns);
   return !target.in_range || !ns->uncorrectable(target.slba, target.blocks) ||
          !queue.refuse(command, check::io_uncorrectable);
@@ -224,8 +223,8 @@ void Controller::count_io(std::size_t bytes, bool write) {
 
 void Controller::read(const Command& command, const Target& target) {
   Queue& queue = *command.queue;
-  const std::size_t bytes =
-      target.ns != nullptr ? std::size_t{target.blocks} << target.ns->block_shift() : 0;
+  if (target.in_range && target.ns->layout().is_protected()) return read_protected(command, target);
+  const std::size_t bytes = target.bytes;
   if (target.in_range && subsystem_.unhooked()) {
     if (const ByteView data = target.ns->constant(target.slba, bytes); !data.empty()) {
       count_io(bytes, false);
@@ -252,21 +251,22 @@ void Controller::write(const Command& command) {
   const Target target = target_of(command);
   if (target.ns == nullptr) return queue.complete(command, sc::success);
   // It was for blocks of another size.
-  const std::size_t bytes = std::size_t{target.blocks} << target.ns->block_shift();
-  if (command.data().size() != bytes) return queue.complete(command, sc::format_in_progress);
+  if (command.data().size() != target.bytes) return queue.complete(command, sc::format_in_progress);
   if (!target.in_range) {
     if (!queue.refuse(command, check::io_range)) queue.complete(command, sc::success);
     return;
   }
+  MutableBytes whole = command.data().first(target.bytes);
+  if (target.ns->layout().is_protected() && !take_protected(command, target, whole)) return;
   nvme::Status status = sc::success;
   if (!departs(departure::write_lost)) {
     const bool spoilt = departs(departure::uncorrectable_stays) &&
                         target.ns->uncorrectable(target.slba, target.blocks);
-    status = target.ns->write(target.slba, command.data().first(bytes));
+    status = target.ns->write(target.slba, whole);
     if (spoilt) target.ns->write_uncorrectable(target.slba, target.blocks);
     if (status.ok() && command.as<nvme::ReadWriteSqe>().get(rw::fua)) status = target.ns->flush();
   }
-  count_io(bytes, true);
+  count_io(target.bytes, true);
   queue.complete(command, status);
 }
 
@@ -275,27 +275,33 @@ void Controller::compare(const Command& command) {
   compare_data(command, target);
 }
 
-void Controller::compare_data(const Command& command, const Target& target) {
+/// Answers the Compare; true when it succeeded.
+bool Controller::compare_data(const Command& command, const Target& target) {
   Queue& queue = *command.queue;
-  const std::size_t bytes =
-      target.ns != nullptr ? std::size_t{target.blocks} << target.ns->block_shift() : 0;
-  if (target.ns != nullptr && command.data().size() != bytes) {
-    return queue.complete(command, sc::format_in_progress);
+  if (target.ns != nullptr && command.data().size() != target.bytes) {
+    queue.complete(command, sc::format_in_progress);
+    return false;
   }
-  if (!target.in_range) return queue.complete(command, sc::success);
-  const nvme::Status status = target.ns->compare(target.slba, command.data().first(bytes));
+  if (!target.in_range) {
+    queue.complete(command, sc::success);
+    return true;
+  }
+  if (target.ns->layout().is_protected() && !compare_protected(command, target)) return false;
+  const nvme::Status status = target.ns->compare(target.slba, command.data().first(target.bytes));
   const bool equal = status.ok() || departs(departure::compare_equal);
   if (!equal && nvme::same_code(status, sc::compare_failure)) {
     if (!queue.refuse(command, check::compare_mismatch)) queue.complete(command, sc::success);
-    return;
+  } else {
+    queue.complete(command, equal ? sc::success : status);
   }
-  queue.complete(command, equal ? sc::success : status);
+  return equal;
 }
 
 void Controller::write_zeroes(const Command& command, const Target& target) {
   nvme::Status status = sc::success;
   if (target.in_range && !departs(departure::write_zeroes_nothing)) {
-    status = target.ns->write_zeroes(target.slba, target.blocks);
+    const bool keeps_tags = target.ns->layout().is_protected() && !command.as<nvme::ReadWriteSqe>().get(rw::deac);
+    status = keeps_tags ? zero_protected(command, target) : target.ns->write_zeroes(target.slba, target.blocks);
     if (status.ok() && command.as<nvme::ReadWriteSqe>().get(rw::fua)) status = target.ns->flush();
   }
   command.queue->complete(command, status);
@@ -310,7 +316,11 @@ void Controller::write_uncorrectable(const Command& command, const Target& targe
 
 void Controller::verify(const Command& command, const Target& target) {
   nvme::Status status = sc::success;
-  if (target.in_range) status = target.ns->verify(target.slba, target.blocks);
+  if (target.in_range && target.ns->layout().is_protected()) {
+    if (!verify_protected(command, target)) return;
+  } else if (target.in_range) {
+    status = target.ns->verify(target.slba, target.blocks);
+  }
   command.queue->complete(command, status);
 }
 
@@ -370,7 +380,7 @@ void Controller::dataset_management_data(const Command& command) {
     if (length == 0 || !target.ns->in_range(slba, length)) continue;
     nvme::Status one = target.ns->deallocate(slba, length);
     if (departs(departure::deallocate_garbage)) {
-      const Bytes garbage(target.ns->block_bytes(), 0xFF);
+      Bytes garbage(target.ns->block_bytes(), 0xFF);
       one = target.ns->write(slba, garbage);
     }
     if (!one.ok()) status = one;

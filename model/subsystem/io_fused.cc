@@ -78,10 +78,8 @@ void Controller::start_fused(const Command& first, const Command& second) {
   const bool fits = blocks <= subsystem_.options().atomic_compare_write_blocks;
   if (!fits && queue.refuse(first, check::fused_unit)) return fail_second();
   if (!check_io(first, target)) return fail_second();
-  const std::size_t bytes =
-      target.ns != nullptr ? std::size_t{target.blocks} << target.ns->block_shift() : 0;
-  if (!queue.stage(first, bytes)) return fail_second();
-  if (!check_io(second, second_target) || !queue.stage(second, bytes)) {
+  if (!queue.stage(first, target.bytes)) return fail_second();
+  if (!check_io(second, second_target) || !queue.stage(second, second_target.bytes)) {
     if (queue.alive() && !queue.refuse(first, check::fused_failed)) {
       queue.complete(first, sc::success);
     }
@@ -115,17 +113,9 @@ void Controller::on_fused_data(const Command& command) {
     if (queue.alive()) end(second);
     return;
   }
-  const Target target = target_of(first);
-  nvme::Status compared = sc::success;
-  if (target.in_range) {
-    const std::size_t bytes = std::size_t{target.blocks} << target.ns->block_shift();
-    compared = bytes == first.data().size() ? target.ns->compare(target.slba, first.data())
-                                            : sc::format_in_progress;
-  }
-  compare_data(first, target);
+  const bool equal = compare_data(first, target_of(first));
   if (!queue.alive()) return;
-  if (compared.ok() || departs(departure::compare_equal) ||
-      departs(departure::fused_not_atomic) || !queue.refuse(second, check::fused_failed)) {
+  if (equal || departs(departure::fused_not_atomic) || !queue.refuse(second, check::fused_failed)) {
     write(second);
   }
 }

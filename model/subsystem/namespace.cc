@@ -24,8 +24,15 @@ bool all_zero(const std::array<std::uint8_t, N>& id) {
 
 Namespace::Namespace(std::string_view family, NamespaceOptions options)
     : nsid_(options.nsid),
-      block_shift_(static_cast<unsigned>(std::countr_zero(options.block_bytes))),
+      layout_{.data_bytes = options.block_bytes,
+              .metadata_bytes = options.metadata_bytes,
+              .protection_type = options.protection_type,
+              .tuple_first = options.protection_first,
+              .guard = options.guard,
+              .storage_tag_bits = options.storage_tag_bits},
+      stride_(layout_.bytes()),
       blocks_(options.blocks),
+      space_(blocks_ * stride_),
       ana_group_(options.ana_group),
       shared_(options.shared),
       write_protection_(options.write_protected ? 1 : 0),
@@ -35,9 +42,11 @@ Namespace::Namespace(std::string_view family, NamespaceOptions options)
       store_(std::move(options.store)) {
   BENCH_ASSERT(std::has_single_bit(options.block_bytes) && options.block_bytes >= 512,
                "a logical block is a power of two of bytes, at least 512");
-  BENCH_ASSERT(blocks_ <= (std::uint64_t{1} << 62) >> block_shift_, "namespace too large");
-  if (store_ == nullptr) store_ = make_memory_store(blocks_ << block_shift_);
-  BENCH_ASSERT(store_->bytes() >= blocks_ << block_shift_, "the store is smaller than the namespace");
+  BENCH_ASSERT(!layout_.is_protected() || layout_.metadata_bytes >= layout_.tuple_bytes(),
+               "protection information needs metadata to be in");
+  BENCH_ASSERT(blocks_ <= (std::uint64_t{1} << 62) / stride_, "namespace too large");
+  if (store_ == nullptr) store_ = make_memory_store(space_);
+  BENCH_ASSERT(store_->bytes() >= space_, "the store is smaller than the namespace");
   Rng names(hash_name(family), "namespace " + std::to_string(nsid_));
   if (all_zero(uuid_)) {
     names.fill(uuid_);
@@ -49,19 +58,42 @@ Namespace::Namespace(std::string_view family, NamespaceOptions options)
 }
 
 std::uint64_t Namespace::blocks_in_use() const {
-  return std::min(blocks_, (store_->bytes_held() + block_bytes() - 1) >> block_shift_);
+  return std::min(blocks_, (store_->bytes_held() + stride_ - 1) / stride_);
 }
 
 void Namespace::resize(std::uint64_t blocks) {
-  BENCH_ASSERT(blocks <= store_->bytes() >> block_shift_, "the store is smaller than the namespace");
+  BENCH_ASSERT(blocks <= store_->bytes() / stride_, "the store is smaller than the namespace");
   blocks_ = blocks;
+  space_ = blocks_ * stride_;
 }
 
-void Namespace::set_block_bytes(std::uint32_t block_bytes) {
-  const std::uint64_t bytes = blocks_ << block_shift_;
-  block_shift_ = static_cast<unsigned>(std::countr_zero(block_bytes));
-  blocks_ = bytes >> block_shift_;
+void Namespace::set_layout(const nvme::BlockLayout& layout) {
+  layout_ = layout;
+  stride_ = layout.bytes();
+  blocks_ = space_ / stride_;
   uncorrectable_.clear();
+}
+
+void Namespace::complement_tuples(MutableBytes data) const {
+  if (!layout_.is_protected()) return;
+  const std::size_t bytes = layout_.tuple_bytes();
+  for (std::size_t at = layout_.tuple_at(); at < data.size(); at += stride_) {
+    for (std::size_t i = 0; i < bytes; i += 8) {
+      std::uint8_t* const word = data.data() + at + i;
+      store_le(word, ~load_le<std::uint64_t>(word));
+    }
+  }
+}
+
+bool Namespace::equal(ByteView a, ByteView b) const {
+  if (!layout_.is_protected()) return std::memcmp(a.data(), b.data(), a.size()) == 0;
+  const std::size_t tuple = layout_.tuple_at();
+  const std::size_t after = tuple + layout_.tuple_bytes();
+  for (std::size_t at = 0; at < a.size(); at += stride_) {
+    if (std::memcmp(&a[at], &b[at], tuple) != 0) return false;
+    if (after < stride_ && std::memcmp(&a[at + after], &b[at + after], stride_ - after) != 0) return false;
+  }
+  return true;
 }
 
 bool Namespace::uncorrectable(std::uint64_t slba, std::uint64_t count) const {
@@ -84,25 +116,27 @@ void Namespace::mend(std::uint64_t slba, std::uint64_t count) {
 }
 
 nvme::Status Namespace::read(std::uint64_t slba, MutableBytes data) {
-  return store_->read(slba << block_shift_, data) ? nvme::sc::success
-                                                  : nvme::sc::unrecovered_read_error;
+  if (!store_->read(slba * stride_, data)) return nvme::sc::unrecovered_read_error;
+  complement_tuples(data);
+  return nvme::sc::success;
 }
 
-nvme::Status Namespace::write(std::uint64_t slba, ByteView data) {
-  if (!store_->write(slba << block_shift_, data)) return nvme::sc::write_fault;
-  mend(slba, data.size() >> block_shift_);
+nvme::Status Namespace::write(std::uint64_t slba, MutableBytes data) {
+  complement_tuples(data);
+  if (!store_->write(slba * stride_, data)) return nvme::sc::write_fault;
+  mend(slba, data.size() / stride_);
   return nvme::sc::success;
 }
 
 nvme::Status Namespace::compare(std::uint64_t slba, ByteView data) {
-  scratch_.resize(kScratchBytes);
-  std::uint64_t offset = slba << block_shift_;
+  scratch_.resize(kScratchBytes / stride_ * stride_);
+  std::uint64_t offset = slba * stride_;
   while (!data.empty()) {
     const std::size_t n = std::min(data.size(), scratch_.size());
     if (!store_->read(offset, MutableBytes{scratch_}.first(n))) {
       return nvme::sc::unrecovered_read_error;
     }
-    if (std::memcmp(scratch_.data(), data.data(), n) != 0) return nvme::sc::compare_failure;
+    if (!equal(data.first(n), ByteView{scratch_}.first(n))) return nvme::sc::compare_failure;
     data = data.subspan(n);
     offset += n;
   }
@@ -111,8 +145,8 @@ nvme::Status Namespace::compare(std::uint64_t slba, ByteView data) {
 
 nvme::Status Namespace::verify(std::uint64_t slba, std::uint64_t count) {
   scratch_.resize(kScratchBytes);
-  std::uint64_t offset = slba << block_shift_;
-  std::uint64_t left = count << block_shift_;
+  std::uint64_t offset = slba * stride_;
+  std::uint64_t left = count * stride_;
   while (left > 0) {
     const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(left, scratch_.size()));
     if (!store_->read(offset, MutableBytes{scratch_}.first(n))) {
@@ -125,7 +159,7 @@ nvme::Status Namespace::verify(std::uint64_t slba, std::uint64_t count) {
 }
 
 nvme::Status Namespace::write_zeroes(std::uint64_t slba, std::uint64_t count) {
-  if (!store_->zero(slba << block_shift_, count << block_shift_)) return nvme::sc::write_fault;
+  if (!store_->zero(slba * stride_, count * stride_)) return nvme::sc::write_fault;
   mend(slba, count);
   return nvme::sc::success;
 }

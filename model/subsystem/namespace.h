@@ -1,4 +1,7 @@
 // An NVM namespace: logical blocks on a BlockStore, with its names and its damaged ranges.
+//
+// Blocks lie in the store one after the other, data and metadata together. Of protection information the store
+// holds the complement: what was never written, or was deallocated, reads as tags of ones, which turn checks off.
 #pragma once
 
 #include <array>
@@ -21,8 +24,9 @@ class Namespace {
 
   std::uint32_t nsid() const { return nsid_; }
   std::uint64_t blocks() const { return blocks_; }
-  std::uint32_t block_bytes() const { return 1u << block_shift_; }
-  unsigned block_shift() const { return block_shift_; }
+  const nvme::BlockLayout& layout() const { return layout_; }
+  /// Data and metadata of one block.
+  std::uint32_t block_bytes() const { return stride_; }
   std::uint32_t ana_group() const { return ana_group_; }
   bool shared() const { return shared_; }
   const std::array<std::uint8_t, 16>& uuid() const { return uuid_; }
@@ -38,8 +42,10 @@ class Namespace {
   const ReservationTable& reservations() const { return reservations_; }
   /// NSZE is changed; what lies beyond a smaller size is out of reach. At most the store's size.
   void resize(std::uint64_t blocks);
-  /// The same bytes in blocks of another size; what is left over at the end is out of reach. For who erases them.
-  void set_block_bytes(std::uint32_t block_bytes);
+  /// The same space in blocks of another layout; what is left over at the end is out of reach. For who erases it.
+  void set_layout(const nvme::BlockLayout& layout);
+  /// Blocks of that layout that there would be.
+  std::uint64_t blocks_as(const nvme::BlockLayout& layout) const { return space_ / layout.bytes(); }
 
   /// [slba, slba + count) lies inside, without overflow.
   bool in_range(std::uint64_t slba, std::uint64_t count) const {
@@ -51,9 +57,11 @@ class Namespace {
   nvme::Status read(std::uint64_t slba, MutableBytes data);
   /// What a read would give, in memory that never changes; empty where there is none.
   ByteView constant(std::uint64_t slba, std::size_t bytes) const {
-    return store_->constant(slba << block_shift_, bytes);
+    return layout_.is_protected() ? ByteView{} : store_->constant(slba * stride_, bytes);
   }
-  nvme::Status write(std::uint64_t slba, ByteView data);
+  /// Protection information in `data` is in disorder afterwards.
+  nvme::Status write(std::uint64_t slba, MutableBytes data);
+  /// Protection information is not compared.
   nvme::Status compare(std::uint64_t slba, ByteView data);
   /// Reads without giving the data to anybody.
   nvme::Status verify(std::uint64_t slba, std::uint64_t count);
@@ -67,10 +75,14 @@ class Namespace {
 
  private:
   void mend(std::uint64_t slba, std::uint64_t count);
+  void complement_tuples(MutableBytes data) const;
+  bool equal(ByteView a, ByteView b) const;
 
   std::uint32_t nsid_;
-  unsigned block_shift_;
+  nvme::BlockLayout layout_;
+  std::uint32_t stride_;
   std::uint64_t blocks_;
+  std::uint64_t space_;  ///< bytes of the store that are the namespace's
   std::uint32_t ana_group_;
   bool shared_;
   std::uint32_t write_protection_;

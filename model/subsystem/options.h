@@ -14,6 +14,7 @@
 #include "model/transport/controller_channel.h"
 #include "wire/fabrics/discovery_log.h"
 #include "wire/fabrics/property.h"
+#include "wire/nvme/protection.h"
 
 namespace fb::subsystem {
 
@@ -90,7 +91,8 @@ struct SubsystemOptions {
   bool fused_compare_and_write = true;
   bool namespace_write_protect = true;
   FirmwareOptions firmware_update = {};
-  bool format = true;                ///< Format NVM, each namespace by itself, with 512 and 4096 bytes a block
+  bool format = true;                ///< Format NVM, each namespace by itself
+  bool metadata = true;              ///< formats with metadata and protection information
   bool security = true;              ///< Security Send and Receive
   bool reservations = true;
   bool reservations_persist = true;  ///< RESCAP bit 0: they can be made to outlive a loss of power
@@ -116,16 +118,65 @@ struct SubsystemOptions {
   Duration io_latency;
 };
 
-/// Bytes of a block by the number of the LBA format. None has metadata.
-inline constexpr std::array<std::uint32_t, 2> kBlockFormats = {512, 4096};
+/// An LBA format: what Format NVM chooses by number. Protection information is chosen beside it.
+struct BlockFormat {
+  std::uint32_t data_bytes = 512;
+  std::uint16_t metadata_bytes = 0;  ///< always interleaved (extended LBA): fabrics have no metadata pointer
+  nvme::ProtectionFormat guard = nvme::ProtectionFormat::guard_16;
+  std::uint8_t storage_tag_bits = 0;
+
+  /// With metadata there may be protection information in it.
+  constexpr nvme::BlockLayout layout(std::uint8_t protection_type = 0, bool tuple_first = false) const {
+    return {.data_bytes = data_bytes,
+            .metadata_bytes = metadata_bytes,
+            .protection_type = protection_type,
+            .tuple_first = tuple_first,
+            .guard = guard,
+            .storage_tag_bits = storage_tag_bits};
+  }
+};
+
+/// By number. The first two have no metadata; those from kExtendedFormats on are extended ones, which hosts have to
+/// enable first.
+inline constexpr std::array<BlockFormat, 11> kBlockFormats = {{
+    {512, 0},
+    {4096, 0},
+    {512, 8},
+    {4096, 8},
+    {512, 16},
+    {4096, 16},
+    {512, 64},
+    {4096, 64},
+    {4096, 8, nvme::ProtectionFormat::guard_16, 16},
+    {4096, 16, nvme::ProtectionFormat::guard_32, 32},
+    {4096, 16, nvme::ProtectionFormat::guard_64, 0},
+}};
+/// The number of the format with this layout; kBlockFormats.size() when there is none.
+constexpr std::size_t find_format(const nvme::BlockLayout& layout) {
+  std::size_t index = 0;
+  while (index < kBlockFormats.size() &&
+         kBlockFormats[index].layout(layout.protection_type, layout.tuple_first) != layout) {
+    ++index;
+  }
+  return index;
+}
+
+inline constexpr std::size_t kPlainFormats = 2;
+inline constexpr std::size_t kExtendedFormats = 8;
 
 struct NamespaceOptions {
   std::uint32_t nsid = 0;            ///< 0: the lowest that is free
-  std::uint32_t block_bytes = 512;   ///< 512 or 4096
+  std::uint32_t block_bytes = 512;   ///< data of a block, 512 or 4096
   std::uint64_t blocks = 131072;     ///< NSZE
   std::uint32_t ana_group = 1;
   bool shared = true;
   bool write_protected = false;
+  /// Metadata of a block and what is in it: one of kBlockFormats with block_bytes.
+  std::uint16_t metadata_bytes = 0;
+  std::uint8_t protection_type = 0;
+  bool protection_first = false;  ///< the first bytes of the metadata
+  nvme::ProtectionFormat guard = nvme::ProtectionFormat::guard_16;
+  std::uint8_t storage_tag_bits = 0;
   /// All zero: derived from the subsystem's name and the NSID, so that they outlive a restart.
   std::array<std::uint8_t, 16> uuid = {};
   std::array<std::uint8_t, 16> nguid = {};

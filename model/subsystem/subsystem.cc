@@ -69,10 +69,18 @@ Result<Namespace*> Subsystem::add_namespace(NamespaceOptions options) {
                            " of namespace " + std::to_string(nsid) + " does not exist"}};
   }
   auto made = std::make_unique<Namespace>(options_.nqn, std::move(options));
+  if (find_format(made->layout()) >= block_formats()) {
+    return Failure{Problem{"namespace " + std::to_string(nsid) + " has a block format that the subsystem lacks"}};
+  }
   Namespace* const ns = made.get();
   namespaces_[nsid] = std::move(made);
   namespace_changed(nsid);
   return ns;
+}
+
+std::size_t Subsystem::block_formats() const {
+  if (!options_.metadata) return kPlainFormats;
+  return has_version(2, 0) ? kBlockFormats.size() : kExtendedFormats;
 }
 
 bool Subsystem::remove_namespace(std::uint32_t nsid) {

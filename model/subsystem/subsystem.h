@@ -50,6 +50,8 @@ class Subsystem {
   bool remove_namespace(std::uint32_t nsid);
   bool resize_namespace(std::uint32_t nsid, std::uint64_t blocks);
   Namespace* find_namespace(std::uint32_t nsid);
+  /// The first so many of kBlockFormats can be had.
+  std::size_t block_formats() const;
   /// By ascending NSID.
   const std::map<std::uint32_t, std::unique_ptr<Namespace>>& namespaces() const {
     return namespaces_;

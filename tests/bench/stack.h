@@ -27,6 +27,7 @@ struct TargetSide {
     std::uint64_t blocks_written = 0;  ///< with a pattern, from the first on
     std::uint16_t io_queues_max = 16;
     bool null = false;  ///< the namespace keeps nothing and reads as zeroes
+    std::uint8_t protection_type = 0;  ///< with 8 bytes of metadata
   };
   using Listen = std::function<std::unique_ptr<transport::ControllerFabric>(
       const transport::ControllerFabricOptions&, transport::ControllerAcceptor&)>;
@@ -40,11 +41,14 @@ struct TargetSide {
     subsystem::NamespaceOptions space;
     space.block_bytes = 4096;
     space.blocks = options.blocks;
+    space.protection_type = options.protection_type;
+    if (options.protection_type != 0) space.metadata_bytes = 8;
     if (options.null) space.store = subsystem::make_null_store(options.blocks * 4096);
     subsystem::Namespace& made = *disk->add_namespace(std::move(space)).value();
-    Bytes block(4096);
+    Bytes block(made.block_bytes());
     for (std::uint64_t lba = 0; lba < options.blocks_written; ++lba) {
       std::fill(block.begin(), block.end(), static_cast<std::uint8_t>(lba * 7 + 1));
+      if (made.layout().is_protected()) nvme::protect(made.layout(), block, {.reference = lba});
       BENCH_ASSERT(made.write(lba, block).ok(), "the namespace takes its pattern");
     }
     subsystem::PortOptions port;
@@ -105,6 +109,8 @@ class IoLoop final : host::QueueHandler {
     std::uint16_t qid = 1;
     bool random = false;        ///< where the reads are, instead of one after the other
     bool flow_control = true;   ///< of the submission queue: asked for
+    bool strips = false;        ///< protection information is checked and stripped
+    bool writes = false;        ///< instead of reads
   };
   /// The reads go round the first `blocks` of the namespace.
   IoLoop(HostSide& side, std::uint16_t depth, std::uint32_t bytes, std::uint64_t blocks)
@@ -115,6 +121,8 @@ class IoLoop final : host::QueueHandler {
         bytes_(bytes),
         blocks_(blocks),
         random_(options.random),
+        strips_(options.strips),
+        writes_(options.writes),
         queue_(side.world, *side.fabric, *this,
                {.qid = options.qid,
                 .entries = 128,
@@ -200,6 +208,17 @@ class IoLoop final : host::QueueHandler {
     read.lba = random_ ? rng_.below(places) : (read.lba + 128) % places;
     read.sqe = host::as_sqe(host::read(1, read.lba, bytes_ / 4096));
     read.transfer = {transport::Direction::from_controller, read.data, true, false};
+    if (writes_) {
+      read.sqe.set(nvme::sqe::opcode, static_cast<std::uint8_t>(nvme::IoOpcode::write));
+      read.transfer = {transport::Direction::to_controller, read.data, true, false};
+    }
+    if (strips_) {
+      read.sqe.edit<nvme::ReadWriteSqe>()
+          .set(nvme::rw_sqe::pract, true)
+          .set(nvme::rw_sqe::prchk_guard, true)
+          .set(nvme::rw_sqe::prchk_ref, true)
+          .set(nvme::rw_sqe::ilbrt, static_cast<std::uint32_t>(read.lba));
+    }
     if (seconds_ != nullptr) read.started = seconds_now();
     queue_.submit(read);
   }
@@ -212,6 +231,8 @@ class IoLoop final : host::QueueHandler {
   std::uint32_t bytes_;
   std::uint64_t blocks_;
   bool random_;
+  bool strips_;
+  bool writes_;
   Rng rng_{1};
   host::Queue queue_;
   std::vector<std::unique_ptr<Read>> reads_;

@@ -134,6 +134,13 @@ inline constexpr BytesField<"elbaf", 12, 256> elbaf{};
 using IdentifyNamespaceNvm =
     Layout<kIdentifySize, id_ns_nvm::lbstm, id_ns_nvm::pic, id_ns_nvm::pifa, id_ns_nvm::elbaf>;
 
+namespace pic_bits {
+/// Formats with 16-bit guards may have a storage tag.
+inline constexpr std::uint8_t storage_tag_16 = 1u << 0;
+/// Copy may check it while it reads.
+inline constexpr std::uint8_t copy_checks_storage_tag = 1u << 2;
+}  // namespace pic_bits
+
 /// Guard width of a format's protection information.
 enum class ProtectionFormat : std::uint8_t {
   guard_16 = 0,

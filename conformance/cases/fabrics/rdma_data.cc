@@ -59,8 +59,9 @@ CONFORMANCE_CASE(read_data_arrives_before_its_response, "fabrics.rdma.read-data.
   host::RawQueue& queue = bench.associate().open_io();
   // Many packets: what comes behind the response is seen to be missing.
   const std::uint64_t most = bench.declared().transfer_max();
-  const auto bytes = static_cast<std::uint32_t>(most == 0 ? kMuch : std::min(most, kMuch));
-  const std::uint32_t blocks = bytes / bench.declared().block_bytes;
+  const std::uint64_t wanted = most == 0 ? kMuch : std::min(most, kMuch);
+  const auto blocks = static_cast<std::uint32_t>(wanted / bench.declared().block_bytes);
+  const std::uint32_t bytes = blocks * bench.declared().block_bytes;
   const Bytes data = pattern(bytes, 1);
   write_pattern(bench, queue, data);
   host::RawQueue::Exposed& memory = queue.expose(Bytes(bytes, kUntouched));

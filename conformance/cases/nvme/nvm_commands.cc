@@ -57,7 +57,7 @@ CONFORMANCE_CASE(compare_of_unequal_data_fails, "nvme.compare.mismatch", roles::
                  needs(has_namespace), needs(claims_oncs<oncs::compare>)) {
   IoScene scene(bench);
   Bytes data = scene.prepare(check, kLba, 0x22, 2);
-  data.back() ^= 1;
+  scene.last_byte(data) ^= 1;
   check.status(scene.compare(kLba, data), sc::compare_failure);
 }
 
@@ -69,19 +69,22 @@ CONFORMANCE_CASE(compare_finds_a_difference_far_behind, "nvme.compare.mismatch-f
   const std::uint64_t bytes = limit == 0 ? kLong : std::min(limit, kLong);
   Bytes data = scene.prepare(check, 0, 0x29, static_cast<std::size_t>(bytes / scene.block_bytes));
   check.success(scene.compare(0, data), "Compare of equal data");
-  data.back() ^= 1;
+  scene.last_byte(data) ^= 1;
   check.status(scene.compare(0, data), sc::compare_failure, "Compare with another last byte");
 }
 
 CONFORMANCE_CASE(blocks_read_as_zero_after_write_zeroes, "nvme.write-zeroes.reads-zero",
                  roles::controller, needs(has_namespace), needs(claims_oncs<oncs::write_zeroes>)) {
   IoScene scene(bench);
-  Bytes expected = scene.prepare(check, kLba, 0x23, 4);
+  const Bytes before = scene.prepare(check, kLba, 0x23, 4);
   check.require_success(scene.io.send(host::write_zeroes(scene.nsid, kLba + 1, 2)).wait());
-  std::fill_n(expected.begin() + scene.block_bytes, 2 * scene.block_bytes, std::uint8_t{0});
   const auto after = scene.read(kLba, 4);
   check.require_success(after, "Read");
-  check.bytes("the two blocks and their neighbours", after.data, expected);
+  const Bytes zeroes(scene.data_bytes);
+  for (const std::size_t i : {1u, 2u}) {
+    check.bytes("data of a block of zeroes", scene.block(after.data, i).first(scene.data_bytes), zeroes);
+  }
+  for (const std::size_t i : {0u, 3u}) check.bytes("a neighbour", scene.block(after.data, i), scene.block(before, i));
 }
 
 CONFORMANCE_CASE(deallocated_blocks_read_as_announced, "nvme.deallocate.reads", roles::controller,
@@ -98,7 +101,8 @@ CONFORMANCE_CASE(deallocated_blocks_read_as_announced, "nvme.deallocate.reads", 
       check.bytes("a neighbour of the range", after.data, scene.block(before, i));
     } else if (check.status(after, one_of(sc::success, sc::deallocated_or_unwritten)) &&
                after.ok()) {
-      check.that(legal_after_deallocation(after.data, scene.block(before, i), dlfeat),
+      check.that(legal_after_deallocation(ByteView{after.data}.first(scene.data_bytes),
+                                          scene.block(before, i).first(scene.data_bytes), dlfeat),
                  "a deallocated block reads as DLFEAT says, or as before", words(after.data));
     }
   }

@@ -82,6 +82,8 @@ class IoScene {
       : association(bench.associate()), io(association.open_io()), nsid(bench.nsid()) {
     if (nsid == 0) throw CannotArrange{"the product has no active namespace"};
     block_bytes = bench.declared().block_bytes;
+    data_bytes = block_bytes;
+    if (!bench.declared().namespaces.empty()) data_bytes = bench.declared().namespaces.front().layout.data_bytes;
     blocks = bench.declared().blocks;
     if (blocks < 1024) throw CannotArrange{"the namespace has fewer than 1,024 blocks"};
   }
@@ -104,11 +106,14 @@ class IoScene {
   ByteView block(ByteView data, std::size_t index) const {
     return data.subspan(index * block_bytes, block_bytes);
   }
+  /// The last byte of all that is data: protection information behind it need not be compared.
+  std::uint8_t& last_byte(Bytes& of) const { return of[of.size() - block_bytes + data_bytes - 1]; }
 
   RawAssociation& association;
   host::RawQueue& io;
   std::uint32_t nsid;
-  std::uint32_t block_bytes = 512;
+  std::uint32_t block_bytes = 512;  ///< with metadata
+  std::uint32_t data_bytes = 512;
   std::uint64_t blocks = 0;
 
  private:

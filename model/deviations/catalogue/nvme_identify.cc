@@ -35,7 +35,7 @@ void identify_zeroed(const CommandContext& command, MutableBytes data) {
 void missing_format(const CommandContext& command, MutableBytes data) {
   if (!is_identify(command, nvme::Cns::identify_namespace)) return;
   MutableView<nvme::IdentifyNamespace> ns{data};
-  if (ns.get(nvme::id_ns::nsze) != 0) ns.set(nvme::id_ns::flbas_low, 3);
+  if (ns.get(nvme::id_ns::nsze) != 0) ns.set(nvme::id_ns::flbas_low, 15);
 }
 
 void never_ready(const CommandContext& command, MutableBytes data) {

@@ -29,7 +29,7 @@ constexpr Variant kVariants[] = {
        s.subsystem.compare = s.subsystem.write_uncorrectable = s.subsystem.dataset_management = false;
        s.subsystem.write_zeroes = s.subsystem.verify = s.subsystem.fused_compare_and_write = false;
        s.subsystem.namespace_write_protect = s.subsystem.volatile_write_cache = false;
-       s.subsystem.format = s.subsystem.security = s.subsystem.reservations = false;
+       s.subsystem.format = s.subsystem.security = s.subsystem.reservations = s.subsystem.metadata = false;
        s.subsystem.firmware_update.slots = 0;
      }},
     {"with_seven_slots_that_need_a_subsystem_reset",
@@ -84,6 +84,15 @@ constexpr Variant kVariants[] = {
        s.subsystem.enable_delay = Duration::s(2);
        s.subsystem.disable_delay = Duration::ms(500);
        s.subsystem.shutdown_delay = Duration::s(1);
+     }},
+    {"with_metadata_everywhere",
+     [](EmbeddedSetup& s) {
+       for (auto& space : s.namespaces) space.metadata_bytes = 16;
+     }},
+    {"with_protection_information_everywhere",
+     [](EmbeddedSetup& s) {
+       for (auto& space : s.namespaces) space.metadata_bytes = space.protection_type ? space.metadata_bytes : 8;
+       for (auto& space : s.namespaces) space.protection_type = space.protection_type ? space.protection_type : 1;
      }},
     {"of_4096_byte_blocks",
      [](EmbeddedSetup& s) {

@@ -103,6 +103,22 @@ void ordinary(Watched& rig) {
   rig.fold(static_cast<std::uint64_t>(controller->state()));
 }
 
+void protected_io(Watched& rig) {
+  subsystem::NamespaceOptions options;
+  options.nsid = 7;
+  options.blocks = 64;
+  options.metadata_bytes = 8;
+  options.protection_type = 1;
+  (void)rig.disk->add_namespace(std::move(options));
+  Controller* controller = rig.start(modest(rig));
+  if (controller == nullptr) return;
+  Namespace* const ns = rig.host->find(*controller, 7);
+  if (ns == nullptr) return;
+  Bytes data(1024);
+  rig.finish(ns->write(3, data));
+  rig.finish(ns->read(3, data));
+}
+
 void no_flow_control(Watched& rig) {
   rig.hooks.departure = "sub.sqhd.disabled";
   ConnectOptions options = modest(rig);
@@ -338,7 +354,7 @@ void discover_restart(Watched& rig) {
 }
 
 constexpr Situation kSituations[] = {
-    ordinary, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
+    ordinary, protected_io, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
     subsystem_departs<kReserved>, subsystem_departs<kOther>, subsystem_departs<kNeverReady>,
     authentication, fatal_status, slow_ready, silent_keep_alive, errors, losses, io_queue_lost,
     silence, wrong_cid, discover_plainly, discover_counting, discover_bad_port, discover_circle,

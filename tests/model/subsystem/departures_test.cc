@@ -7,6 +7,7 @@
 #include "model/subsystem/checks.h"
 #include "model/subsystem/departures.h"
 #include "tests/model/subsystem/media_session.h"
+#include "tests/model/subsystem/protection_session.h"
 #include "tests/model/subsystem/reservation_session.h"
 #include "tests/model/subsystem/rig.h"
 #include "wire/fabrics/auth.h"
@@ -598,6 +599,7 @@ std::string session(SubsystemHooks* hooks, int variant) {
   logs_and_identify(admin, out);
   securities(admin, out);
   formats(rig, admin, io, out);
+  protections(rig, admin, io, out);
   firmware(rig, admin, out);
   out.drain(admin);
 

@@ -139,7 +139,8 @@ TEST(Uncorrectable, RangesSplitAndMerge) {
     if (spoil) {
       ns.write_uncorrectable(slba, count);
     } else {
-      ASSERT_TRUE(ns.write(slba, Bytes(count * 512)).ok());
+      Bytes zeroes(count * 512);
+      ASSERT_TRUE(ns.write(slba, zeroes).ok());
     }
     for (std::uint64_t i = slba; i < slba + count; ++i) bad[i] = spoil;
     for (std::uint64_t i = 0; i < 100; ++i) ASSERT_EQ(ns.uncorrectable(i, 1), bad[i]) << i;

@@ -1,0 +1,68 @@
+// A host on a namespace with protection information.
+#include "conformance/cases/nvme/host_scene.h"
+#include "wire/nvme/protection.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr std::uint64_t kLba = 500;
+
+/// The first namespace has type 1 in 8 bytes of metadata.
+const arranged a_protected_namespace{"a namespace with protection information", [](EmbeddedSetup& setup) {
+                                       setup.subsystem.metadata = true;
+                                       setup.namespaces.front().metadata_bytes = 8;
+                                       setup.namespaces.front().protection_type = 1;
+                                     }};
+
+const nvme::BlockLayout kLayout{.metadata_bytes = 8, .protection_type = 1};
+
+}  // namespace
+
+CONFORMANCE_CASE(host_begins_reference_tags_with_the_lba, "nvme.host.protection.reference", roles::host,
+                 a_protected_namespace) {
+  bench.connect_product();
+  Bytes data = host_pattern(4 * 512);
+  bench.product().write(1, kLba, data).wait_for(60_s);
+  bench.product().read(1, kLba, data).wait_for(60_s);
+  std::size_t looked = 0;
+  for (const std::uint8_t which : {opcode::kWrite, opcode::kRead}) {
+    for (const SeenCommand* seen : io_commands(bench, which)) {
+      if (!seen->as<nvme::ReadWriteSqe>().get(nvme::rw_sqe::prchk_ref)) continue;
+      ++looked;
+      check.equal("first reference tag", seen->cdw(14), static_cast<std::uint32_t>(lba_of(seen->sqe.bytes())));
+    }
+  }
+  if (looked == 0) check.inconclusive("the host asked for no check of reference tags");
+}
+
+CONFORMANCE_CASE(host_transfers_tags_as_it_says, "nvme.host.protection.length", roles::host, a_protected_namespace) {
+  bench.connect_product();
+  Bytes data = host_pattern(4 * 512);
+  const auto written = bench.product().write(1, kLba, data).wait_for(60_s);
+  check.require(written.has_value(), "the write ends", "it does not");
+  check.that(written->ok(), "the controller takes it", "it was refused");
+  const auto commands = io_commands(bench, opcode::kWrite);
+  check.require(!commands.empty(), "a Write was seen", "none");
+  for (const SeenCommand* seen : commands) {
+    const std::size_t block = seen->as<nvme::ReadWriteSqe>().get(nvme::rw_sqe::pract) ? kLayout.data_bytes : kLayout.bytes();
+    const auto sgl = nvme::SglDescriptor::parse(seen->sqe.bytes().subspan(nvme::sqe::sgl1.offset, 16));
+    check.equal("bytes that the entry offers", std::size_t{sgl.length}, blocks_of(*seen) * block);
+  }
+}
+
+CONFORMANCE_CASE(host_reports_protection_errors, "nvme.host.protection.error", roles::host, a_protected_namespace,
+                 reaches{"bench.refused"}) {
+  bench.connect_product();
+  bench.script.admission = [&bench](const CommandContext& command) -> std::optional<nvme::Status> {
+    if (!is_io(command, opcode::kRead) || lba_of(command.sqe) != kLba) return std::nullopt;
+    bench.mark("bench.refused");
+    return sc::reference_tag_check_error.with_dnr();
+  };
+  Bytes data(512);
+  const auto read = bench.product().read(1, kLba, data).wait_for(60_s);
+  check.require(read.has_value(), "the read ends", "it does not");
+  check.status(*read, sc::reference_tag_check_error, "what the host reports");
+}
+
+}  // namespace fb::conformance
