@@ -259,6 +259,15 @@ Record<nvme::ReservationReportSqe> reservation_report(std::uint32_t nsid, std::s
   return command;
 }
 
+Record<nvme::CopySqe> copy(std::uint32_t nsid, std::uint64_t to, std::uint32_t ranges, unsigned format) {
+  auto command = start<nvme::CopySqe>(static_cast<std::uint8_t>(nvme::IoOpcode::copy));
+  command.set(nvme::sqe::nsid, nsid)
+      .set(nvme::copy_sqe::sdlba, to)
+      .set(nvme::copy_sqe::nr, ZeroBased<std::uint8_t>::of(ranges))
+      .set(nvme::copy_sqe::desfmt, format);
+  return command;
+}
+
 Record<nvme::DatasetManagementSqe> deallocate(std::uint32_t nsid, std::uint32_t ranges) {
   auto command = start<nvme::DatasetManagementSqe>(
       static_cast<std::uint8_t>(nvme::IoOpcode::dataset_management));

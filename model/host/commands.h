@@ -15,6 +15,7 @@
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/disconnect.h"
 #include "wire/fabrics/property.h"
+#include "wire/nvme/copy.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify.h"
 #include "wire/nvme/logs.h"
@@ -124,6 +125,8 @@ Record<nvme::ReservationSqe> reservation_release(std::uint32_t nsid, nvme::Relea
 /// Room for `bytes`, a multiple of 4, of the extended form.
 Record<nvme::ReservationReportSqe> reservation_report(std::uint32_t nsid, std::size_t bytes);
 /// `ranges` is a count, 1 to 256; the ranges go with the command as data.
+/// Copy of so many source ranges, which come as data.
+Record<nvme::CopySqe> copy(std::uint32_t nsid, std::uint64_t to, std::uint32_t ranges, unsigned format = 0);
 Record<nvme::DatasetManagementSqe> deallocate(std::uint32_t nsid, std::uint32_t ranges);
 /// One range of Dataset Management.
 Record<nvme::DsmRange> dsm_range(std::uint64_t lba, std::uint32_t blocks);

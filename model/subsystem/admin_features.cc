@@ -160,7 +160,8 @@ void Controller::get_features(const Command& command) {
     std::fill_n(command.data().begin(), nvme::HostBehavior::size, std::uint8_t{0});
     MutableView<nvme::HostBehavior>{command.data().first(nvme::HostBehavior::size)}
         .set(nvme::host_behavior::acre, from.retry_delays)
-        .set(nvme::host_behavior::lbafee, from.extended_formats);
+        .set(nvme::host_behavior::lbafee, from.extended_formats)
+        .set(nvme::host_behavior::cdfe, from.copy_formats);
     return queue.complete_with_data(command, nvme::HostBehavior::size);
   }
   const std::uint32_t namespace_default = current ? command.nsid() : 0;
@@ -202,6 +203,9 @@ void Controller::set_features_data(const Command& command) {
   const unsigned acre = asked.get(nvme::host_behavior::acre), lbafee = asked.get(nvme::host_behavior::lbafee);
   features_.retry_delays = static_cast<std::uint8_t>(acre & 1);
   features_.extended_formats = static_cast<std::uint8_t>(extends ? lbafee & 1 : 0);
+  // Formats 2h and 3h; the others need not be enabled.
+  const unsigned copy = subsystem_.options().copy.formats & 0xCu;
+  features_.copy_formats = static_cast<std::uint16_t>(asked.get(nvme::host_behavior::cdfe) & copy);
   command.queue->complete(command, sc::success);
 }
 

@@ -230,6 +230,7 @@ void Controller::fill_io_controller(MutableBytes page) const {
   if (options.dataset_management) commands |= oncs::dataset_management;
   if (options.write_zeroes) commands |= oncs::write_zeroes;
   if (options.verify) commands |= oncs::verify;
+  if (options.copy.formats != 0) commands |= oncs::copy;
   if (options.reservations) commands |= oncs::reservations;
   unsigned lpa = nvme::lpa_bits::extended_data | nvme::lpa_bits::commands_effects;
   if (subsystem_.has_version(2, 0)) lpa |= nvme::lpa_bits::supported_pages;
@@ -264,6 +265,7 @@ void Controller::fill_io_controller(MutableBytes page) const {
            options.fused_compare_and_write ? nvme::fuses_bits::compare_and_write : 0u)
       .set(id::vwc, vwc)
       .set(id::nwpc, options.namespace_write_protect ? nvme::nwpc_bits::write_protect : 0u)
+      .set(id::cdfs, options.copy.formats)
       .set(id::awun, 0xFFFFu);
   const ManagementFacts& management = subsystem_.management_facts();
   out.set(id::nvmsr, management.nvmsr)
@@ -305,6 +307,11 @@ void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page)
       .set(id::anagrpid, options.ana ? ns.ana_group() : 0u)
       .set(id::nguid, ByteView{ns.nguid()})
       .set(id::eui64, ByteView{ns.eui64()});
+  if (options.copy.formats != 0) {
+    out.set(id::mssrl, options.copy.range_blocks)
+        .set(id::mcl, options.copy.total_blocks)
+        .set(id::msrc, options.copy.ranges - 1u);
+  }
   const nvme::BlockLayout& layout = ns.layout();
   const std::size_t formats = subsystem_.block_formats();
   if (formats > kPlainFormats || layout.metadata_bytes != 0) out.set(id::mc, nvme::mc_bits::extended);

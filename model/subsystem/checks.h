@@ -163,6 +163,16 @@ struct Check {
   X(io_write_protected, "io.write_protected", namespace_write_protected, 1)                        \
   X(io_uncorrectable, "io.uncorrectable", unrecovered_read_error, 1)                               \
   X(io_size_limit, "io.size_limit", invalid_field, 1)                                              \
+  X(copy_format, "copy.descriptor_format", invalid_field, 1)                                       \
+  X(copy_guard_format, "copy.guard_format", invalid_namespace_or_format, 1)                        \
+  X(copy_ranges, "copy.range_count", command_size_limit_exceeded, 1)                               \
+  X(copy_length, "copy.range_length", command_size_limit_exceeded, 1)                              \
+  X(copy_total, "copy.total", command_size_limit_exceeded, 1)                                      \
+  X(copy_source, "copy.source", invalid_namespace_or_format, 1)                                    \
+  X(copy_source_inactive, "copy.source.inactive", invalid_field, 1)                                \
+  X(copy_overlap, "copy.overlap", overlapping_io_range, 1)                                         \
+  X(copy_protection_action, "copy.protection_action", invalid_field, 1)                            \
+  X(copy_incompatible, "copy.compatible", incompatible_namespace_or_format, 1)                     \
   X(compare_mismatch, "compare.mismatch", compare_failure, 1)                                      \
   X(fused_missing, "fused.missing", aborted_missing_fused, 0)                                      \
   X(fused_failed, "fused.failed", aborted_failed_fused, 0)                                         \

@@ -13,6 +13,7 @@
 #include "model/subsystem/queue.h"
 #include "model/subsystem/reservations.h"
 #include "model/subsystem/state.h"
+#include "wire/nvme/copy.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/protection.h"
@@ -129,6 +130,7 @@ class Controller {
     std::uint32_t kato_ms = 0;
     std::uint8_t retry_delays = 0;      ///< Host Behavior Support, ACRE
     std::uint8_t extended_formats = 0;  ///< the same, LBAFEE
+    std::uint16_t copy_formats = 0;     ///< the same, CDFE
     std::uint32_t command_sets = 0;
   };
   Features default_features() const;
@@ -287,9 +289,21 @@ class Controller {
   void dataset_management_data(const Command& command);
   bool writable(const Command& command, const Namespace* ns);
 
+  // io_copy.cc
+  void copy(const Command& command);
+  void copy_data(const Command& command);
+  bool copy_format_enabled(unsigned format) const;
+  Namespace* copy_source(const Command& command, std::uint32_t nsid);
+  bool copy_compatible(const Command& command, const nvme::BlockLayout& from, const nvme::BlockLayout& to);
+  bool check_copied(const Command& command, const nvme::CopySource& source, const nvme::BlockLayout& layout,
+                    ByteView blocks);
+  bool tag_copied(const Command& command, const nvme::BlockLayout& layout, MutableBytes blocks);
+
   // io_protection.cc
   bool check_protection_order(const Command& command, const Target& target);
   bool check_blocks(const Command& command, const Target& target, ByteView whole);
+  bool check_tags_from(const Command& command, const nvme::BlockLayout& layout, ByteView whole,
+                       const nvme::ProtectionChecks& checks, nvme::ProtectionTags tags, std::uint64_t lba);
   void read_protected(const Command& command, const Target& target);
   bool take_protected(const Command& command, const Target& target, MutableBytes& whole);
   bool compare_protected(const Command& command, const Target& target);

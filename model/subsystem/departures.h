@@ -185,6 +185,15 @@ struct DeparturePoint {
   X(protection_always_checked, "sub.protection.always", "tags are checked whatever PRCHK says")    \
   X(protection_escape_wide, "sub.protection.type_3.escape", "one tag of ones is enough with type 3") \
   X(protection_compare_host_unchecked, "sub.protection.compare.host", "Compare looks at no tags of the host") \
+  X(copy_nothing, "sub.copy.nothing", "Copy succeeds and moves nothing")                           \
+  X(copy_reversed, "sub.copy.order", "Copy takes the last range first")                            \
+  X(copy_short, "sub.copy.short", "Copy moves the first range alone")                              \
+  X(copy_moves, "sub.copy.moves", "Copy erases its source")                                        \
+  X(copy_progress, "sub.copy.progress", "a Copy that failed claims ranges that it did not move")   \
+  X(copy_one_namespace, "sub.copy.namespace", "Copy reads the destination's namespace whatever the range says") \
+  X(copy_tags_made, "sub.copy.tags.made", "Copy makes new tags where it is to pass them")          \
+  X(copy_tags_kept, "sub.copy.tags.kept", "Copy makes no new tags")                                \
+  X(copy_source_unchecked, "sub.copy.unchecked", "Copy looks at no tags of its source")            \
   X(protection_not_identified, "sub.protection.dps", "Identify Namespace says nothing of protection") \
   X(subsystem_offline, "sub.events.silent", "namespace changes are not announced")
 

@@ -39,6 +39,8 @@ bool Controller::io_supported(std::uint8_t opcode) const {
       return options.dataset_management;
     case IoOpcode::verify:
       return options.verify;
+    case IoOpcode::copy:
+      return options.copy.formats != 0;
     case IoOpcode::reservation_register:
     case IoOpcode::reservation_report:
     case IoOpcode::reservation_acquire:
@@ -74,6 +76,7 @@ void Controller::start_io(const Command& command) {
     return dataset_management(command, ns);
   }
   if (is_reservation(opcode)) return reservation(command);
+  if (opcode == IoOpcode::copy) return copy(command);
   Target target;
   if (!check_io(command, target)) return;
   switch (opcode) {
@@ -118,6 +121,8 @@ void Controller::on_data(const Command& command) {
       return compare(command);
     case IoOpcode::dataset_management:
       return dataset_management_data(command);
+    case IoOpcode::copy:
+      return copy_data(command);
     case IoOpcode::reservation_register:
     case IoOpcode::reservation_acquire:
     case IoOpcode::reservation_release:

@@ -91,6 +91,20 @@ bool Controller::check_blocks(const Command& command, const Target& target, Byte
   return true;
 }
 
+/// The same for blocks that go another way: they begin at `lba`, and the first has these tags.
+bool Controller::check_tags_from(const Command& command, const BlockLayout& layout, ByteView whole,
+                                 const nvme::ProtectionChecks& checks, ProtectionTags tags, std::uint64_t lba) {
+  Queue& queue = *command.queue;
+  const bool begins = layout.protection_type != 1 || tags.reference == (lba & layout.reference_mask());
+  if (checks.reference && !begins && queue.refuse(command, check::protection_reference_start)) return false;
+  for (std::size_t at = 0; at < whole.size(); at += layout.bytes()) {
+    const nvme::Status status = nvme::check_protection(layout, whole.subspan(at, layout.bytes()), checks, tags);
+    if (!status.ok() && queue.refuse(command, check_for(status))) return false;
+    nvme::advance_tags(layout, tags);
+  }
+  return true;
+}
+
 void Controller::read_protected(const Command& command, const Target& target) {
   Queue& queue = *command.queue;
   if (!queue.stage(command, target.bytes)) return;
@@ -189,12 +203,8 @@ bool Controller::verify_protected(const Command& command, const Target& target) 
       queue.complete(command, read);
       return false;
     }
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const ByteView block = ByteView{scratch}.subspan(std::size_t{i} * layout.bytes(), layout.bytes());
-      const nvme::Status status = nvme::check_protection(layout, block, checks, tags);
-      if (!status.ok() && queue.refuse(command, check_for(status))) return false;
-      nvme::advance_tags(layout, tags);
-    }
+    if (!check_tags_from(command, layout, scratch, checks, tags, target.slba + done)) return false;
+    for (std::uint32_t i = 0; i < count; ++i) nvme::advance_tags(layout, tags);
     done += count;
   }
   return true;

@@ -46,6 +46,14 @@ struct FirmwareOptions {
   std::uint64_t image_max = 4 << 20;    ///< bytes
 };
 
+/// Copy.
+struct CopyOptions {
+  std::uint8_t formats = 0xF;         ///< CDFS: descriptor formats 0h to 3h, a bit each; 0: no such command
+  std::uint16_t range_blocks = 256;   ///< MSSRL
+  std::uint32_t total_blocks = 1024;  ///< MCL
+  std::uint8_t ranges = 16;           ///< MSRC + 1, at most 128
+};
+
 struct SubsystemOptions {
   std::string nqn = kDefaultSubsystemNqn;
   std::string serial = "FB0000000001";
@@ -90,6 +98,7 @@ struct SubsystemOptions {
   bool verify = true;
   bool fused_compare_and_write = true;
   bool namespace_write_protect = true;
+  CopyOptions copy = {};
   FirmwareOptions firmware_update = {};
   bool format = true;                ///< Format NVM, each namespace by itself
   bool metadata = true;              ///< formats with metadata and protection information

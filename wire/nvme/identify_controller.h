@@ -97,7 +97,8 @@ inline constexpr Le<"icsvscc", 530, std::uint8_t> icsvscc{};
 inline constexpr Le<"nwpc", 531, std::uint8_t> nwpc{};
 /// Atomic compare and write unit; 0's based where fused Compare and Write is claimed.
 inline constexpr Le<"acwu", 532, std::uint16_t, ZeroBased<std::uint16_t>> acwu{};
-inline constexpr Le<"ocfs", 534, std::uint16_t> ocfs{};
+/// Copy descriptor formats, a bit each.
+inline constexpr Le<"cdfs", 534, std::uint16_t> cdfs{};
 inline constexpr Le<"sgls", 536, std::uint32_t> sgls{};
 inline constexpr Le<"mnan", 540, std::uint32_t> mnan{};
 inline constexpr BytesField<"maxdna", 544, 16> maxdna{};
@@ -131,7 +132,7 @@ using IdentifyController =
            id_ctrl::cqt, id_ctrl::sqes_min, id_ctrl::sqes_max, id_ctrl::cqes_min, id_ctrl::cqes_max,
            id_ctrl::maxcmd, id_ctrl::nn, id_ctrl::oncs, id_ctrl::fuses, id_ctrl::fna, id_ctrl::vwc,
            id_ctrl::awun, id_ctrl::awupf, id_ctrl::icsvscc, id_ctrl::nwpc, id_ctrl::acwu,
-           id_ctrl::ocfs, id_ctrl::sgls, id_ctrl::mnan, id_ctrl::maxdna, id_ctrl::maxcna,
+           id_ctrl::cdfs, id_ctrl::sgls, id_ctrl::mnan, id_ctrl::maxdna, id_ctrl::maxcna,
            id_ctrl::subnqn, id_ctrl::ioccsz, id_ctrl::iorcsz, id_ctrl::icdoff, id_ctrl::fcatt,
            id_ctrl::msdbd, id_ctrl::ofcs, id_ctrl::dctype, id_ctrl::psd, id_ctrl::vs>;
 

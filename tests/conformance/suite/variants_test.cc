@@ -31,6 +31,11 @@ constexpr Variant kVariants[] = {
        s.subsystem.namespace_write_protect = s.subsystem.volatile_write_cache = false;
        s.subsystem.format = s.subsystem.security = s.subsystem.reservations = s.subsystem.metadata = false;
        s.subsystem.firmware_update.slots = 0;
+       s.subsystem.copy.formats = 0;
+     }},
+    {"that_copies_one_range_at_once",
+     [](EmbeddedSetup& s) {
+       s.subsystem.copy = {.formats = 1, .range_blocks = 8, .total_blocks = 8, .ranges = 1};
      }},
     {"with_seven_slots_that_need_a_subsystem_reset",
      [](EmbeddedSetup& s) {

@@ -6,6 +6,7 @@
 
 #include "model/subsystem/checks.h"
 #include "model/subsystem/departures.h"
+#include "tests/model/subsystem/copy_session.h"
 #include "tests/model/subsystem/media_session.h"
 #include "tests/model/subsystem/protection_session.h"
 #include "tests/model/subsystem/reservation_session.h"
@@ -600,6 +601,7 @@ std::string session(SubsystemHooks* hooks, int variant) {
   securities(admin, out);
   formats(rig, admin, io, out);
   protections(rig, admin, io, out);
+  copies(rig, admin, io, out);
   firmware(rig, admin, out);
   out.drain(admin);
 
