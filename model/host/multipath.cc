@@ -69,7 +69,8 @@ Path* PathSet::choose(const Controller* avoid) {
   Path* avoided = nullptr;
   std::size_t best_at = 0;
   for (std::size_t i = 0; i < paths_.size(); ++i) {
-    const std::size_t at = (turn_ + 1 + i) % paths_.size();
+    const std::size_t step = policy_ == PathPolicy::numa ? 0 : 1;
+    const std::size_t at = (turn_ + step + i) % paths_.size();
     Path& path = paths_[at];
     if (path.state > PathState::non_optimized) continue;
     if (path.controller == avoid) {

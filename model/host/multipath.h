@@ -9,7 +9,8 @@ namespace fb::host {
 
 enum class PathPolicy : std::uint8_t {
   round_robin,  ///< in turn over the best paths
-  queue_depth   ///< the one of the best paths with the fewest commands
+  queue_depth,  ///< the one of the best paths with the fewest commands
+  numa          ///< one of the best paths as long as it is one: the nearest, where all are equally near
 };
 
 enum class PathState : std::uint8_t {

@@ -64,7 +64,8 @@ class Namespace {
   void submit(IoRequest& request);
 
   /// The memory must stay until the operation is settled. A length that is no multiple of the block
-  /// size is answered with Invalid Field. Where the host makes the protection information, it writes it into
+  /// size is answered with Invalid Field, a command that no controller claims with Invalid Command Opcode; neither
+  /// is sent. Where the host makes the protection information, it writes it into
   /// the buffers of write() and compare().
   Op<nvme::Status> read(std::uint64_t lba, MutableBytes data);
   Op<nvme::Status> write(std::uint64_t lba, MutableBytes data);
@@ -121,6 +122,8 @@ class Namespace {
                          MutableBytes data, std::uint64_t chunk_blocks);
   void chunk_done(Split& split, nvme::Status status);
   void fused_done(Fused& fused);
+  /// Some path's controller has the optional commands of this ONCS bit.
+  bool claimed(std::uint16_t oncs_bit) const;
   /// Blocks of one command, where the controllers limit it by `limit` bytes (0: they do not).
   std::uint64_t limit_blocks(std::uint64_t ControllerFacts::*limit) const;
 

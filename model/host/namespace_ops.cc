@@ -1,4 +1,5 @@
 // Operations of any length: split into requests, put together again.
+#include <algorithm>
 #include <array>
 #include <deque>
 
@@ -142,6 +143,7 @@ Op<nvme::Status> Namespace::write(std::uint64_t lba, MutableBytes data) {
 
 Op<nvme::Status> Namespace::compare(std::uint64_t lba, MutableBytes data) {
   if (data.size() % facts_.block_bytes != 0) return settled(world_, nvme::sc::invalid_field);
+  if (!claimed(nvme::oncs_bits::compare)) return settled(world_, nvme::sc::invalid_opcode);
   if (data.empty()) return settled(world_, {});
   const std::uint64_t at_once = std::max<std::uint64_t>(max_transfer() / facts_.layout.bytes(), 1);
   return split(nvme::IoOpcode::compare, lba, data.size() / facts_.block_bytes, data, at_once);
@@ -151,24 +153,36 @@ Op<nvme::Status> Namespace::flush() {
   return split(nvme::IoOpcode::flush, 0, 0, {}, 1);
 }
 
+bool Namespace::claimed(std::uint16_t oncs_bit) const {
+  const auto& all = paths_.all();
+  // Who is on its way has said nothing yet: then the command waits, and the controller decides.
+  return all.empty() || std::any_of(all.begin(), all.end(), [&](const Path& path) {
+    return path.controller->facts().identify.empty() || (path.controller->facts().oncs & oncs_bit) != 0;
+  });
+}
+
 Op<nvme::Status> Namespace::write_zeroes(std::uint64_t lba, std::uint64_t blocks) {
+  if (!claimed(nvme::oncs_bits::write_zeroes)) return settled(world_, nvme::sc::invalid_opcode);
   if (blocks == 0) return settled(world_, {});
   return split(nvme::IoOpcode::write_zeroes, lba, blocks, {},
                limit_blocks(&ControllerFacts::write_zeroes_max));
 }
 
 Op<nvme::Status> Namespace::verify(std::uint64_t lba, std::uint64_t blocks) {
+  if (!claimed(nvme::oncs_bits::verify)) return settled(world_, nvme::sc::invalid_opcode);
   if (blocks == 0) return settled(world_, {});
   return split(nvme::IoOpcode::verify, lba, blocks, {}, limit_blocks(&ControllerFacts::verify_max));
 }
 
 Op<nvme::Status> Namespace::write_uncorrectable(std::uint64_t lba, std::uint64_t blocks) {
+  if (!claimed(nvme::oncs_bits::write_uncorrectable)) return settled(world_, nvme::sc::invalid_opcode);
   if (blocks == 0) return settled(world_, {});
   return split(nvme::IoOpcode::write_uncorrectable, lba, blocks, {},
                limit_blocks(&ControllerFacts::write_uncorrectable_max));
 }
 
 Op<nvme::Status> Namespace::deallocate(std::uint64_t lba, std::uint64_t blocks) {
+  if (!claimed(nvme::oncs_bits::dataset_management)) return settled(world_, nvme::sc::invalid_opcode);
   if (blocks == 0) return settled(world_, {});
   return split(nvme::IoOpcode::dataset_management, lba, blocks, {}, kRangeBlocksMax);
 }
@@ -191,8 +205,9 @@ Op<std::pair<nvme::Status, nvme::Status>> Namespace::compare_and_write(std::uint
   const bool fits = blocks > 0 && data.size() % facts_.block_bytes == 0 &&
                     expected.size() == data.size() && data.size() <= max_transfer();
   Path* const path = paths_.choose();
-  if (!fits || path == nullptr) {
-    const nvme::Status status = fits ? no_path_status() : nvme::sc::invalid_field;
+  const bool fuses = path == nullptr || (path->controller->facts().fuses & nvme::fuses_bits::compare_and_write) != 0;
+  if (!fits || path == nullptr || !fuses) {
+    const nvme::Status status = !fits || !fuses ? nvme::sc::invalid_field : no_path_status();
     made.promise.settle({status, status});
     return made.op;
   }

@@ -91,7 +91,7 @@ BENCHMARK(thousand_queues)->Iterations(1)->Unit(benchmark::kMillisecond)->UseRea
 void sparse_tebibyte(benchmark::State& state) {
   constexpr std::uint64_t kBlocks = (std::uint64_t{1} << 40) / 4096;
   constexpr std::uint64_t kWritten = 16384;
-  const Bytes block(4096, 0x5A);
+  Bytes block(4096, 0x5A);
   for (auto _ : state) {
     malloc_trim(0);  // what an earlier benchmark has freed would hide what this one takes
     const double before = resident_mib(getpid());

@@ -336,7 +336,9 @@ CONFORMANCE_CASE(copy_passes_tags_on, "nvme.copy.protection.pass", roles::contro
   const Bytes whole = scene.whole(0x81, kCount, tags);
   scene.plant(check, kFrom, whole);
   const std::vector<CopySource> sources{{.slba = kFrom, .blocks = kCount, .tags = tags}};
-  const CopyOrder order{.read = kAllChecks, .write = kAllChecks, .tags = tags};
+  // Another application tag for the write, which is not to be looked at: it must not be stored either.
+  const ProtectionTags written{.application = 0x11, .application_mask = 0, .reference = 1000};
+  const CopyOrder order{.read = kAllChecks, .write = kAllChecks, .tags = written};
   if (!check.success(copy(scene.io, scene.nsid, scene.layout, kTo, sources, order), "Copy")) return;
   check.bytes("the destination with its tags", scene.look(check, kTo, kCount), whole);
 }

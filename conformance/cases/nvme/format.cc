@@ -131,11 +131,8 @@ CONFORMANCE_CASE(format_refuses_a_reserved_erase, "nvme.format.erase-setting", r
                  needs(has_namespace), reaches{"format.erase"}) {
   RawAssociation& association = bench.associate();
   for (const unsigned setting : {3u, 7u}) {
-    auto command = host::format_nvm(bench.nsid(), nvme::format_in_use(bench.declared().name_space));
-    const auto now = bench.declared().identify_namespace();
-    command.set(nvme::format_sqe::ses, setting)
-        .set(nvme::format_sqe::mset, now.get(nvme::id_ns::flbas_extended))
-        .set(nvme::format_sqe::pi, now.get(nvme::id_ns::dps) & nvme::dps_bits::type_mask);
+    auto command = format_unchanged(bench.declared());
+    command.set(nvme::format_sqe::ses, setting);
     check.status(association.admin().send(command).wait(), one_of(sc::invalid_field, sc::invalid_format),
                  "secure erase setting " + std::to_string(setting));
   }

@@ -167,9 +167,8 @@ CONFORMANCE_CASE(strangers_do_not_format, "nvme.reservation.access.format", role
   for_types(bench, check, every, [&](AccessScene& access, ReservationType type) {
     ReservationScene& scene = access.scene;
     check.precondition_success(scene.write(kHolder, kLba, 0x21), "Write of the holder");
-    const unsigned lbaf = nvme::format_in_use(bench.declared().name_space);
     const auto format = [&](std::size_t host) {
-      return scene.association(host).admin().send(host::format_nvm(scene.nsid(), lbaf)).wait();
+      return scene.association(host).admin().send(format_unchanged(bench.declared())).wait();
     };
     check.status(format(kStranger), sc::reservation_conflict, "Format NVM, " + std::string(name_of(type)));
     const auto read = scene.read(kHolder, kLba);

@@ -75,6 +75,15 @@ inline Bytes pattern(std::uint8_t mark, std::size_t count, std::size_t block_byt
   return data;
 }
 
+/// Format NVM of the first namespace to the blocks that it has.
+inline Record<nvme::FormatSqe> format_unchanged(const Declared& declared) {
+  const auto now = declared.identify_namespace();
+  auto command = host::format_nvm(declared.nsid, nvme::format_in_use(declared.name_space));
+  command.set(nvme::format_sqe::mset, now.get(nvme::id_ns::flbas_extended))
+      .set(nvme::format_sqe::pi, now.get(nvme::id_ns::dps) & nvme::dps_bits::type_mask);
+  return command;
+}
+
 /// An association with one I/O queue, and the first namespace.
 class IoScene {
  public:

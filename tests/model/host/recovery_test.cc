@@ -277,6 +277,32 @@ TEST(Multipath, QueueDepthPolicyPrefersTheIdlePath) {
   for (auto& read : reads) EXPECT_TRUE(read.wait().ok());
 }
 
+TEST(Multipath, NumaPolicyKeepsToOnePath) {
+  Rig rig;
+  rig.host = std::make_unique<Host>(*rig.world, rig.fabric, HostOptions{}, PathPolicy::numa);
+  rig.add_port(2);
+  rig.add_namespace();
+  Controller* first = rig.connect(rig.to(1));
+  Controller* second = rig.connect(rig.to(2));
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  Bytes block(512);
+  const auto loads = [&] {
+    std::vector<Op<nvme::Status>> reads;
+    for (std::uint64_t i = 0; i < 16; ++i) reads.push_back(rig.ns().read(i, block));
+    const std::pair<std::size_t, std::size_t> found{first->io_load(), second->io_load()};
+    for (auto& read : reads) EXPECT_TRUE(read.wait().ok());
+    return found;
+  };
+  EXPECT_EQ(loads(), std::pair(std::size_t{16}, std::size_t{0}));
+  rig.disk->set_ana_state(1, nvme::AnaState::non_optimized, 1);
+  rig.world->run_for(Duration::s(1));
+  EXPECT_EQ(loads(), std::pair(std::size_t{0}, std::size_t{16}));
+  // Equally good again: it stays where it is.
+  rig.disk->set_ana_state(1, nvme::AnaState::optimized, 1);
+  rig.world->run_for(Duration::s(1));
+  EXPECT_EQ(loads(), std::pair(std::size_t{0}, std::size_t{16}));
+}
+
 TEST(Multipath, PrivateNamespacesAreNotJoined) {
   Rig rig;
   rig.add_port(2);

@@ -22,7 +22,7 @@ TEST(IdentifyController, Places) {
        {"sqes_min", 512, 1},  {"cqes_max", 513, 1}, {"maxcmd", 514, 2},   {"nn", 516, 4},
        {"oncs", 520, 2},      {"fuses", 522, 2},    {"fna", 524, 1},      {"vwc", 525, 1},
        {"awun", 526, 2},      {"awupf", 528, 2},    {"nwpc", 531, 1},     {"acwu", 532, 2},
-       {"ocfs", 534, 2},      {"sgls", 536, 4},     {"mnan", 540, 4},     {"subnqn", 768, 256},
+       {"cdfs", 534, 2},      {"sgls", 536, 4},     {"mnan", 540, 4},     {"subnqn", 768, 256},
        {"ioccsz", 1792, 4},   {"iorcsz", 1796, 4},  {"icdoff", 1800, 2},  {"fcatt", 1802, 1},
        {"msdbd", 1803, 1},    {"ofcs", 1804, 2},    {"dctype", 1806, 1},  {"psd", 2048, 1024},
        {"vs", 3072, 1024}});
