@@ -42,6 +42,16 @@ void IoRun::fill(std::uint64_t lba, MutableBytes data) const {
   }
 }
 
+/// Tags that the controller made are not the pattern's.
+void IoRun::skip_tags(MutableBytes wanted, ByteView read) const {
+  const nvme::BlockLayout& layout = space_.facts().layout;
+  if (!layout.is_protected() || space_.facts().strips()) return;
+  for (std::size_t at = layout.tuple_at(); at < wanted.size(); at += layout.bytes()) {
+    std::copy_n(read.begin() + static_cast<std::ptrdiff_t>(at), layout.tuple_bytes(),
+                wanted.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+}
+
 bool IoRun::next(Request& request) {
   if (failed() || next_lba_ >= end_lba_) return false;
   const auto blocks = static_cast<std::uint32_t>(
@@ -73,6 +83,7 @@ void IoRun::done(Request& request, nvme::Status status) {
   if (read && options_.verify) {
     const MutableBytes wanted = MutableBytes(expected_).first(request.data.size());
     fill(request.lba, wanted);
+    skip_tags(wanted, request.data);
     const auto differs = std::mismatch(wanted.begin(), wanted.end(), request.data.begin());
     if (differs.first != wanted.end() && !failed()) {
       const auto at = static_cast<std::uint64_t>(differs.first - wanted.begin());

@@ -56,6 +56,7 @@ class IoRun {
   IoFigures figures();
   bool next(Request& request);
   void done(Request& request, nvme::Status status);
+  void skip_tags(MutableBytes wanted, ByteView read) const;
   void fill(std::uint64_t lba, MutableBytes data) const;
   void progress(const char* what);
 

@@ -40,6 +40,17 @@ def test_host_writes_and_reads_back_256_mib(place, fabricbench, start_target):
     assert done.code == 0, done.out + done.err
 
 
+def test_blocks_with_metadata_and_protection_information(place, fabricbench, start_target, tmp_path):
+    start_target(*place.listen, "--namespace", "8M,bs=4096,pi=1", "--namespace", f"8M,ms=16,pi=3,file={tmp_path / 'disk'}",
+                 "--namespace", "8M,ms=64")
+    for nsid in ("1", "2", "3"):
+        done = fabricbench("host", "io", place.url, *place.local, "--verify", "--size", "4M", "--nsid", nsid)
+        assert done.code == 0, done.out + done.err
+    assert (tmp_path / "disk").stat().st_size == 16384 * 528
+    done = fabricbench("run", "--dut", place.url, *place.local, "--suite", "nvme", "--case", "protection*", timeout=120)
+    assert done.code == 0, done.out + done.err
+
+
 def test_the_suite_runs_over_the_socket(place, fabricbench, start_target, tmp_path):
     start_target(*place.listen, "--namespace", "64M")
     done = fabricbench("run", "--dut", place.url, *place.local, "--report", tmp_path, timeout=240)
