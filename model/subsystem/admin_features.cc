@@ -244,8 +244,7 @@ void Controller::set_feature_value(const Command& command, std::uint8_t fid) {
       break;
     }
     case FeatureId::volatile_write_cache:
-      features_.write_cache = value & 1;
-      break;
+      return queue.complete(command, set_write_cache((value & 1) != 0));
     case FeatureId::number_of_queues:
       return set_queues(command, value);
     case FeatureId::write_atomicity:

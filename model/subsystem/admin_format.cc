@@ -60,7 +60,8 @@ void Controller::format(const Command& command) {
     const bool resize = (all || ns == one) && !departs(departure::format_keeps_size);
     if (resize) ns->set_layout(layout);
     if (!departs(departure::format_keeps_data)) {
-      const nvme::Status erased = ns->write_zeroes(0, ns->blocks());
+      nvme::Status erased = ns->write_zeroes(0, ns->blocks());
+      if (erased.ok()) erased = ns->flush();
       if (!erased.ok()) status = erased;
     }
   }

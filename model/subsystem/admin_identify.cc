@@ -266,7 +266,8 @@ void Controller::fill_io_controller(MutableBytes page) const {
       .set(id::vwc, vwc)
       .set(id::nwpc, options.namespace_write_protect ? nvme::nwpc_bits::write_protect : 0u)
       .set(id::cdfs, options.copy.formats)
-      .set(id::awun, 0xFFFFu);
+      .set(id::awun, 0xFFFFu)
+      .set(id::awupf, options.atomic_power_fail_blocks - 1u);
   const ManagementFacts& management = subsystem_.management_facts();
   out.set(id::nvmsr, management.nvmsr)
       .set(id::vwci, management.vwci)

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/rng.h"
 
 namespace fb::subsystem {
 
@@ -28,6 +29,19 @@ class BlockStore {
   virtual Result<void> zero(std::uint64_t offset, std::uint64_t length) = 0;
   /// What was written before survives whatever happens to this process.
   virtual Result<void> flush() = 0;
+  /// The same of what lies in the range; of more, where the store knows no ranges.
+  virtual Result<void> flush_range(std::uint64_t offset, std::uint64_t length) {
+    (void)offset;
+    (void)length;
+    return flush();
+  }
+  /// Power fails: of what was not flushed, part is gone where the store forgets. A write of at most `atomic_blocks`
+  /// blocks is there wholly or not at all, a larger one by blocks.
+  virtual void lose_power(Rng& rng, std::uint32_t block_bytes, std::uint32_t atomic_blocks) {
+    (void)rng;
+    (void)block_bytes;
+    (void)atomic_blocks;
+  }
   /// Space in use, at most bytes().
   virtual std::uint64_t bytes_held() const = 0;
 };

@@ -289,6 +289,11 @@ class Controller {
   void dataset_management_data(const Command& command);
   bool writable(const Command& command, const Namespace* ns);
 
+  // io_cache.cc
+  nvme::Status after_write(Namespace& ns, std::uint64_t slba, std::uint64_t count, bool fua);
+  bool commit_before(const Command& command, const Target& target);
+  nvme::Status set_write_cache(bool on);
+
   // io_copy.cc
   void copy(const Command& command);
   void copy_data(const Command& command);

@@ -158,6 +158,12 @@ struct DeparturePoint {
   X(read_corrupted, "sub.io.read.data", "the first byte that is read is wrong")                    \
   X(write_lost, "sub.io.write.lost", "Write succeeds and stores nothing")                          \
   X(flush_skipped, "sub.io.flush.skipped", "Flush succeeds and flushes nothing")                   \
+  X(fua_ignored, "sub.io.fua", "commands with FUA leave data in the volatile write cache")         \
+  X(cache_stays_on, "sub.cache.stays_on", "writes are cached though the cache is off, or not there") \
+  X(cache_lost_at_shutdown, "sub.cache.shutdown", "a shutdown completes without flushing")         \
+  X(cache_lost_at_reset, "sub.cache.reset", "a controller reset loses what was not flushed")       \
+  X(cache_lost_at_nssr, "sub.cache.nssr", "an NVM subsystem reset loses what was not flushed")     \
+  X(power_tears, "sub.power.tears", "a loss of power tears writes of at most AWUPF")               \
   X(compare_equal, "sub.io.compare.equal", "Compare finds everything equal")                       \
   X(write_zeroes_nothing, "sub.io.write_zeroes", "Write Zeroes leaves the blocks as they are")     \
   X(deallocate_garbage, "sub.io.deallocate", "deallocated blocks read as FFh")                     \

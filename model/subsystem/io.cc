@@ -81,6 +81,7 @@ void Controller::start_io(const Command& command) {
   if (!check_io(command, target)) return;
   switch (opcode) {
     case IoOpcode::read:
+      if (!commit_before(command, target)) return;
       return read(command, target);
     case IoOpcode::write:
     case IoOpcode::compare:
@@ -91,6 +92,7 @@ void Controller::start_io(const Command& command) {
     case IoOpcode::write_uncorrectable:
       return write_uncorrectable(command, target);
     case IoOpcode::verify:
+      if (!commit_before(command, target)) return;
       return verify(command, target);
     default:
       queue.complete(command, sc::success);
@@ -269,7 +271,10 @@ void Controller::write(const Command& command) {
                         target.ns->uncorrectable(target.slba, target.blocks);
     status = target.ns->write(target.slba, whole);
     if (spoilt) target.ns->write_uncorrectable(target.slba, target.blocks);
-    if (status.ok() && command.as<nvme::ReadWriteSqe>().get(rw::fua)) status = target.ns->flush();
+    if (status.ok()) {
+      const bool fua = command.as<nvme::ReadWriteSqe>().get(rw::fua);
+      status = after_write(*target.ns, target.slba, target.blocks, fua);
+    }
   }
   count_io(target.bytes, true);
   queue.complete(command, status);
@@ -291,6 +296,7 @@ bool Controller::compare_data(const Command& command, const Target& target) {
     queue.complete(command, sc::success);
     return true;
   }
+  if (!commit_before(command, target)) return false;
   if (target.ns->layout().is_protected() && !compare_protected(command, target)) return false;
   const nvme::Status status = target.ns->compare(target.slba, command.data().first(target.bytes));
   const bool equal = status.ok() || departs(departure::compare_equal);
@@ -307,7 +313,10 @@ void Controller::write_zeroes(const Command& command, const Target& target) {
   if (target.in_range && !departs(departure::write_zeroes_nothing)) {
     const bool keeps_tags = target.ns->layout().is_protected() && !command.as<nvme::ReadWriteSqe>().get(rw::deac);
     status = keeps_tags ? zero_protected(command, target) : target.ns->write_zeroes(target.slba, target.blocks);
-    if (status.ok() && command.as<nvme::ReadWriteSqe>().get(rw::fua)) status = target.ns->flush();
+    if (status.ok()) {
+      const bool fua = command.as<nvme::ReadWriteSqe>().get(rw::fua);
+      status = after_write(*target.ns, target.slba, target.blocks, fua);
+    }
   }
   command.queue->complete(command, status);
 }
@@ -388,6 +397,7 @@ void Controller::dataset_management_data(const Command& command) {
       Bytes garbage(target.ns->block_bytes(), 0xFF);
       one = target.ns->write(slba, garbage);
     }
+    if (one.ok()) one = after_write(*target.ns, slba, length, false);
     if (!one.ok()) status = one;
   }
   queue.complete(command, status);

@@ -162,7 +162,7 @@ void Controller::copy_data(const Command& command) {
       gathered.resize(std::size_t{plan.parts.front().source.blocks} * layout.bytes());
     }
     status = to->write(first, gathered);
-    if (status.ok() && sqe.get(cs::fua)) status = to->flush();
+    if (status.ok()) status = after_write(*to, first, gathered.size() / layout.bytes(), sqe.get(cs::fua));
     if (departs(departure::copy_moves)) {
       for (const CopyPlan::Part& part : plan.parts) part.from->deallocate(part.source.slba, part.source.blocks);
     }

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/rng.h"
+#include "model/subsystem/write_cache.h"
 
 namespace fb::subsystem {
 
@@ -123,9 +124,11 @@ nvme::Status Namespace::read(std::uint64_t slba, MutableBytes data) {
 
 nvme::Status Namespace::write(std::uint64_t slba, MutableBytes data) {
   complement_tuples(data);
+  const std::uint64_t count = data.size() / stride_;
+  const bool mends = uncorrectable(slba, count);
   if (!store_->write(slba * stride_, data)) return nvme::sc::write_fault;
-  mend(slba, data.size() / stride_);
-  return nvme::sc::success;
+  mend(slba, count);
+  return mends ? flush(slba, count) : nvme::Status(nvme::sc::success);
 }
 
 nvme::Status Namespace::compare(std::uint64_t slba, ByteView data) {
@@ -159,9 +162,10 @@ nvme::Status Namespace::verify(std::uint64_t slba, std::uint64_t count) {
 }
 
 nvme::Status Namespace::write_zeroes(std::uint64_t slba, std::uint64_t count) {
+  const bool mends = uncorrectable(slba, count);
   if (!store_->zero(slba * stride_, count * stride_)) return nvme::sc::write_fault;
   mend(slba, count);
-  return nvme::sc::success;
+  return mends ? flush(slba, count) : nvme::Status(nvme::sc::success);
 }
 
 nvme::Status Namespace::deallocate(std::uint64_t slba, std::uint64_t count) {
@@ -172,6 +176,12 @@ void Namespace::write_uncorrectable(std::uint64_t slba, std::uint64_t count) {
   mend(slba, count);
   uncorrectable_[slba] = slba + count;
 }
+
+nvme::Status Namespace::flush(std::uint64_t slba, std::uint64_t count) {
+  return store_->flush_range(slba * stride_, count * stride_) ? nvme::sc::success : nvme::sc::write_fault;
+}
+
+void Namespace::cache_writes() { store_ = make_write_cache(std::move(store_)); }
 
 nvme::Status Namespace::flush() {
   return store_->flush() ? nvme::sc::success : nvme::sc::write_fault;

@@ -70,6 +70,11 @@ class Namespace {
   nvme::Status deallocate(std::uint64_t slba, std::uint64_t count);
   void write_uncorrectable(std::uint64_t slba, std::uint64_t count);
   nvme::Status flush();
+  nvme::Status flush(std::uint64_t slba, std::uint64_t count);
+  /// Puts a volatile write cache in front of the store.
+  void cache_writes();
+  /// Power fails. Writes of at most `atomic_blocks` blocks are not torn.
+  void lose_power(Rng& rng, std::uint32_t atomic_blocks) { store_->lose_power(rng, block_bytes(), atomic_blocks); }
 
   BlockStore& store() { return *store_; }
 
@@ -91,7 +96,8 @@ class Namespace {
   std::array<std::uint8_t, 8> eui64_;
   ReservationTable reservations_;
   std::unique_ptr<BlockStore> store_;
-  /// Damaged ranges, first block to one past the last; disjoint.
+  /// Damaged ranges, first block to one past the last; disjoint. The damage is never in a cache: what mends it is
+  /// flushed, or a loss of power would bring back data from before it.
   std::map<std::uint64_t, std::uint64_t> uncorrectable_;
   /// For Compare and Verify, allocated at the first of them.
   Bytes scratch_;

@@ -91,6 +91,9 @@ struct SubsystemOptions {
   std::uint16_t error_entries = 64; ///< ELPE + 1, at most 256
 
   bool volatile_write_cache = true;
+  /// Data that was not flushed may be gone after Subsystem::power_cycle(); otherwise all of it survives.
+  bool power_loss_forgets = false;
+  std::uint32_t atomic_power_fail_blocks = 1;  ///< AWUPF + 1, at most 65,536
   bool compare = true;
   bool write_uncorrectable = true;
   bool dataset_management = true;

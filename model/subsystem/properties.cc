@@ -122,6 +122,7 @@ void Controller::start_reset() {
   step(ControllerEvent::reset);
   subsystem_.world().trace().mark("subsystem.controller.reset");
   clear_for_reset();
+  if (departs(departure::cache_lost_at_reset)) subsystem_.lose_caches();
   if (departs(departure::reset_drops_admin)) return end_association("controller reset");
   if (subsystem_.options().disable_delay == Duration{}) return finish_reset();
   loop.schedule_after(reset_timer_, subsystem_.options().disable_delay);
@@ -175,7 +176,10 @@ void Controller::finish_reset() {
 
 void Controller::finish_shutdown() {
   if (!step(ControllerEvent::shutdown_done)) return;
-  for (const auto& [nsid, ns] : subsystem_.namespaces()) ns->flush();
+  // A normal shutdown and an abrupt one promise the same for what was acknowledged.
+  if (!departs(departure::cache_lost_at_shutdown)) {
+    for (const auto& [nsid, ns] : subsystem_.namespaces()) ns->flush();
+  }
   shst_ = kShstDone;
   tell(Change::shutdown);
   if (associated_) watch_idleness();

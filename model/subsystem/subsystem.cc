@@ -73,6 +73,7 @@ Result<Namespace*> Subsystem::add_namespace(NamespaceOptions options) {
     return Failure{Problem{"namespace " + std::to_string(nsid) + " has a block format that the subsystem lacks"}};
   }
   Namespace* const ns = made.get();
+  if (options_.power_loss_forgets) ns->cache_writes();
   namespaces_[nsid] = std::move(made);
   namespace_changed(nsid);
   return ns;
@@ -234,6 +235,7 @@ void Subsystem::reset_subsystem() {
   world_.trace().mark("subsystem.reset");
   trace_state("subsystem.reset", options_.nqn);
   for (const auto& [id, controller] : controllers_) controller->on_subsystem_reset();
+  if (departs(departure::cache_lost_at_nssr)) lose_caches();
   if (!departs(departure::firmware_never_runs) && firmware_.on_reset(true)) tell(Change::firmware);
   if (departs(departure::reservation_nssr_loses)) {
     for (const auto& [nsid, ns] : namespaces_) ns->reservations().forget_all();
@@ -241,8 +243,15 @@ void Subsystem::reset_subsystem() {
   tell(Change::subsystem_reset);
 }
 
+void Subsystem::lose_caches() {
+  Rng rng = world_.stream("subsystem.power/" + options_.nqn + '/' + std::to_string(power_losses_++));
+  const std::uint32_t atomic_blocks = departs(departure::power_tears) ? 1 : options_.atomic_power_fail_blocks;
+  for (const auto& [nsid, ns] : namespaces_) ns->lose_power(rng, atomic_blocks);
+}
+
 void Subsystem::power_cycle() {
   world_.trace().mark("subsystem.power_cycle");
+  lose_caches();
   for (const auto& [nsid, ns] : namespaces_) {
     ReservationTable& table = ns->reservations();
     const bool keeps = !table.persists() && departs(departure::reservation_power_keeps);

@@ -108,6 +108,8 @@ class Subsystem {
   void reset_subsystem();
   /// Power is lost and comes back: as a reset, and what does not persist is gone.
   void power_cycle();
+  /// What power_cycle() does to volatile write caches.
+  void lose_caches();
   void reset_subsystem_later();
   void end_associations(std::string_view why);
   /// Destroys the controllers of ended associations (dynamic model) in an event of its own.
@@ -161,6 +163,7 @@ class Subsystem {
   std::uint8_t available_spare_ = 100;
   FirmwareSlots firmware_;
   SecurityResponder security_;
+  std::uint64_t power_losses_ = 0;
   bool moved_ = false;
   std::map<std::uint16_t, std::unique_ptr<Controller>> controllers_;
   std::uint16_t next_cntlid_ = 1;

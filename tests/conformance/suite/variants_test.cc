@@ -42,6 +42,11 @@ constexpr Variant kVariants[] = {
        s.subsystem.firmware_update = {.slots = 7, .slot_1_read_only = false, .activates_at_once = false,
                                       .needs_subsystem_reset = true, .granularity = 1};
      }},
+    {"that_forgets_what_was_not_flushed",
+     [](EmbeddedSetup& s) {
+       s.subsystem.power_loss_forgets = true;
+       s.subsystem.atomic_power_fail_blocks = 16;
+     }},
     {"without_ana_and_reset",
      [](EmbeddedSetup& s) { s.subsystem.ana = s.subsystem.subsystem_reset = false; }},
     {"with_one_small_queue",

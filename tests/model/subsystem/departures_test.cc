@@ -8,6 +8,7 @@
 #include "model/subsystem/departures.h"
 #include "tests/model/subsystem/copy_session.h"
 #include "tests/model/subsystem/media_session.h"
+#include "tests/model/subsystem/power_session.h"
 #include "tests/model/subsystem/protection_session.h"
 #include "tests/model/subsystem/reservation_session.h"
 #include "tests/model/subsystem/rig.h"
@@ -623,6 +624,7 @@ std::string session(SubsystemHooks* hooks, int variant) {
     out.note(Rig::connect(wrong, find));
   }
   authentication(rig, out);
+  if (variant == 0) power_losses(hooks, out);
   // Away again without a word.
   admin.lose();
   rig.world->run_for(Duration::s(200));
