@@ -2,9 +2,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <vector>
 
 #include "base/rng.h"
 #include "model/subsystem/block_store.h"
@@ -211,7 +214,7 @@ void kill_writer(std::uint64_t seed, std::uint64_t flushes, unsigned later_us, b
 
 TEST(FileStore, WhatWasFlushedIsThereWheneverTheWriterIsKilled) {
   Rng rng(11, "kills");
-  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
     const std::uint64_t flushes = rng.between(1, 60);
     const auto later_us = static_cast<unsigned>(rng.below(3) * rng.below(400));
     kill_writer(seed, flushes, later_us, seed % 2 == 0);
