@@ -26,8 +26,8 @@ std::optional<nvme::Status> cache_feature_stays(const CommandContext& command) {
 
 }  // namespace
 
-#define POWER(name, requirement, what, effect) \
-  DEVIATION(name, "nvme.power." requirement, Product::controller, what, effect)
+#define POWER(name, requirement, what, ...) \
+  DEVIATION(name, "nvme.power." requirement, Product::controller, what, __VA_ARGS__)
 
 POWER(power_takes_flushed_data, "flush", "says success to Flush and flushes nothing", Departs{departure::flush_skipped});
 POWER(power_takes_flushed_namespaces, "flush-all", "says success to Flush of all namespaces and flushes none",
