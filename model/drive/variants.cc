@@ -24,6 +24,8 @@ constexpr DriveVariant kVariants[] = {
        o.node.uuid.reset();
        o.subsystem.firmware_update.slots = 0;
        o.subsystem.format = o.subsystem.security = false;
+       o.subsystem.namespace_management.supported = o.subsystem.self_test.supported = false;
+       o.subsystem.sanitize = {.block_erase = false, .crypto_erase = false, .overwrite = false};
      }},
     {"no_firmware_commands", "without firmware commands (F14)",
      [](DriveOptions& o) { o.subsystem.firmware_update.slots = 0; }},

@@ -164,6 +164,38 @@ Record<nvme::FormatSqe> format_nvm(std::uint32_t nsid, unsigned lbaf) {
 
 namespace {
 
+Record<nvme::NamespaceManagementSqe> manage_namespace(unsigned select, std::uint32_t nsid) {
+  auto command = start_admin<nvme::NamespaceManagementSqe>(nvme::AdminOpcode::namespace_management);
+  command.set(nvme::sqe::nsid, nsid).set(nvme::namespace_management_sqe::sel, select);
+  return command;
+}
+Record<nvme::NamespaceAttachmentSqe> change_attachment(unsigned select, std::uint32_t nsid) {
+  auto command = start_admin<nvme::NamespaceAttachmentSqe>(nvme::AdminOpcode::namespace_attachment);
+  command.set(nvme::sqe::nsid, nsid).set(nvme::namespace_attachment_sqe::sel, select);
+  return command;
+}
+
+}  // namespace
+
+Record<nvme::NamespaceManagementSqe> create_namespace() { return manage_namespace(0, 0); }
+Record<nvme::NamespaceManagementSqe> delete_namespace(std::uint32_t nsid) { return manage_namespace(1, nsid); }
+Record<nvme::NamespaceAttachmentSqe> attach_namespace(std::uint32_t nsid) { return change_attachment(0, nsid); }
+Record<nvme::NamespaceAttachmentSqe> detach_namespace(std::uint32_t nsid) { return change_attachment(1, nsid); }
+
+Record<nvme::SanitizeSqe> sanitize(nvme::SanitizeAction action) {
+  auto command = start_admin<nvme::SanitizeSqe>(nvme::AdminOpcode::sanitize);
+  command.set(nvme::sanitize_sqe::sanact, action);
+  return command;
+}
+
+Record<nvme::SelfTestSqe> device_self_test(nvme::SelfTestCode code, std::uint32_t nsid) {
+  auto command = start_admin<nvme::SelfTestSqe>(nvme::AdminOpcode::device_self_test);
+  command.set(nvme::sqe::nsid, nsid).set(nvme::self_test_sqe::stc, code);
+  return command;
+}
+
+namespace {
+
 Record<nvme::SecuritySqe> security(nvme::AdminOpcode opcode, std::uint8_t protocol, std::uint16_t specific,
                                    std::uint32_t length) {
   auto command = start_admin<nvme::SecuritySqe>(opcode);

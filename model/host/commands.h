@@ -95,6 +95,15 @@ Record<nvme::FirmwareDownloadSqe> firmware_download(std::uint64_t offset, std::s
 Record<nvme::FirmwareCommitSqe> firmware_commit(unsigned slot, nvme::CommitAction action);
 /// `lbaf` is the number of the LBA format.
 Record<nvme::FormatSqe> format_nvm(std::uint32_t nsid, unsigned lbaf);
+/// An Identify Namespace structure goes with it; the NSID comes back in DW0.
+Record<nvme::NamespaceManagementSqe> create_namespace();
+/// FFFFFFFFh: all.
+Record<nvme::NamespaceManagementSqe> delete_namespace(std::uint32_t nsid);
+/// A list of controllers goes with it.
+Record<nvme::NamespaceAttachmentSqe> attach_namespace(std::uint32_t nsid);
+Record<nvme::NamespaceAttachmentSqe> detach_namespace(std::uint32_t nsid);
+Record<nvme::SanitizeSqe> sanitize(nvme::SanitizeAction action);
+Record<nvme::SelfTestSqe> device_self_test(nvme::SelfTestCode code, std::uint32_t nsid = 0);
 /// `length` bytes go with the command, or come back.
 Record<nvme::SecuritySqe> security_send(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length);
 Record<nvme::SecuritySqe> security_receive(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length);

@@ -98,6 +98,8 @@ void Agent::on_change(Change what, std::uint16_t cntlid) {
         return device_.subsystem().find_controller(entry.first) == nullptr;
       });
       return;
+    case Change::sanitize:  // the device keeps what there is of it
+      return;
   }
 }
 

@@ -143,6 +143,11 @@ void Device::on_change(subsystem::Change what, std::uint16_t cntlid) {
       return subsystem_.find_controller(entry.first) == nullptr;
     });
   }
+  if (what == subsystem::Change::sanitize) {
+    const subsystem::Sanitizer& sanitizer = subsystem_.sanitizer();
+    if (sanitizer.running()) sanitized();
+    set_sanitize_failed(sanitizer.failure_mode());
+  }
   if (what != subsystem::Change::subsystem_reset) return;
   power_on_ports();
   reset_required_ = false;

@@ -160,6 +160,7 @@ void Reporter::on_change(Change what, std::uint16_t cntlid) {
       return occur(EventId::firmware_activated, 0);
     case Change::subsystem_reset:
     case Change::controller_list:
+    case Change::sanitize:
       return;
   }
 }

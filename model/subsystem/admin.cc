@@ -44,6 +44,13 @@ bool Controller::admin_supported(std::uint8_t opcode) const {
     case AdminOpcode::security_send:
     case AdminOpcode::security_receive:
       return !discovery && options.security;
+    case AdminOpcode::namespace_management:
+    case AdminOpcode::namespace_attachment:
+      return !discovery && options.namespace_management.supported;
+    case AdminOpcode::sanitize:
+      return !discovery && options.sanitize.supported();
+    case AdminOpcode::device_self_test:
+      return !discovery && options.self_test.supported;
     case AdminOpcode::nvme_mi_send:
     case AdminOpcode::nvme_mi_receive:
       return subsystem_.in_band_management() != nullptr;
@@ -68,6 +75,10 @@ void Controller::on_admin(const Command& command) {
     return;
   }
   if (!admin_supported(command.opcode()) && queue.refuse(command, check::admin_opcode)) return;
+  if (subsystem_.sanitizer().refuses() && !permitted_while_sanitizing(command) &&
+      !sanitize_permits(command, check::sanitize_admin, check::sanitize_failed_admin)) {
+    return;
+  }
   switch (static_cast<AdminOpcode>(command.opcode())) {
     case AdminOpcode::get_log_page:
       return get_log_page(command);
@@ -92,6 +103,14 @@ void Controller::on_admin(const Command& command) {
     case AdminOpcode::security_send:
     case AdminOpcode::security_receive:
       return security(command);
+    case AdminOpcode::namespace_management:
+      return namespace_management(command);
+    case AdminOpcode::namespace_attachment:
+      return namespace_attachment(command);
+    case AdminOpcode::sanitize:
+      return sanitize(command);
+    case AdminOpcode::device_self_test:
+      return self_test(command);
     case AdminOpcode::nvme_mi_send:
     case AdminOpcode::nvme_mi_receive:
       return management_command(command);

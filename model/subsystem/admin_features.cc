@@ -50,6 +50,8 @@ bool Controller::feature_supported(std::uint8_t fid) const {
       return !discovery;
     case FeatureId::volatile_write_cache:
       return !discovery && options.volatile_write_cache;
+    case FeatureId::sanitize_configuration:
+      return !discovery && options.sanitize.supported();
     case FeatureId::io_command_set_profile:
       return !discovery && subsystem_.has_version(2, 0);
     case FeatureId::namespace_write_protection:
@@ -66,7 +68,7 @@ bool Controller::feature_supported(std::uint8_t fid) const {
 bool Controller::feature_addresses_namespace(const Command& command, std::uint8_t fid) {
   Queue& queue = *command.queue;
   const std::uint32_t nsid = command.nsid();
-  const Namespace* const ns = subsystem_.find_namespace(nsid);
+  const Namespace* const ns = active_namespace(nsid);
   const bool set = command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::set_features);
   if (set && nsid == nvme::kAllNamespaces && is_reservation_feature(fid)) return true;
   if (is_namespace_feature(fid)) {
@@ -108,16 +110,18 @@ std::uint32_t Controller::feature_value(const Features& from, std::uint8_t fid, 
       return from.kato_ms;
     case FeatureId::io_command_set_profile:
       return from.command_sets;
+    case FeatureId::sanitize_configuration:
+      return &from == &features_ && subsystem_.sanitizer().warns() ? 1 : 0;
     case FeatureId::namespace_write_protection: {
-      const Namespace* const ns = subsystem_.find_namespace(nsid);
+      const Namespace* const ns = active_namespace(nsid);
       return ns != nullptr ? ns->write_protection() : 0;
     }
     case FeatureId::reservation_notification_mask: {
-      const Namespace* const ns = subsystem_.find_namespace(nsid);
+      const Namespace* const ns = active_namespace(nsid);
       return ns != nullptr ? ns->reservations().mask() : 0;
     }
     case FeatureId::reservation_persistence: {
-      const Namespace* const ns = subsystem_.find_namespace(nsid);
+      const Namespace* const ns = active_namespace(nsid);
       return ns != nullptr && ns->reservations().persists() ? 1 : 0;
     }
     default:
@@ -260,6 +264,9 @@ void Controller::set_feature_value(const Command& command, std::uint8_t fid) {
       if ((value & 0x1FF) != 0 && queue.refuse(command, check::feature_command_set)) return;
       features_.command_sets = 0;
       break;
+    case FeatureId::sanitize_configuration:
+      subsystem_.sanitizer().set_warns((value & 1) != 0);
+      break;
     case FeatureId::namespace_write_protection:
       return set_write_protection(command, value);
     case FeatureId::reservation_notification_mask:
@@ -303,7 +310,7 @@ void Controller::set_write_protection(const Command& command, std::uint32_t valu
   Queue& queue = *command.queue;
   const std::uint32_t state = value & 7;
   if (state > 1 && queue.refuse(command, check::feature_write_protect)) return;
-  Namespace* const ns = subsystem_.find_namespace(command.nsid());
+  Namespace* const ns = active_namespace(command.nsid());
   if (ns != nullptr) ns->set_write_protection(state);
   queue.complete(command, sc::success);
   if (ns != nullptr) subsystem_.namespace_changed(ns->nsid());

@@ -38,7 +38,7 @@ void Controller::format(const Command& command) {
   if (sqe.get(fq::ses) > kEraseMax && queue.refuse(command, check::format_erase)) return;
   const std::uint32_t nsid = command.nsid();
   const bool all = nsid == nvme::kAllNamespaces;
-  Namespace* const one = all ? nullptr : subsystem_.find_namespace(nsid);
+  Namespace* const one = all ? nullptr : active_namespace(nsid);
   if (!all && one == nullptr) {
     const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
     if (queue.refuse(command, valid ? check::format_inactive : check::format_nsid)) return;
@@ -46,7 +46,7 @@ void Controller::format(const Command& command) {
   }
   std::vector<Namespace*> chosen;
   for (const auto& [id, ns] : subsystem_.namespaces()) {
-    if (!all && ns.get() != one && !departs(departure::format_all)) continue;
+    if (all ? !sees(*ns) : ns.get() != one && !departs(departure::format_all)) continue;
     if (ns->write_protection() != 0 && queue.refuse(command, check::format_write_protected)) return;
     if (!check_path(command, *ns)) return;
     if (!reservation_allows(command, *ns, Access::write)) return;
@@ -55,6 +55,7 @@ void Controller::format(const Command& command) {
     if (ns->blocks_as(layout) == 0 && queue.refuse(command, check::format_lbaf)) return;
     chosen.push_back(ns.get());
   }
+  subsystem_.self_tests().on_format(nsid);
   nvme::Status status = sc::success;
   for (Namespace* const ns : chosen) {
     const bool resize = (all || ns == one) && !departs(departure::format_keeps_size);

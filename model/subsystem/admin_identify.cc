@@ -55,6 +55,7 @@ bool Controller::identify_page(const Command& command, MutableBytes page) {
   const auto sqe = command.as<nvme::IdentifySqe>();
   const Cns cns = static_cast<Cns>(sqe.get(nvme::identify_sqe::cns));
   const bool version_2 = subsystem_.has_version(2, 0);
+  const bool allocates = subsystem_.options().namespace_management.supported;
   if (subsystem_.discovery() != nullptr && cns != Cns::controller) {
     return !queue.refuse(command, check::identify_cns);
   }
@@ -67,8 +68,18 @@ bool Controller::identify_page(const Command& command, MutableBytes page) {
     case Cns::namespace_id_descriptors:
       return identify_namespace_page(command, page);
     case Cns::active_namespace_list:
-    case Cns::controller_list:
       return identify_list_page(command, page);
+    case Cns::controller_list:
+      return identify_controllers_page(command, page);
+    case Cns::allocated_namespace_list:
+      if (allocates) return identify_list_page(command, page);
+      break;
+    case Cns::allocated_namespace:
+      if (allocates) return identify_allocated_page(command, page);
+      break;
+    case Cns::namespace_controller_list:
+      if (allocates) return identify_controllers_page(command, page);
+      break;
     case Cns::command_set_namespace:
     case Cns::independent_namespace:
       if (version_2) return identify_namespace_page(command, page);
@@ -107,15 +118,16 @@ bool Controller::identify_namespace_page(const Command& command, MutableBytes pa
       sqe.get(nvme::identify_sqe::csi) != kNvmCommandSet) {
     return !queue.refuse(command, check::identify_csi);
   }
-  // The capabilities that all namespaces share can be asked for; nothing else of all of them.
-  if (nsid == nvme::kAllNamespaces && cns == Cns::identify_namespace &&
-      !queue.refuse(command, check::identify_broadcast)) {
+  // The capabilities that all namespaces share can be asked for by who may make one; nothing else of all of them.
+  if (nsid == nvme::kAllNamespaces && cns == Cns::identify_namespace) {
+    const bool offered = subsystem_.options().namespace_management.supported;
+    if (!offered) return !queue.refuse(command, check::identify_broadcast);
+    fill_common_namespace(page);
     return true;
   }
-  if (nsid == nvme::kAllNamespaces && cns == Cns::identify_namespace) return false;
   const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
   if (!valid && queue.refuse(command, check::identify_nsid)) return false;
-  const Namespace* ns = subsystem_.find_namespace(nsid);
+  const Namespace* ns = active_namespace(nsid);
   if (ns == nullptr && departs(departure::identify_inactive) && !subsystem_.namespaces().empty()) {
     ns = subsystem_.namespaces().begin()->second.get();
   }
@@ -135,14 +147,6 @@ bool Controller::identify_list_page(const Command& command, MutableBytes page) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::IdentifySqe>();
   const Cns cns = static_cast<Cns>(sqe.get(nvme::identify_sqe::cns));
-  if (cns == Cns::controller_list) {
-    std::vector<std::uint16_t> ids;
-    for (const auto& [id, controller] : subsystem_.controllers()) {
-      if (id >= sqe.get(nvme::identify_sqe::cntid)) ids.push_back(id);
-    }
-    nvme::write_controller_list(page, ids);
-    return true;
-  }
   if (cns == Cns::command_set_active_namespace_list &&
       sqe.get(nvme::identify_sqe::csi) != kNvmCommandSet) {
     return !queue.refuse(command, check::identify_csi);
@@ -150,8 +154,11 @@ bool Controller::identify_list_page(const Command& command, MutableBytes page) {
   if (command.nsid() > kListStartMax && queue.refuse(command, check::identify_list_start)) {
     return false;
   }
+  const bool allocated = cns == Cns::allocated_namespace_list;
+  const bool all = allocated ? !departs(departure::nsa_active) : departs(departure::nsa_listed);
   std::vector<std::uint32_t> ids;
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
+    if (!all && !sees(*ns)) continue;
     if (nsid > command.nsid() || departs(departure::identify_list_start)) ids.push_back(nsid);
   }
   if (departs(departure::identify_list_order)) std::reverse(ids.begin(), ids.end());
@@ -245,6 +252,28 @@ void Controller::fill_io_controller(MutableBytes page) const {
   if (firmware.slots != 0) oacs |= nvme::oacs_bits::firmware;
   if (options.format) oacs |= nvme::oacs_bits::format_nvm;
   if (options.security) oacs |= nvme::oacs_bits::security;
+  if (options.self_test.supported) oacs |= nvme::oacs_bits::self_test;
+  if (options.namespace_management.supported) {
+    oacs |= nvme::oacs_bits::namespace_management;
+    const bool stays = departs(departure::nsm_capacity_stays);
+    const std::uint64_t used = stays ? 0 : subsystem_.allocated_bytes();
+    store_le(page.data() + id::tnvmcap.offset, subsystem_.capacity_bytes());
+    store_le(page.data() + id::unvmcap.offset, subsystem_.capacity_bytes() - used);
+    out.set(id::maxcna, options.namespace_management.attachments_max);
+  }
+  const SanitizeOptions& sanitize = options.sanitize;
+  std::uint32_t sanicap = 0;
+  if (sanitize.crypto_erase) sanicap |= nvme::sanicap_bits::crypto_erase;
+  if (sanitize.block_erase) sanicap |= nvme::sanicap_bits::block_erase;
+  if (sanitize.overwrite) sanicap |= nvme::sanicap_bits::overwrite;
+  if (sanitize.supported()) {
+    sanicap |= nvme::sanicap_bits::modified_after;
+    if (sanitize.no_deallocate_inhibited) sanicap |= nvme::sanicap_bits::no_deallocate_inhibited;
+  }
+  out.set(id::sanicap, sanicap);
+  if (options.self_test.supported) {
+    out.set(id::edstt, options.self_test.extended_minutes).set(id::dsto, nvme::dsto_bits::one_in_subsystem);
+  }
   out.set(id::cmic, cmic)
       .set(id::rab, 3u)
       .set(id::acl, std::max(options.abort_limit, std::uint8_t{1}) - 1u)
@@ -282,7 +311,8 @@ void Controller::fill_io_controller(MutableBytes page) const {
         .set(id::anacap, nvme::anacap_bits::optimized | nvme::anacap_bits::non_optimized |
                              nvme::anacap_bits::inaccessible |
                              nvme::anacap_bits::persistent_loss | nvme::anacap_bits::change |
-                             nvme::anacap_bits::group_id_fixed)
+                             nvme::anacap_bits::group_id_fixed |
+                             (options.namespace_management.supported ? nvme::anacap_bits::group_id_managed : 0u))
         .set(id::anagrpmax, options.ana_groups_max)
         .set(id::nanagrpid, options.ana_groups_max);
   }
@@ -290,36 +320,54 @@ void Controller::fill_io_controller(MutableBytes page) const {
       nvme::power_state::mp, 2500u);
 }
 
-void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page) const {
+/// What all namespaces have, those too that are to be made.
+void Controller::fill_common_namespace(MutableBytes page) const {
   namespace id = nvme::id_ns;
   const SubsystemOptions& options = subsystem_.options();
-  std::uint64_t in_use = ns.blocks_in_use();
-  if (departs(departure::identify_nuse)) in_use = ns.blocks() + 1;
   MutableView<nvme::IdentifyNamespace> out{page};
-  out.set(id::rescap, reservation_capabilities(options));
   const unsigned zeroes = options.write_zeroes ? nvme::dlfeat_bits::write_zeroes_deallocates : 0u;
-  out.set(id::nsze, ns.blocks())
-      .set(id::ncap, ns.blocks())
-      .set(id::nuse, in_use)
-      .set(id::nsfeat, nvme::nsfeat_bits::thin_provisioning)
-      .set(id::nmic, ns.shared() ? nvme::nmic_bits::shared : 0u)
-      .set(id::dlfeat, nvme::dlfeat_bits::reads_zeroes | zeroes)
-      .set(id::nsattr, ns.write_protection() != 0 ? nvme::nsattr_bits::write_protected : 0u)
-      .set(id::anagrpid, options.ana ? ns.ana_group() : 0u)
-      .set(id::nguid, ByteView{ns.nguid()})
-      .set(id::eui64, ByteView{ns.eui64()});
+  const bool thin = options.namespace_management.thin_provisioning;
+  out.set(id::nsfeat, thin ? nvme::nsfeat_bits::thin_provisioning : 0u)
+      .set(id::dlfeat, nvme::dlfeat_bits::reads_zeroes | zeroes);
+  out.set(id::rescap, reservation_capabilities(options));
   if (options.copy.formats != 0) {
     out.set(id::mssrl, options.copy.range_blocks)
         .set(id::mcl, options.copy.total_blocks)
         .set(id::msrc, options.copy.ranges - 1u);
   }
-  const nvme::BlockLayout& layout = ns.layout();
   const std::size_t formats = subsystem_.block_formats();
-  if (formats > kPlainFormats || layout.metadata_bytes != 0) out.set(id::mc, nvme::mc_bits::extended);
   if (formats > kPlainFormats) {
-    out.set(id::dpc, nvme::dpc_bits::type_1 | nvme::dpc_bits::type_2 | nvme::dpc_bits::type_3 |
-                         nvme::dpc_bits::first_bytes | nvme::dpc_bits::last_bytes);
+    out.set(id::mc, nvme::mc_bits::extended)
+        .set(id::dpc, nvme::dpc_bits::type_1 | nvme::dpc_bits::type_2 | nvme::dpc_bits::type_3 |
+                          nvme::dpc_bits::first_bytes | nvme::dpc_bits::last_bytes);
   }
+  const std::size_t shown = options.format ? formats : 1;
+  out.set(id::nlbaf, shown - 1u);
+  for (unsigned i = 0; i < shown; ++i) {
+    nvme::edit_lba_format(page, i)
+        .set(nvme::lba_format::lbads, std::countr_zero(kBlockFormats[i].data_bytes))
+        .set(nvme::lba_format::ms, kBlockFormats[i].metadata_bytes);
+  }
+}
+
+void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page) const {
+  namespace id = nvme::id_ns;
+  const SubsystemOptions& options = subsystem_.options();
+  std::uint64_t in_use = ns.blocks_in_use();
+  if (departs(departure::identify_nuse)) in_use = ns.blocks() + 1;
+  fill_common_namespace(page);
+  MutableView<nvme::IdentifyNamespace> out{page};
+  store_le(page.data() + id::nvmcap.offset, ns.capacity() * ns.block_bytes());
+  out.set(id::nsze, ns.blocks())
+      .set(id::ncap, ns.capacity())
+      .set(id::nuse, in_use)
+      .set(id::nmic, ns.shared() ? nvme::nmic_bits::shared : 0u)
+      .set(id::nsattr, ns.write_protection() != 0 ? nvme::nsattr_bits::write_protected : 0u)
+      .set(id::anagrpid, options.ana ? ns.ana_group() : 0u)
+      .set(id::nguid, ByteView{ns.nguid()})
+      .set(id::eui64, ByteView{ns.eui64()});
+  const nvme::BlockLayout& layout = ns.layout();
+  if (layout.metadata_bytes != 0) out.set(id::mc, nvme::mc_bits::extended);
   if (layout.is_protected() && !departs(departure::protection_not_identified)) {
     out.set(id::dps, layout.protection_type | (layout.tuple_first ? nvme::dps_bits::first_bytes : 0u));
   }
@@ -330,12 +378,7 @@ void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page)
         .set(nvme::lba_format::ms, layout.metadata_bytes);
     return;
   }
-  out.set(id::nlbaf, formats - 1u).set(id::flbas_low, find_format(layout));
-  for (unsigned i = 0; i < formats; ++i) {
-    nvme::edit_lba_format(page, i)
-        .set(nvme::lba_format::lbads, std::countr_zero(kBlockFormats[i].data_bytes))
-        .set(nvme::lba_format::ms, kBlockFormats[i].metadata_bytes);
-  }
+  out.set(id::flbas_low, find_format(layout));
 }
 
 /// The NVM command set's own page: how wide the tags of each format are.
@@ -368,8 +411,9 @@ void Controller::fill_namespace_ids(const Namespace& ns, MutableBytes page) cons
 
 void Controller::fill_independent(const Namespace& ns, MutableBytes page) const {
   namespace id = nvme::id_ns_independent;
+  const bool thin = subsystem_.options().namespace_management.thin_provisioning;
   MutableView<nvme::IdentifyNamespaceIndependent>{page}
-      .set(id::nsfeat, nvme::nsfeat_bits::thin_provisioning)
+      .set(id::nsfeat, thin ? nvme::nsfeat_bits::thin_provisioning : 0u)
       .set(id::nmic, ns.shared() ? nvme::nmic_bits::shared : 0u)
       .set(id::anagrpid, subsystem_.options().ana ? ns.ana_group() : 0u)
       .set(id::nsattr, ns.write_protection() != 0 ? nvme::nsattr_bits::write_protected : 0u)

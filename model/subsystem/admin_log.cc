@@ -32,6 +32,10 @@ bool Controller::log_supported(std::uint8_t lid) const {
       return !discovery;
     case LogPage::feature_effects:
       return !discovery && version_2;
+    case LogPage::self_test:
+      return !discovery && subsystem_.options().self_test.supported;
+    case LogPage::sanitize_status:
+      return !discovery && subsystem_.options().sanitize.supported();
     case LogPage::ana:
       return !discovery && subsystem_.options().ana;
     case LogPage::reservation_notification:
@@ -124,6 +128,10 @@ Bytes Controller::log_page(const Command& command, std::uint8_t lid) {
       return log_feature_effects();
     case LogPage::reservation_notification:
       return reservation_log_.page(!departs(departure::reservation_log_count));
+    case LogPage::self_test:
+      return log_self_test();
+    case LogPage::sanitize_status:
+      return log_sanitize();
     case LogPage::discovery:
       if (subsystem_.discovery() == nullptr) break;
       return subsystem_.discovery()->log_for(host_.hostnqn);
@@ -164,6 +172,7 @@ Bytes Controller::log_smart() const {
   nvme::set_counter(log, sm::hrc, counters_.reads);
   nvme::set_counter(log, sm::hwc, counters_.writes);
   nvme::set_counter(log, sm::pwrc, 1);
+  nvme::set_counter(log, sm::poh, subsystem_.power_on_hours());
   nvme::set_counter(log, sm::neile, error_count_);
   return Bytes(log.bytes().begin(), log.bytes().end());
 }
@@ -184,7 +193,7 @@ Bytes Controller::log_firmware() const {
 
 Bytes Controller::log_changed_namespaces() const {
   Bytes page(nvme::kNamespaceListMax * 4);
-  if (changed_namespaces_.size() > nvme::kNamespaceListMax) {
+  if (changed_namespaces_.size() > nvme::kNamespaceListMax && !departs(departure::changed_list_cut)) {
     const std::uint32_t too_many[] = {nvme::kTooManyChangedNamespaces};
     nvme::write_namespace_list(page, too_many);
   } else {
@@ -201,15 +210,17 @@ Bytes Controller::log_effects() const {
     const auto code = static_cast<std::uint8_t>(opcode);
     auto admin = edit_element<nvme::CommandEffect>(page, nvme::command_effects::acs, opcode);
     const bool extra = departs(departure::effects_too_many) &&
-                       code == static_cast<std::uint8_t>(nvme::AdminOpcode::device_self_test);
+                       code == static_cast<std::uint8_t>(nvme::AdminOpcode::get_lba_status);
     const bool missing = departs(departure::effects_missing) &&
                          code == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
     if ((admin_supported(code) || extra) && !missing) {
       const auto what = static_cast<nvme::AdminOpcode>(code);
       const bool formats = what == nvme::AdminOpcode::format_nvm;
       admin.set(ce::csupp, true)
-          .set(ce::lbcc, formats)
+          .set(ce::lbcc, formats || what == nvme::AdminOpcode::sanitize)
           .set(ce::ncc, formats)
+          .set(ce::nic, what == nvme::AdminOpcode::namespace_management ||
+                            what == nvme::AdminOpcode::namespace_attachment)
           .set(ce::ccc, what == nvme::AdminOpcode::firmware_commit)
           .set(ce::cse, formats ? nvme::SubmissionRule::one_in_namespace : nvme::SubmissionRule::none);
     }
@@ -229,6 +240,7 @@ Bytes Controller::log_ana(bool groups_only) const {
   std::map<std::uint32_t, nvme::AnaGroup> groups;
   const std::uint16_t portid = port_ != nullptr ? port_->options().portid : std::uint16_t{0};
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
+    if (!sees(*ns) && !departs(departure::nsa_ana_log)) continue;
     nvme::AnaGroup& group = groups[ns->ana_group()];
     group.id = ns->ana_group();
     group.state = subsystem_.ana_state(group.id, portid);
@@ -249,11 +261,13 @@ Bytes Controller::log_feature_effects() const {
   for (unsigned fid = 0; fid < 256; ++fid) {
     if (!feature_supported(static_cast<std::uint8_t>(fid))) continue;
     const bool of_namespace = nvme::is_namespace_feature(static_cast<nvme::FeatureId>(fid));
+    const bool of_subsystem = fid == static_cast<unsigned>(nvme::FeatureId::sanitize_configuration);
     edit_element<nvme::FeatureEffect>(page, nvme::feature_effects::fids, fid)
         .set(fe::fsupp, true)
         .set(fe::nic, of_namespace)
-        .set(fe::fsp, of_namespace ? nvme::scope_bits::namespace_scope
-                                   : nvme::scope_bits::controller);
+        .set(fe::fsp, of_namespace   ? nvme::scope_bits::namespace_scope
+                      : of_subsystem ? nvme::scope_bits::nvm_subsystem
+                                     : nvme::scope_bits::controller);
   }
   return page;
 }

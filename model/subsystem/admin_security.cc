@@ -36,7 +36,7 @@ void Controller::security(const Command& command) {
   const std::uint16_t specific = sqe.get(ss::spsp);
   const std::uint32_t length = sqe.get(ss::length);
   const bool sends = command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::security_send);
-  const Namespace* const ns = subsystem_.find_namespace(command.nsid());
+  const Namespace* const ns = active_namespace(command.nsid());
   if (ns != nullptr && !reservation_allows(command, *ns, sends ? Access::write : Access::read)) return;
   if (!SecurityResponder::supports(protocol) && queue.refuse(command, check::security_protocol)) return;
   if (sends) {

@@ -151,6 +151,43 @@ struct Check {
   X(io_ana_inaccessible, "io.ana.inaccessible", ana_inaccessible, 0)                               \
   X(io_ana_persistent_loss, "io.ana.persistent_loss", ana_persistent_loss, 0)                      \
   X(io_ana_change, "io.ana.change", ana_transition, 0)                                             \
+  X(io_capacity, "io.capacity", capacity_exceeded, 1)                                              \
+  X(nsm_select, "namespace.management.select", invalid_field, 1)                                   \
+  X(nsm_size, "namespace.create.size", invalid_field, 1)                                           \
+  X(nsm_thin, "namespace.create.thin", thin_provisioning_not_supported, 1)                         \
+  X(nsm_format, "namespace.create.format", invalid_format, 1)                                      \
+  X(nsm_sharing, "namespace.create.nmic", invalid_field, 1)                                        \
+  X(nsm_ana_group, "namespace.create.ana_group", ana_group_identifier_invalid, 1)                  \
+  X(nsm_command_set, "namespace.create.csi", io_command_set_not_supported, 1)                      \
+  X(nsm_capacity, "namespace.create.capacity", namespace_insufficient_capacity, 1)                 \
+  X(nsm_identifier, "namespace.create.identifier", namespace_identifier_unavailable, 1)            \
+  X(nsm_delete_nsid, "namespace.delete.nsid", invalid_namespace_or_format, 1)                      \
+  X(nsm_delete_unallocated, "namespace.delete.unallocated", invalid_field, 1)                      \
+  X(nsm_write_protected, "namespace.delete.write_protected", namespace_write_protected, 1)         \
+  X(nsa_select, "namespace.attachment.select", invalid_field, 1)                                   \
+  X(nsa_nsid, "namespace.attachment.nsid", invalid_namespace_or_format, 1)                         \
+  X(nsa_unallocated, "namespace.attachment.unallocated", invalid_field, 1)                         \
+  X(nsa_list, "namespace.attachment.list", controller_list_invalid, 1)                             \
+  X(nsa_attached, "namespace.attachment.attached", namespace_already_attached, 1)                  \
+  X(nsa_private, "namespace.attachment.private", namespace_is_private, 1)                          \
+  X(nsa_ana, "namespace.attachment.ana", ana_attach_failed, 1)                                     \
+  X(nsa_limit, "namespace.attachment.limit", namespace_attachment_limit_exceeded, 1)               \
+  X(nsa_not_attached, "namespace.attachment.not_attached", namespace_not_attached, 1)              \
+  X(identify_unallocated, "identify.nsid.unallocated", invalid_field, 1)                           \
+  X(sanitize_action, "sanitize.action", invalid_field, 1)                                          \
+  X(sanitize_again, "sanitize.in_progress", sanitize_in_progress, 0)                               \
+  X(sanitize_write_protected, "sanitize.write_protected", namespace_write_protected, 1)            \
+  X(sanitize_firmware, "sanitize.firmware_pending", firmware_needs_controller_reset, 1)            \
+  X(sanitize_no_deallocate, "sanitize.no_deallocate", invalid_field, 1)                            \
+  X(sanitize_restricted, "sanitize.restricted", sanitize_failed, 1)                                \
+  X(sanitize_admin, "sanitize.admin", sanitize_in_progress, 0)                                     \
+  X(sanitize_io, "sanitize.io", sanitize_in_progress, 0)                                           \
+  X(sanitize_failed_admin, "sanitize.failed.admin", sanitize_failed, 1)                            \
+  X(sanitize_failed_io, "sanitize.failed.io", sanitize_failed, 1)                                  \
+  X(self_test_code, "self_test.code", invalid_field, 1)                                            \
+  X(self_test_nsid, "self_test.nsid", invalid_namespace_or_format, 1)                              \
+  X(self_test_inactive, "self_test.nsid.inactive", invalid_field, 1)                               \
+  X(self_test_running, "self_test.in_progress", self_test_in_progress, 0)                          \
   X(io_mdts, "io.mdts", invalid_field, 1)                                                          \
   X(io_range, "io.lba.range", lba_out_of_range, 1)                                                 \
   X(io_extended_format, "io.extended_format", invalid_namespace_or_format, 1)                      \

@@ -40,6 +40,7 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   admin_queue_ = &admin;
   port_ = &admin.port();
   host_ = std::move(host);
+  subsystem_.welcome(*this);
   individual_deletion_ = individual_deletion;
   leave_all_states();
   features_ = default_features();
@@ -86,6 +87,7 @@ void Controller::end_association(std::string_view why) {
   port_ = nullptr;
   leave_all_states();
   reset_firmware();
+  subsystem_.self_tests().on_controller_reset(cntlid_);
   events_.reset();
   subsystem_.reap_later();
 }

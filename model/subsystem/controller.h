@@ -101,6 +101,9 @@ class Controller {
   /// Firmware is about to be activated without a reset.
   void on_firmware_activation();
   void on_reservation_notice(std::uint32_t nsid, nvme::ReservationNotice what);
+  /// A sanitize operation begins on the subsystem, or has ended so.
+  void on_sanitize_begun();
+  void on_sanitize_ended(std::uint8_t event_info);
 
   // ---- what management sees and does: properties.cc ----
 
@@ -219,6 +222,25 @@ class Controller {
   void end_registrations();
   void set_reservation_feature(const Command& command, nvme::FeatureId fid, std::uint32_t value);
 
+  // admin_namespace.cc
+  void namespace_management(const Command& command);
+  void namespace_management_data(const Command& command);
+  void delete_namespace(const Command& command);
+  void namespace_attachment(const Command& command);
+  void namespace_attachment_data(const Command& command);
+  bool attach_one(const Command& command, Namespace& ns, std::uint16_t cntlid);
+
+  // admin_sanitize.cc
+  void sanitize(const Command& command);
+  bool sanitize_allowed(const Command& command);
+  bool permitted_while_sanitizing(const Command& command) const;
+  bool sanitize_permits(const Command& command, const Check& running, const Check& failed);
+  Bytes log_sanitize() const;
+
+  // admin_self_test.cc
+  void self_test(const Command& command);
+  Bytes log_self_test() const;
+
   // admin_security.cc
   void security(const Command& command);
   void security_data(const Command& command);
@@ -228,10 +250,13 @@ class Controller {
   bool identify_page(const Command& command, MutableBytes page);
   bool identify_namespace_page(const Command& command, MutableBytes page);
   bool identify_list_page(const Command& command, MutableBytes page);
+  bool identify_allocated_page(const Command& command, MutableBytes page);
+  bool identify_controllers_page(const Command& command, MutableBytes page);
   void fill_identify_controller(MutableBytes page) const;
   void fill_io_controller(MutableBytes page) const;
   void fill_identify_namespace(const Namespace& ns, MutableBytes page) const;
   void fill_nvm_namespace(const Namespace& ns, MutableBytes page) const;
+  void fill_common_namespace(MutableBytes page) const;
   void fill_namespace_ids(const Namespace& ns, MutableBytes page) const;
   void fill_independent(const Namespace& ns, MutableBytes page) const;
   std::uint32_t optional_events() const;
@@ -263,6 +288,10 @@ class Controller {
                               std::uint32_t nsid) const;
   bool feature_addresses_namespace(const Command& command, std::uint8_t fid);
 
+  /// What is attached to this controller; null: nothing of that identifier.
+  Namespace* active_namespace(std::uint32_t nsid) const;
+  bool sees(const Namespace& ns) const;
+
   // io.cc, io_fused.cc
   struct Target {
     Namespace* ns = nullptr;  ///< null only when a deviation skipped the check
@@ -276,7 +305,8 @@ class Controller {
   bool find_namespace(const Command& command, Namespace*& ns);
   bool check_path(const Command& command, const Namespace& ns);
   bool check_io(const Command& command, Target& target);
-  Target target_of(const Command& command);
+  Target target_of(const Command& command, Namespace* ns);
+  bool find_target(const Command& command, Target& target);
   void read(const Command& command, const Target& target);
   void write(const Command& command);
   void compare(const Command& command);

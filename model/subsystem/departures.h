@@ -97,7 +97,7 @@ struct DeparturePoint {
   X(error_log_cid, "sub.log.error.cid", "error log entries carry another CID")                     \
   X(error_log_status, "sub.log.error.status", "error log entries carry another status")            \
   X(effects_missing, "sub.log.effects.missing", "the commands supported log leaves out Identify")  \
-  X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Self-test")     \
+  X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Get LBA Status") \
   X(log_offset_ignored, "sub.log.offset", "the log page offset is ignored")                        \
   X(ana_count_stays, "sub.ana.count", "the ANA change count does not move")                        \
   X(ana_order, "sub.ana.order", "NSIDs in the ANA log descend")                                    \
@@ -115,6 +115,53 @@ struct DeparturePoint {
   X(format_keeps_data, "sub.format.data", "Format NVM leaves the data")                            \
   X(format_keeps_size, "sub.format.size", "Format NVM leaves the block size")                      \
   X(format_all, "sub.format.all", "Format NVM of one namespace erases all")                        \
+  X(nsm_attached, "sub.namespace.create.attached", "a created namespace is attached to its creator at once") \
+  X(nsm_nsid, "sub.namespace.create.nsid", "the completion of a creation names another NSID")      \
+  X(nsm_size, "sub.namespace.create.size", "a created namespace is smaller than it was asked for") \
+  X(nsm_names, "sub.namespace.create.names", "a namespace has the names of the one that had its NSID before") \
+  X(nsm_capacity_stays, "sub.namespace.capacity", "UNVMCAP does not follow creations and deletions") \
+  X(nsm_kept, "sub.namespace.delete.kept", "a deletion succeeds and deletes nothing")              \
+  X(nsm_one, "sub.namespace.delete.one", "a deletion of all namespaces deletes the first")         \
+  X(nsa_all, "sub.namespace.attach.all", "a namespace is attached to all controllers when told one") \
+  X(nsa_ineffective, "sub.namespace.attach.nothing", "an attachment succeeds and does nothing")    \
+  X(nsa_stays, "sub.namespace.detach.nothing", "a detachment succeeds and does nothing")           \
+  X(nsa_erases, "sub.namespace.detach.erases", "a detachment erases the namespace")                \
+  X(nsa_io, "sub.namespace.detach.io", "I/O reaches namespaces that are not attached")             \
+  X(nsa_silent, "sub.namespace.attach.silent", "attachments are not announced")                    \
+  X(nsa_reset, "sub.namespace.attach.reset", "a controller reset detaches what was attached by command") \
+  X(nsa_listed, "sub.namespace.active.all", "the active namespace list holds all namespaces")      \
+  X(nsa_active, "sub.namespace.allocated.active", "the allocated namespace list holds the attached ones alone") \
+  X(nsa_controllers, "sub.namespace.controllers.all", "every controller is listed as attached")    \
+  X(nsa_ana_log, "sub.namespace.ana", "the ANA log names namespaces that are not attached")        \
+  X(changed_list_cut, "sub.log.changed.cut", "the changed namespace list ends after 1,024 entries") \
+  X(sanitize_keeps_data, "sub.sanitize.data", "a sanitize operation leaves the data")              \
+  X(sanitize_spares, "sub.sanitize.detached", "a sanitize operation leaves namespaces that are not attached") \
+  X(sanitize_unprotects, "sub.sanitize.cache", "the first block of each namespace survives a sanitize operation") \
+  X(sanitize_progress_stays, "sub.sanitize.progress", "SPROG stays 0")                             \
+  X(sanitize_progress_end, "sub.sanitize.progress.end", "SPROG is not FFFFh after the end")        \
+  X(sanitize_status_stays, "sub.sanitize.status", "the log does not name the result of the operation") \
+  X(sanitize_idle, "sub.sanitize.status.idle", "the log does not say that an operation runs")      \
+  X(sanitize_scdw10, "sub.sanitize.scdw10", "the log does not hold the command's dword 10")        \
+  X(sanitize_passes, "sub.sanitize.passes", "completed overwrite passes are not counted")          \
+  X(sanitize_erased, "sub.sanitize.gde", "Global Data Erased stays set after a write")             \
+  X(sanitize_silent, "sub.sanitize.silent", "the end of an operation is not announced")            \
+  X(sanitize_reset, "sub.sanitize.reset", "a controller reset ends the operation")                 \
+  X(sanitize_power, "sub.sanitize.power", "an NVM subsystem reset ends the operation")             \
+  X(sanitize_refused_logged, "sub.sanitize.refused", "a refused command changes the log")          \
+  X(sanitize_error_lba, "sub.sanitize.error_log", "the error log tells LBAs while an operation runs") \
+  X(self_test_endless, "sub.self_test.endless", "a self-test does not end")                        \
+  X(self_test_percent, "sub.self_test.percent", "the completion of a self-test stays 0")           \
+  X(self_test_order, "sub.self_test.order", "the results begin with the oldest")                   \
+  X(self_test_unused, "sub.self_test.unused", "entries that were never filled claim success")      \
+  X(self_test_namespace, "sub.self_test.nsid", "results do not name the namespace")                \
+  X(self_test_hours, "sub.self_test.hours", "results do not name the power-on hours")              \
+  X(self_test_code_lost, "sub.self_test.code", "results name another kind of self-test")           \
+  X(self_test_survives, "sub.self_test.reset.short", "a short self-test goes on after a controller reset") \
+  X(self_test_dies, "sub.self_test.reset.extended", "a controller reset ends an extended self-test") \
+  X(self_test_goes_on, "sub.self_test.abort", "an aborted self-test goes on")                      \
+  X(self_test_format, "sub.self_test.format", "Format NVM does not abort a self-test")             \
+  X(self_test_sanitize, "sub.self_test.sanitize", "a sanitize operation does not abort a self-test") \
+  X(self_test_removal, "sub.self_test.removal", "a self-test goes on after its namespace was deleted") \
   X(security_list_descends, "sub.security.list", "the security protocols descend")                 \
   X(security_unlisted, "sub.security.unlisted", "the list of security protocols leaves out 00h")   \
   X(reservation_register_once, "sub.reservation.register.once", "who is registered cannot register again") \

@@ -66,8 +66,11 @@ Bytes Controller::log_errors() const {
   for (std::uint64_t i = 0; i < errors_valid_; ++i) {
     const std::uint64_t back = departs(departure::error_log_oldest) ? errors_valid_ - i : i + 1;
     const auto& entry = errors_[(error_count_ - back) % limit];
-    std::copy(entry.begin(), entry.end(),
-              page.begin() + static_cast<std::ptrdiff_t>(i * entry.size()));
+    const MutableBytes out = MutableBytes{page}.subspan(static_cast<std::size_t>(i) * entry.size(), entry.size());
+    std::copy(entry.begin(), entry.end(), out.begin());
+    // Nothing is told of user data that is going.
+    const bool silent = subsystem_.sanitizer().running() && !departs(departure::sanitize_error_lba);
+    if (silent) MutableView<nvme::ErrorEntry>{out}.set(nvme::error_entry::lba, 0u);
   }
   return page;
 }

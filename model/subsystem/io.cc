@@ -69,6 +69,12 @@ void Controller::start_io(const Command& command) {
   Queue& queue = *command.queue;
   if (!io_supported(command.opcode()) && queue.refuse(command, check::io_opcode)) return;
   const auto opcode = static_cast<IoOpcode>(command.opcode());
+  if (subsystem_.sanitizer().refuses()) {
+    // There is nothing to flush: a later version of the specification says so, an earlier one refuses it.
+    const bool flush_passes = opcode == IoOpcode::flush && subsystem_.has_version(2, 0);
+    if (flush_passes) return queue.complete(command, sc::success);
+    if (!sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) return;
+  }
   if (opcode == IoOpcode::flush) return flush(command);
   if (opcode == IoOpcode::dataset_management) {
     Namespace* ns = nullptr;
@@ -102,7 +108,15 @@ void Controller::start_io(const Command& command) {
 void Controller::on_data(const Command& command) {
   Queue& queue = *command.queue;
   if (queue.qid() == 0) {
+    if (subsystem_.sanitizer().refuses() && !permitted_while_sanitizing(command) &&
+        !sanitize_permits(command, check::sanitize_admin, check::sanitize_failed_admin)) {
+      return;
+    }
     switch (static_cast<nvme::AdminOpcode>(command.opcode())) {
+      case nvme::AdminOpcode::namespace_management:
+        return namespace_management_data(command);
+      case nvme::AdminOpcode::namespace_attachment:
+        return namespace_attachment_data(command);
       case nvme::AdminOpcode::nvme_mi_send:
         return management_data(command);
       case nvme::AdminOpcode::firmware_download:
@@ -115,6 +129,10 @@ void Controller::on_data(const Command& command) {
   }
   if (command.arrived == queue.fused_first || command.arrived == queue.fused_second) {
     return on_fused_data(command);
+  }
+  if (subsystem_.sanitizer().refuses() &&
+      !sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) {
+    return;
   }
   switch (static_cast<IoOpcode>(command.opcode())) {
     case IoOpcode::write:
@@ -141,7 +159,7 @@ void Controller::on_data(const Command& command) {
 bool Controller::find_namespace(const Command& command, Namespace*& ns) {
   Queue& queue = *command.queue;
   const std::uint32_t nsid = command.nsid();
-  ns = subsystem_.find_namespace(nsid);
+  ns = active_namespace(nsid);
   if (ns == nullptr) {
     const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
     const Check& check = nsid == nvme::kAllNamespaces ? check::io_nsid_broadcast
@@ -168,13 +186,18 @@ bool Controller::check_path(const Command& command, const Namespace& ns) {
   }
 }
 
-Controller::Target Controller::target_of(const Command& command) {
+/// What a command whose data has come is for: things may have changed meanwhile. False: it has been answered.
+bool Controller::find_target(const Command& command, Target& target) {
+  Namespace* ns = nullptr;
+  if (!find_namespace(command, ns)) return false;
+  target = target_of(command, ns);
+  return true;
+}
+
+Controller::Target Controller::target_of(const Command& command, Namespace* ns) {
   const auto sqe = command.as<nvme::ReadWriteSqe>();
   Target target;
-  target.ns = subsystem_.find_namespace(command.nsid());
-  if (target.ns == nullptr && !subsystem_.namespaces().empty()) {
-    target.ns = subsystem_.namespaces().begin()->second.get();
-  }
+  target.ns = ns;
   target.slba = sqe.get(rw::slba);
   target.blocks = static_cast<std::uint32_t>(sqe.get(rw::nlb).count());
   if (target.ns == nullptr) return target;
@@ -189,7 +212,7 @@ bool Controller::check_io(const Command& command, Target& target) {
   Queue& queue = *command.queue;
   Namespace* ns = nullptr;
   if (!find_namespace(command, ns)) return false;
-  target = target_of(command);
+  target = target_of(command, ns);
   if (ns == nullptr) return true;
   if (!check_path(command, *ns)) return false;
   const SubsystemOptions& options = subsystem_.options();
@@ -254,8 +277,8 @@ void Controller::read(const Command& command, const Target& target) {
 
 void Controller::write(const Command& command) {
   Queue& queue = *command.queue;
-  // Things may have changed while the data was on its way.
-  const Target target = target_of(command);
+  Target target;
+  if (!find_target(command, target)) return;
   if (target.ns == nullptr) return queue.complete(command, sc::success);
   // It was for blocks of another size.
   if (command.data().size() != target.bytes) return queue.complete(command, sc::format_in_progress);
@@ -263,8 +286,10 @@ void Controller::write(const Command& command) {
     if (!queue.refuse(command, check::io_range)) queue.complete(command, sc::success);
     return;
   }
+  if (!target.ns->admits(target.slba, target.blocks) && queue.refuse(command, check::io_capacity)) return;
   MutableBytes whole = command.data().first(target.bytes);
   if (target.ns->layout().is_protected() && !take_protected(command, target, whole)) return;
+  subsystem_.sanitizer().note_write();
   nvme::Status status = sc::success;
   if (!departs(departure::write_lost)) {
     const bool spoilt = departs(departure::uncorrectable_stays) &&
@@ -281,8 +306,8 @@ void Controller::write(const Command& command) {
 }
 
 void Controller::compare(const Command& command) {
-  const Target target = target_of(command);
-  compare_data(command, target);
+  Target target;
+  if (find_target(command, target)) compare_data(command, target);
 }
 
 /// Answers the Compare; true when it succeeded.
@@ -312,6 +337,9 @@ void Controller::write_zeroes(const Command& command, const Target& target) {
   nvme::Status status = sc::success;
   if (target.in_range && !departs(departure::write_zeroes_nothing)) {
     const bool keeps_tags = target.ns->layout().is_protected() && !command.as<nvme::ReadWriteSqe>().get(rw::deac);
+    const bool fits = !keeps_tags || target.ns->admits(target.slba, target.blocks);
+    if (!fits && command.queue->refuse(command, check::io_capacity)) return;
+    subsystem_.sanitizer().note_write();
     status = keeps_tags ? zero_protected(command, target) : target.ns->write_zeroes(target.slba, target.blocks);
     if (status.ok()) {
       const bool fua = command.as<nvme::ReadWriteSqe>().get(rw::fua);
@@ -344,10 +372,11 @@ void Controller::flush(const Command& command) {
   const bool skipped = departs(departure::flush_skipped);
   if (command.nsid() == nvme::kAllNamespaces) {
     for (const auto& [nsid, ns] : subsystem_.namespaces()) {
-      if (!reservation_allows(command, *ns, Access::write)) return;
+      if (sees(*ns) && !reservation_allows(command, *ns, Access::write)) return;
     }
     for (const auto& [nsid, ns] : subsystem_.namespaces()) {
       if (skipped) break;
+      if (!sees(*ns)) continue;
       const nvme::Status one = ns->flush();
       if (!one.ok()) status = one;
     }
@@ -371,7 +400,8 @@ void Controller::dataset_management(const Command& command, Namespace* ns) {
 void Controller::dataset_management_data(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::DatasetManagementSqe>();
-  const Target target = target_of(command);
+  Target target;
+  if (!find_target(command, target)) return;
   const std::size_t ranges = std::min<std::size_t>(sqe.get(nvme::dsm_sqe::nr).count(),
                                                    command.data().size() / nvme::DsmRange::size);
   if (target.ns == nullptr) return queue.complete(command, sc::success);

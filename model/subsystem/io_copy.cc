@@ -71,7 +71,7 @@ void Controller::copy(const Command& command) {
 /// The source of a range; null where the command has been answered.
 Namespace* Controller::copy_source(const Command& command, std::uint32_t nsid) {
   Queue& queue = *command.queue;
-  Namespace* const ns = subsystem_.find_namespace(nsid);
+  Namespace* const ns = active_namespace(nsid);
   if (ns == nullptr) {
     const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
     if (!queue.refuse(command, valid ? check::copy_source_inactive : check::copy_source)) {
@@ -99,8 +99,9 @@ bool Controller::copy_compatible(const Command& command, const BlockLayout& from
 void Controller::copy_data(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::CopySqe>();
-  Namespace* const to = subsystem_.find_namespace(command.nsid());
-  if (to == nullptr) return queue.complete(command, sc::invalid_field.with_dnr());
+  Namespace* to = nullptr;
+  if (!find_namespace(command, to)) return;  // it went away
+  if (to == nullptr) return queue.complete(command, sc::success);
   const unsigned format = sqe.get(cs::desfmt) % nvme::kCopyFormats;
   const std::size_t each = nvme::copy_range_bytes(format);
   const CopyOptions& options = subsystem_.options().copy;
@@ -131,6 +132,7 @@ void Controller::copy_data(const Command& command) {
     if (!queue.refuse(command, check::io_range)) queue.complete(command, sc::success);
     return;
   }
+  if (!to->admits(first, plan.blocks) && queue.refuse(command, check::io_capacity)) return;
   for (const CopyPlan::Part& part : plan.parts) {
     const CopySource& source = part.source;
     overlaps = overlaps || (part.from == to && source.slba < first + plan.blocks && first < source.slba + source.blocks);
@@ -161,6 +163,7 @@ void Controller::copy_data(const Command& command) {
     if (departs(departure::copy_short) && plan.parts.size() > 1) {
       gathered.resize(std::size_t{plan.parts.front().source.blocks} * layout.bytes());
     }
+    subsystem_.sanitizer().note_write();
     status = to->write(first, gathered);
     if (status.ok()) status = after_write(*to, first, gathered.size() / layout.bytes(), sqe.get(cs::fua));
     if (departs(departure::copy_moves)) {

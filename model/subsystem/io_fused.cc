@@ -113,7 +113,16 @@ void Controller::on_fused_data(const Command& command) {
     if (queue.alive()) end(second);
     return;
   }
-  const bool equal = compare_data(first, target_of(first));
+  const auto end_second = [&] {
+    if (queue.alive()) queue.complete(second, sc::aborted_failed_fused);
+  };
+  if (subsystem_.sanitizer().refuses() &&
+      !sanitize_permits(first, check::sanitize_io, check::sanitize_failed_io)) {
+    return end_second();
+  }
+  Target target;
+  if (!find_target(first, target)) return end_second();
+  const bool equal = compare_data(first, target);
   if (!queue.alive()) return;
   if (equal || departs(departure::fused_not_atomic) || !queue.refuse(second, check::fused_failed)) {
     write(second);

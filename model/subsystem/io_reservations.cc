@@ -119,8 +119,9 @@ void Controller::reservation(const Command& command) {
 
 void Controller::reservation_data(const Command& command) {
   Queue& queue = *command.queue;
-  Namespace* const ns = subsystem_.find_namespace(command.nsid());
-  if (ns == nullptr) return queue.complete(command, sc::success);  // it went away, or a deviation went on
+  Namespace* ns = nullptr;
+  if (!find_namespace(command, ns)) return;  // it went away
+  if (ns == nullptr) return queue.complete(command, sc::success);  // a deviation went on
   Bytes data(command.data().begin(), command.data().end());
   data.resize(nvme::ReservationKeys::size);
   const View<nvme::ReservationKeys> keys{data};

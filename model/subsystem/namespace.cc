@@ -34,8 +34,10 @@ Namespace::Namespace(std::string_view family, NamespaceOptions options)
       stride_(layout_.bytes()),
       blocks_(options.blocks),
       space_(blocks_ * stride_),
+      capacity_(options.capacity == 0 ? options.blocks : options.capacity),
       ana_group_(options.ana_group),
       shared_(options.shared),
+      attachments_(options.attached && options.shared, options.attached),
       write_protection_(options.write_protected ? 1 : 0),
       uuid_(options.uuid),
       nguid_(options.nguid),
@@ -48,7 +50,10 @@ Namespace::Namespace(std::string_view family, NamespaceOptions options)
   BENCH_ASSERT(blocks_ <= (std::uint64_t{1} << 62) / stride_, "namespace too large");
   if (store_ == nullptr) store_ = make_memory_store(space_);
   BENCH_ASSERT(store_->bytes() >= space_, "the store is smaller than the namespace");
-  Rng names(hash_name(family), "namespace " + std::to_string(nsid_));
+  BENCH_ASSERT(capacity_ <= blocks_, "the capacity is at most the size");
+  std::string name = "namespace " + std::to_string(nsid_);
+  if (options.incarnation != 0) name += "." + std::to_string(options.incarnation);
+  Rng names(hash_name(family), name);
   if (all_zero(uuid_)) {
     names.fill(uuid_);
     uuid_[6] = static_cast<std::uint8_t>((uuid_[6] & 0x0F) | 0x40);
@@ -59,20 +64,26 @@ Namespace::Namespace(std::string_view family, NamespaceOptions options)
 }
 
 std::uint64_t Namespace::blocks_in_use() const {
+  if (thin()) return in_use_.size();
   return std::min(blocks_, (store_->bytes_held() + stride_ - 1) / stride_);
 }
 
 void Namespace::resize(std::uint64_t blocks) {
   BENCH_ASSERT(blocks <= store_->bytes() / stride_, "the store is smaller than the namespace");
+  capacity_ = thin() ? std::min(capacity_, blocks) : blocks;
   blocks_ = blocks;
   space_ = blocks_ * stride_;
 }
 
 void Namespace::set_layout(const nvme::BlockLayout& layout) {
+  const std::uint64_t capacity = capacity_ * stride_;
+  const bool was_thin = thin();
   layout_ = layout;
   stride_ = layout.bytes();
   blocks_ = space_ / stride_;
+  capacity_ = was_thin ? std::min(capacity / stride_, blocks_) : blocks_;
   uncorrectable_.clear();
+  in_use_.clear();
 }
 
 void Namespace::complement_tuples(MutableBytes data) const {
@@ -98,22 +109,11 @@ bool Namespace::equal(ByteView a, ByteView b) const {
 }
 
 bool Namespace::uncorrectable(std::uint64_t slba, std::uint64_t count) const {
-  if (uncorrectable_.empty() || count == 0) return false;
-  const auto after = uncorrectable_.lower_bound(slba + count);
-  return after != uncorrectable_.begin() && std::prev(after)->second > slba;
+  return uncorrectable_.touches(slba, count);
 }
 
-void Namespace::mend(std::uint64_t slba, std::uint64_t count) {
-  if (uncorrectable_.empty()) return;
-  const std::uint64_t end = slba + count;
-  auto at = uncorrectable_.lower_bound(slba);
-  if (at != uncorrectable_.begin() && std::prev(at)->second > slba) at = std::prev(at);
-  while (at != uncorrectable_.end() && at->first < end) {
-    const auto [first, last] = *at;
-    at = uncorrectable_.erase(at);
-    if (first < slba) uncorrectable_[first] = slba;
-    if (last > end) uncorrectable_[end] = last;
-  }
+bool Namespace::admits(std::uint64_t slba, std::uint64_t count) const {
+  return !thin() || in_use_.size() - in_use_.count_in(slba, count) + count <= capacity_;
 }
 
 nvme::Status Namespace::read(std::uint64_t slba, MutableBytes data) {
@@ -127,7 +127,8 @@ nvme::Status Namespace::write(std::uint64_t slba, MutableBytes data) {
   const std::uint64_t count = data.size() / stride_;
   const bool mends = uncorrectable(slba, count);
   if (!store_->write(slba * stride_, data)) return nvme::sc::write_fault;
-  mend(slba, count);
+  uncorrectable_.remove(slba, count);
+  if (thin()) in_use_.add(slba, count);
   return mends ? flush(slba, count) : nvme::Status(nvme::sc::success);
 }
 
@@ -164,7 +165,8 @@ nvme::Status Namespace::verify(std::uint64_t slba, std::uint64_t count) {
 nvme::Status Namespace::write_zeroes(std::uint64_t slba, std::uint64_t count) {
   const bool mends = uncorrectable(slba, count);
   if (!store_->zero(slba * stride_, count * stride_)) return nvme::sc::write_fault;
-  mend(slba, count);
+  uncorrectable_.remove(slba, count);
+  in_use_.remove(slba, count);
   return mends ? flush(slba, count) : nvme::Status(nvme::sc::success);
 }
 
@@ -173,8 +175,15 @@ nvme::Status Namespace::deallocate(std::uint64_t slba, std::uint64_t count) {
 }
 
 void Namespace::write_uncorrectable(std::uint64_t slba, std::uint64_t count) {
-  mend(slba, count);
-  uncorrectable_[slba] = slba + count;
+  uncorrectable_.add(slba, count);
+}
+
+nvme::Status Namespace::erase() {
+  // Nor may a loss of power bring anything back.
+  if (!store_->zero(0, store_->bytes()) || !store_->flush()) return nvme::sc::write_fault;
+  uncorrectable_.clear();
+  in_use_.clear();
+  return nvme::sc::success;
 }
 
 nvme::Status Namespace::flush(std::uint64_t slba, std::uint64_t count) {

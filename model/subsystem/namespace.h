@@ -11,6 +11,8 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "model/subsystem/attachments.h"
+#include "model/subsystem/block_ranges.h"
 #include "model/subsystem/options.h"
 #include "model/subsystem/reservations.h"
 #include "wire/nvme/status.h"
@@ -27,8 +29,13 @@ class Namespace {
   const nvme::BlockLayout& layout() const { return layout_; }
   /// Data and metadata of one block.
   std::uint32_t block_bytes() const { return stride_; }
+  /// Most blocks that can be in use (NCAP).
+  std::uint64_t capacity() const { return capacity_; }
+  bool thin() const { return capacity_ < blocks_; }
   std::uint32_t ana_group() const { return ana_group_; }
   bool shared() const { return shared_; }
+  Attachments& attachments() { return attachments_; }
+  const Attachments& attachments() const { return attachments_; }
   const std::array<std::uint8_t, 16>& uuid() const { return uuid_; }
   const std::array<std::uint8_t, 16>& nguid() const { return nguid_; }
   const std::array<std::uint8_t, 8>& eui64() const { return eui64_; }
@@ -52,6 +59,8 @@ class Namespace {
     return slba <= blocks_ && count <= blocks_ - slba;
   }
   bool uncorrectable(std::uint64_t slba, std::uint64_t count) const;
+  /// The capacity holds these blocks beside those that are in use.
+  bool admits(std::uint64_t slba, std::uint64_t count) const;
 
   // The range must be inside. `data` is count * block_bytes() long.
   nvme::Status read(std::uint64_t slba, MutableBytes data);
@@ -75,11 +84,12 @@ class Namespace {
   void cache_writes();
   /// Power fails. Writes of at most `atomic_blocks` blocks are not torn.
   void lose_power(Rng& rng, std::uint32_t atomic_blocks) { store_->lose_power(rng, block_bytes(), atomic_blocks); }
+  /// Every byte of the store, in reach or not, and the damage.
+  nvme::Status erase();
 
   BlockStore& store() { return *store_; }
 
  private:
-  void mend(std::uint64_t slba, std::uint64_t count);
   void complement_tuples(MutableBytes data) const;
   bool equal(ByteView a, ByteView b) const;
 
@@ -88,17 +98,20 @@ class Namespace {
   std::uint32_t stride_;
   std::uint64_t blocks_;
   std::uint64_t space_;  ///< bytes of the store that are the namespace's
+  std::uint64_t capacity_;
   std::uint32_t ana_group_;
   bool shared_;
+  Attachments attachments_;
   std::uint32_t write_protection_;
   std::array<std::uint8_t, 16> uuid_;
   std::array<std::uint8_t, 16> nguid_;
   std::array<std::uint8_t, 8> eui64_;
   ReservationTable reservations_;
   std::unique_ptr<BlockStore> store_;
-  /// Damaged ranges, first block to one past the last; disjoint. The damage is never in a cache: what mends it is
-  /// flushed, or a loss of power would bring back data from before it.
-  std::map<std::uint64_t, std::uint64_t> uncorrectable_;
+  /// The damage is never in a cache: what mends it is flushed, or a loss of power would bring back data from before it.
+  BlockRanges uncorrectable_;
+  /// What is in use of a thin namespace; nothing is kept of others.
+  BlockRanges in_use_;
   /// For Compare and Verify, allocated at the first of them.
   Bytes scratch_;
 };

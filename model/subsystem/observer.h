@@ -19,6 +19,7 @@ enum class Change : std::uint8_t {
   spare,             ///< the available spare
   firmware,          ///< other firmware runs
   controller_list,   ///< a controller came or went
+  sanitize,          ///< a sanitize operation began or ended
 };
 
 class SubsystemObserver {

@@ -54,6 +54,36 @@ struct CopyOptions {
   std::uint8_t ranges = 16;           ///< MSRC + 1, at most 128
 };
 
+/// Namespace Management and Namespace Attachment.
+struct NamespaceManagementOptions {
+  bool supported = true;
+  /// TNVMCAP in bytes; more where the namespaces that are there from the beginning need more. What is created lies in
+  /// sparse memory, whatever the capacity.
+  std::uint64_t capacity_bytes = std::uint64_t{1} << 40;
+  bool thin_provisioning = true;      ///< a namespace's capacity (NCAP) may be below its size (NSZE)
+  std::uint32_t attachments_max = 0;  ///< MAXCNA: namespaces attached to one controller; 0: any number
+};
+
+/// Sanitize. Durations are those of a whole operation; an overwrite takes one for each pass.
+struct SanitizeOptions {
+  bool block_erase = true;
+  bool crypto_erase = true;
+  bool overwrite = true;
+  bool no_deallocate_inhibited = false;  ///< NDI: blocks are deallocated afterwards, whatever the command says
+  Duration block_erase_time = Duration::s(4);
+  Duration crypto_erase_time = Duration::s(2);
+  Duration overwrite_time = Duration::s(10);
+
+  bool supported() const { return block_erase || crypto_erase || overwrite; }
+};
+
+/// Device Self-test, one operation at a time in the subsystem.
+struct SelfTestOptions {
+  bool supported = true;
+  Duration short_time = Duration::s(30);
+  std::uint16_t extended_minutes = 10;  ///< EDSTT
+};
+
 struct SubsystemOptions {
   std::string nqn = kDefaultSubsystemNqn;
   std::string serial = "FB0000000001";
@@ -108,6 +138,10 @@ struct SubsystemOptions {
   bool security = true;              ///< Security Send and Receive
   bool reservations = true;
   bool reservations_persist = true;  ///< RESCAP bit 0: they can be made to outlive a loss of power
+  NamespaceManagementOptions namespace_management = {};
+  SanitizeOptions sanitize = {};
+  SelfTestOptions self_test = {};
+  std::uint64_t power_on_hours = 0;  ///< at the beginning of the world
   std::uint16_t atomic_compare_write_blocks = 128;  ///< ACWU + 1
   bool subsystem_reset = true;                      ///< CAP.NSSRS
   std::uint32_t namespaces_max = 1024;              ///< NN
@@ -180,8 +214,14 @@ struct NamespaceOptions {
   std::uint32_t nsid = 0;            ///< 0: the lowest that is free
   std::uint32_t block_bytes = 512;   ///< data of a block, 512 or 4096
   std::uint64_t blocks = 131072;     ///< NSZE
+  std::uint64_t capacity = 0;        ///< NCAP; 0: as NSZE
   std::uint32_t ana_group = 1;
+  /// False: one controller alone has it, of those of an administrator the first that comes.
   bool shared = true;
+  /// To every controller that is there or comes; false: to those that Namespace Attachment names.
+  bool attached = true;
+  /// Namespaces that had this NSID before: each has names of its own.
+  std::uint32_t incarnation = 0;
   bool write_protected = false;
   /// Metadata of a block and what is in it: one of kBlockFormats with block_bytes.
   std::uint16_t metadata_bytes = 0;

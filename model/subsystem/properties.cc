@@ -130,6 +130,11 @@ void Controller::start_reset() {
 
 void Controller::clear_for_reset() {
   reset_firmware();
+  subsystem_.self_tests().on_controller_reset(cntlid_);
+  if (departs(departure::sanitize_reset)) subsystem_.sanitizer().forget();
+  if (departs(departure::nsa_reset)) {
+    for (const auto& [nsid, ns] : subsystem_.namespaces()) ns->attachments().forget(cntlid_);
+  }
   if (admin_queue_ != nullptr) {
     if (departs(departure::reset_answers_aer)) {
       while (transport::ArrivedCommand* const request = admin_queue_->oldest(Phase::event)) {

@@ -21,6 +21,7 @@ Subsystem::Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hoo
       hooks_(hooks != nullptr ? hooks : &no_hooks()),
       nonces_(auth::make_nonces(world, "subsystem.auth/" + options_.nqn)),
       firmware_(options_.firmware_update, options_.firmware),
+      capacity_(options_.namespace_management.capacity_bytes),
       management_port_(world, *hooks_, {}) {
   if (options_.controllers != ControllerModel::static_controllers) return;
   for (const std::uint16_t cntlid : options_.static_cntlids) {
@@ -47,65 +48,6 @@ void Subsystem::trace_state(std::string_view label, const std::string& text) {
                        .source = {},
                        .destination = {},
                        .ip = {}});
-}
-
-// ---- namespaces ----
-
-Result<Namespace*> Subsystem::add_namespace(NamespaceOptions options) {
-  if (options.nsid == 0) {
-    options.nsid = 1;
-    while (namespaces_.contains(options.nsid)) ++options.nsid;
-  }
-  const std::uint32_t nsid = options.nsid;
-  if (nsid > options_.namespaces_max) {
-    return Failure{Problem{"namespace " + std::to_string(nsid) + " is beyond the limit of " +
-                           std::to_string(options_.namespaces_max)}};
-  }
-  if (namespaces_.contains(nsid)) {
-    return Failure{Problem{"namespace " + std::to_string(nsid) + " is there already"}};
-  }
-  if (options.ana_group == 0 || options.ana_group > options_.ana_groups_max) {
-    return Failure{Problem{"ANA group " + std::to_string(options.ana_group) +
-                           " of namespace " + std::to_string(nsid) + " does not exist"}};
-  }
-  auto made = std::make_unique<Namespace>(options_.nqn, std::move(options));
-  if (find_format(made->layout()) >= block_formats()) {
-    return Failure{Problem{"namespace " + std::to_string(nsid) + " has a block format that the subsystem lacks"}};
-  }
-  Namespace* const ns = made.get();
-  if (options_.power_loss_forgets) ns->cache_writes();
-  namespaces_[nsid] = std::move(made);
-  namespace_changed(nsid);
-  return ns;
-}
-
-std::size_t Subsystem::block_formats() const {
-  if (!options_.metadata) return kPlainFormats;
-  return has_version(2, 0) ? kBlockFormats.size() : kExtendedFormats;
-}
-
-bool Subsystem::remove_namespace(std::uint32_t nsid) {
-  if (namespaces_.erase(nsid) == 0) return false;
-  namespace_changed(nsid);
-  return true;
-}
-
-bool Subsystem::resize_namespace(std::uint32_t nsid, std::uint64_t blocks) {
-  Namespace* const ns = find_namespace(nsid);
-  if (ns == nullptr) return false;
-  ns->resize(blocks);
-  namespace_changed(nsid);
-  return true;
-}
-
-Namespace* Subsystem::find_namespace(std::uint32_t nsid) {
-  const auto found = namespaces_.find(nsid);
-  return found == namespaces_.end() ? nullptr : found->second.get();
-}
-
-void Subsystem::namespace_changed(std::uint32_t nsid) {
-  for (const auto& [id, controller] : controllers_) controller->on_namespace_changed(nsid);
-  tell(Change::namespaces);
 }
 
 // ---- asymmetric access ----
@@ -161,6 +103,11 @@ void Subsystem::set_critical_warning(std::uint8_t bits) {
   const auto news = static_cast<std::uint8_t>(bits & ~critical_warning_);
   if (std::exchange(critical_warning_, bits) != bits) tell(Change::warning);
   for (const auto& [id, controller] : controllers_) controller->on_critical_warning(news);
+}
+
+std::uint64_t Subsystem::power_on_hours() const {
+  constexpr std::int64_t kHour = 3'600'000;
+  return options_.power_on_hours + static_cast<std::uint64_t>(world_.now().count_ns() / 1'000'000 / kHour);
 }
 
 // ---- hosts ----
@@ -236,6 +183,8 @@ void Subsystem::reset_subsystem() {
   trace_state("subsystem.reset", options_.nqn);
   for (const auto& [id, controller] : controllers_) controller->on_subsystem_reset();
   if (departs(departure::cache_lost_at_nssr)) lose_caches();
+  self_tests_.on_subsystem_reset();
+  if (departs(departure::sanitize_power)) sanitizer_.forget();
   if (!departs(departure::firmware_never_runs) && firmware_.on_reset(true)) tell(Change::firmware);
   if (departs(departure::reservation_nssr_loses)) {
     for (const auto& [nsid, ns] : namespaces_) ns->reservations().forget_all();
@@ -278,8 +227,11 @@ void Subsystem::reap_later() {
 }
 
 void Subsystem::reap() {
-  const std::size_t gone = std::erase_if(
-      controllers_, [](const auto& entry) { return !entry.second->in_association(); });
+  const std::size_t gone = std::erase_if(controllers_, [this](const auto& entry) {
+    if (entry.second->in_association()) return false;
+    for (const auto& [nsid, ns] : namespaces_) ns->attachments().forget(entry.first);
+    return true;
+  });
   if (gone != 0) tell(Change::controller_list);
 }
 

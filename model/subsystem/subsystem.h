@@ -12,7 +12,9 @@
 #include "model/subsystem/namespace.h"
 #include "model/subsystem/options.h"
 #include "model/subsystem/port.h"
+#include "model/subsystem/sanitize.h"
 #include "model/subsystem/security.h"
+#include "model/subsystem/self_test.h"
 #include "wire/nvme/logs.h"
 
 namespace fb::subsystem {
@@ -47,7 +49,8 @@ class Subsystem {
   /// options.nsid 0 takes the lowest free one. Hosts are told. Fails when the NSID is taken or beyond
   /// namespaces_max.
   Result<Namespace*> add_namespace(NamespaceOptions options);
-  bool remove_namespace(std::uint32_t nsid);
+  /// `by` is not told: its host deleted the namespace by a command.
+  bool remove_namespace(std::uint32_t nsid, const Controller* by = nullptr);
   bool resize_namespace(std::uint32_t nsid, std::uint64_t blocks);
   Namespace* find_namespace(std::uint32_t nsid);
   /// The first so many of kBlockFormats can be had.
@@ -56,7 +59,20 @@ class Subsystem {
   const std::map<std::uint32_t, std::unique_ptr<Namespace>>& namespaces() const {
     return namespaces_;
   }
+  /// Controllers that see the namespace are told.
   void namespace_changed(std::uint32_t nsid);
+  /// Attaches a namespace to a controller or takes it away; its host is told.
+  void set_attached(Namespace& ns, Controller& controller, bool attached);
+  /// A controller has got a host. Of the dynamic model, it sees what is attached to all, and what the host's earlier
+  /// controllers had by command.
+  void welcome(Controller& controller);
+  /// Bytes of the namespaces that there are, and in all (TNVMCAP).
+  std::uint64_t allocated_bytes() const;
+  std::uint64_t capacity_bytes() const;
+  /// Lowest NSID that is free; 0: as many namespaces as may be are there.
+  std::uint32_t free_nsid() const;
+  /// Namespaces that had this NSID and are gone.
+  std::uint32_t incarnations(std::uint32_t nsid) const;
 
   // ---- asymmetric access ----
 
@@ -83,6 +99,12 @@ class Subsystem {
 
   FirmwareSlots& firmware() { return firmware_; }
   SecurityResponder& security() { return security_; }
+
+  // ---- sanitize, self-test ----
+
+  Sanitizer& sanitizer() { return sanitizer_; }
+  SelfTests& self_tests() { return self_tests_; }
+  std::uint64_t power_on_hours() const;
 
   // ---- hosts ----
 
@@ -140,6 +162,7 @@ class Subsystem {
   Bytes& scratch() { return scratch_; }
 
  private:
+  void offer(Namespace& ns, Controller& controller);
   void reap();
   void on_reset_due() { reset_subsystem(); }
 
@@ -164,6 +187,10 @@ class Subsystem {
   FirmwareSlots firmware_;
   SecurityResponder security_;
   std::uint64_t power_losses_ = 0;
+  std::map<std::uint32_t, std::uint32_t> incarnations_;  ///< by NSID
+  std::uint64_t capacity_ = 0;
+  Sanitizer sanitizer_{*this};
+  SelfTests self_tests_{*this};
   bool moved_ = false;
   std::map<std::uint16_t, std::unique_ptr<Controller>> controllers_;
   std::uint16_t next_cntlid_ = 1;

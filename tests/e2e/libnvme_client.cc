@@ -95,10 +95,39 @@ void check_commands(nvme_mi_ctrl_t controller) {
   expect(nvme_mi_admin_identify_ns(controller, 1, &space) == 0 && le64toh(space.nsze) == 0x4000, "in blocks of 4096 then");
   format.lbaf = 0;
   expect(nvme_mi_admin_format_nvm(controller, &format) == 0, "Format NVM, back to 512");
+  nvme_id_ns made = {};
+  made.nsze = made.ncap = htole64(2048);
+  __u32 nsid = 0;
+  nvme_ns_mgmt_args management = {};
+  management.args_size = sizeof management;
+  management.ns = &made;
+  management.result = &nsid;
+  management.sel = NVME_NS_MGMT_SEL_CREATE;
+  expect(nvme_mi_admin_ns_mgmt(controller, &management) == 0 && nsid == 2, "a namespace is made", nsid);
+  nvme_ctrl_list to = {};
+  to.num = htole16(1);
+  to.identifier[0] = id.cntlid;
+  nvme_ns_attach_args attachment = {};
+  attachment.args_size = sizeof attachment;
+  attachment.ctrlist = &to;
+  attachment.nsid = nsid;
+  attachment.sel = NVME_NS_ATTACH_SEL_CTRL_ATTACH;
+  expect(nvme_mi_admin_ns_attach(controller, &attachment) == 0, "it is attached");
+  expect(nvme_mi_admin_identify_ns(controller, nsid, &space) == 0 && le64toh(space.nsze) == 2048, "it is active");
+  management.ns = nullptr;
+  management.nsid = nsid;
+  management.sel = NVME_NS_MGMT_SEL_DELETE;
+  expect(nvme_mi_admin_ns_mgmt(controller, &management) == 0, "it is deleted");
   nvme_sanitize_nvm_args sanitize = {};
   sanitize.args_size = sizeof sanitize;
-  sanitize.sanact = NVME_SANITIZE_SANACT_START_BLOCK_ERASE;
-  expect(is_refused(nvme_mi_admin_sanitize_nvm(controller, &sanitize)), "Sanitize is refused");
+  sanitize.sanact = NVME_SANITIZE_SANACT_EXIT_FAILURE;
+  expect(nvme_mi_admin_sanitize_nvm(controller, &sanitize) == 0, "nothing to recover from");
+  nvme_self_test_log tests = {};
+  expect(nvme_mi_admin_get_log_device_self_test(controller, &tests) == 0 && tests.current_operation == 0, "self-test log");
+  __u32 nothing = 0;
+  expect(is_refused(nvme_mi_admin_admin_passthru(controller, 0x1C, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, nullptr, 0, nullptr,
+                                                 0, &nothing)),
+         "Virtualization Management is refused");
 }
 
 /// Microseconds of an Identify, there and back: the median.

@@ -43,17 +43,22 @@ REACHING = [
     ("changed-ns-list-log mctp:1,9:1", r""),
     ("primary-ctrl-caps mctp:1,9:1", r"Invalid Field"),
     ("list-secondary mctp:1,9:1", r"Invalid Field"),
-    ("delete-ns mctp:1,9:1 -n 1", INVALID_OPCODE),
-    ("attach-ns mctp:1,9:1 -n 1 -c 1", INVALID_OPCODE),
-    ("detach-ns mctp:1,9:1 -n 1 -c 1", INVALID_OPCODE),
+    ("list-ns mctp:1,9:1 -a", r"\[ +0\]:0x1"),
+    ("create-ns mctp:1,9:1 -s 2048 -c 2048 -f 7", "Invalid Format"),
+    ("delete-ns mctp:1,9:1 -n 1", "Success, deleted nsid:1"),
+    ("delete-ns mctp:1,9:1 -n 7", "Invalid Field"),
+    ("attach-ns mctp:1,9:1 -n 1 -c 1", "Namespace Already Attached"),
+    ("attach-ns mctp:1,9:1 -n 1 -c 77", "Controller List Invalid"),
+    ("detach-ns mctp:1,9:1 -n 1 -c 1", "Success, nsid:1"),
     ("fw-commit mctp:1,9:1 -s 1 -a 1", "Invalid Firmware Slot"),
     ("fw-commit mctp:1,9:1 -s 2 -a 1", "Invalid Firmware Image"),
     ("format mctp:1,9:1 -n 1 -f", "Success formatting namespace:1"),
     ("format mctp:1,9:1 -n 1 -l 7 -f", "Invalid Format"),
-    ("sanitize mctp:1,9:1 -a 2", INVALID_OPCODE),
+    ("sanitize mctp:1,9:1 -a 2", r""),
+    ("admin-passthru mctp:1,9:1 -o 0x14 --cdw10=1", r"Device Self-test.* is Success|is Success"),
     ("security-recv mctp:1,9:1 -p 0 -s 0 -x 512 -t 512", r"0000: 00 00 00 00 00 00 00 02 00 f0"),
     ("security-recv mctp:1,9:1 -p 1 -s 1 -x 512 -t 512", "Invalid Field"),
-    ("self-test-log mctp:1,9:1", INVALID_PAGE),
+    ("self-test-log mctp:1,9:1", r"Current operation +: 0"),
     ("endurance-log mctp:1,9:1", INVALID_PAGE),
     ("predictable-lat-log mctp:1,9:1", INVALID_PAGE),
     ("pred-lat-event-agg-log mctp:1,9:1", INVALID_PAGE),
@@ -63,8 +68,8 @@ REACHING = [
     ("media-unit-stat-log mctp:1,9:1", INVALID_PAGE),
     ("supported-cap-config-log mctp:1,9:1", INVALID_PAGE),
     ("mi-cmd-support-effects-log mctp:1,9:1", INVALID_PAGE),
-    ("resv-notif-log mctp:1,9:1", INVALID_PAGE),
-    ("sanitize-log mctp:1,9:1", INVALID_PAGE),
+    ("resv-notif-log mctp:1,9:1", r"Log Page Count\s+: 0"),
+    ("sanitize-log mctp:1,9:1", r"(?s)Sanitize Progress +\(SPROG\) +: +65535"),
 ]
 
 
@@ -96,6 +101,38 @@ def test_firmware_format_and_security(fabricbench, tmp_path):
     assert re.search(r"^fr +: 2\.0", done.out, re.M)
     assert re.search(r"lbaf +1 .*lbads:12 .*in use", done.out) and re.search(r"nsze +: 0x4000", done.out)
     assert back.read_bytes().endswith(message.read_bytes())  # behind a line of nvme's own
+
+
+def test_namespaces_sanitize_and_self_test(fabricbench):
+    """A tool makes, attaches, detaches and deletes a namespace, sanitizes the drive and has it test itself."""
+    at = "mctp:1,9:1"
+    done = fabricbench("mctp", "exec", "--", "sh", "-ec", f"""
+        nvme create-ns {at} -s 4096 -c 4096 -f 0 -m 1
+        echo made; nvme list-ns {at} -a; nvme list-ns {at}
+        nvme attach-ns {at} -n 2 -c 1,2
+        echo attached; nvme list-ns {at}; nvme list-ns mctp:1,9:2; nvme list-ctrl mctp:1,9:1 -n 2
+        nvme id-ns {at} -n 2
+        nvme detach-ns {at} -n 2 -c 1
+        echo detached; nvme list-ns {at}; nvme list-ns {at} -a
+        nvme delete-ns {at} -n 2
+        echo deleted; nvme list-ns {at} -a
+        nvme admin-passthru {at} -o 0x14 --cdw10=2 -n 1; nvme self-test-log {at}
+        nvme admin-passthru {at} -o 0x14 --cdw10=15; nvme self-test-log {at}
+        nvme sanitize {at} -a 2; nvme sanitize-log {at}
+        nvme format {at} -n 1 -f 2>&1 || true
+        sleep 5; nvme sanitize-log {at}; nvme format {at} -n 1 -f""", timeout=60)
+    assert done.code == 0, done.out + done.err
+    made, attached, detached, deleted = (done.out.split(f"{word}\n")[1] for word in ("made", "attached", "detached", "deleted"))
+    namespace = re.compile(r"^\[ +\d+\]:(0x[12])$", re.M)
+    assert namespace.findall(made.split("attached")[0]) == ["0x1", "0x2", "0x1"], made
+    assert namespace.findall(attached)[:4] == ["0x1", "0x2", "0x1", "0x2"], attached
+    assert "nsze    : 0x1000" in attached
+    assert namespace.findall(detached.split("deleted")[0]) == ["0x1", "0x1", "0x2"], detached
+    assert namespace.findall(deleted) == ["0x1"], deleted
+    assert re.search(r"Current operation +: 0x2", deleted) and re.search(r"Operation Result +: 0x1\b", deleted), deleted
+    states = re.findall(r"\(SSTAT\) +: +(0x[0-9a-f]+)", deleted)
+    assert [int(state, 16) & 7 for state in states] == [2, 1], deleted
+    assert "Sanitize In Progress" in done.out and done.out.rstrip().endswith("Success formatting namespace:1"), done.out
 
 
 def test_no_endpoint_and_no_network_are_no_route(fabricbench):

@@ -131,6 +131,12 @@ inline constexpr LeBits<"iocsci", 0, std::uint32_t, 8, 0> iocsci{};
 }
 using IoCommandSetProfile = Layout<4, io_command_set_profile::iocsci>;
 
+namespace sanitize_configuration {
+/// A Sanitize command that asks for what is inhibited: 0 is refused, 1 goes on and says so in its result.
+inline constexpr LeBits<"nodrm", 0, std::uint32_t, 0, 0, bool> nodrm{};
+}
+using SanitizeConfiguration = Layout<4, sanitize_configuration::nodrm>;
+
 namespace host_identifier {
 inline constexpr LeBits<"exhid", 0, std::uint32_t, 0, 0, bool> exhid{};
 }

@@ -168,6 +168,22 @@ inline constexpr std::uint16_t get_lba_status = 1u << 9;
 inline constexpr std::uint16_t lockdown = 1u << 10;
 }  // namespace oacs_bits
 
+namespace sanicap_bits {
+inline constexpr std::uint32_t crypto_erase = 1u << 0;
+inline constexpr std::uint32_t block_erase = 1u << 1;
+inline constexpr std::uint32_t overwrite = 1u << 2;
+inline constexpr std::uint32_t verification = 1u << 3;
+inline constexpr std::uint32_t no_deallocate_inhibited = 1u << 29;
+/// Bits 31:30: the media are not modified after the operation; or they are, unless NDAS denies it.
+inline constexpr std::uint32_t not_modified_after = 1u << 30;
+inline constexpr std::uint32_t modified_after = 2u << 30;
+}  // namespace sanicap_bits
+
+namespace dsto_bits {
+/// One self-test at a time in the subsystem; clear: one for each controller.
+inline constexpr std::uint8_t one_in_subsystem = 1u << 0;
+}  // namespace dsto_bits
+
 namespace frmw_bits {
 inline constexpr std::uint8_t slot_1_read_only = 1u << 0;
 inline constexpr std::uint8_t slots_shift = 1;  // bits 3:1, number of slots

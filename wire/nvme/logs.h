@@ -181,8 +181,28 @@ using SelfTestResult = Layout<28, self_test_result::result, self_test_result::co
                               self_test_result::segment, self_test_result::valid,
                               self_test_result::poh, self_test_result::nsid, self_test_result::flba,
                               self_test_result::sct, self_test_result::sc, self_test_result::vs>;
+/// How a self-test ended.
+enum class SelfTestOutcome : std::uint8_t {
+  passed = 0x0,
+  aborted_by_command = 0x1,
+  aborted_by_reset = 0x2,
+  aborted_by_removal = 0x3,  ///< of a namespace
+  aborted_by_format = 0x4,
+  fatal_error = 0x5,
+  failed_somewhere = 0x6,  ///< in a segment that is not known
+  failed_segment = 0x7,
+  aborted = 0x8,
+  aborted_by_sanitize = 0x9,
+  unused = 0xF,  ///< an entry that was never filled
+};
 /// Result of an entry that was never filled.
 inline constexpr std::uint8_t kSelfTestUnused = 0xF;
+namespace self_test_valid_bits {
+inline constexpr std::uint8_t nsid = 1u << 0;
+inline constexpr std::uint8_t flba = 1u << 1;
+inline constexpr std::uint8_t sct = 1u << 2;
+inline constexpr std::uint8_t sc = 1u << 3;
+}  // namespace self_test_valid_bits
 inline constexpr unsigned kSelfTestResults = 20;
 
 namespace self_test_log {
@@ -299,9 +319,20 @@ using ReservationNotification =
     Layout<64, reservation_notification::lpc, reservation_notification::rnlpt,
            reservation_notification::nalp, reservation_notification::nsid>;
 
+/// Bits 2:0 of the sanitize log's status.
+enum class SanitizeState : std::uint8_t {
+  never = 0,
+  completed = 1,
+  in_progress = 2,
+  failed = 3,
+  completed_deallocated = 4,  ///< though the command said otherwise
+};
+inline constexpr std::uint16_t kSanitizeNoProgress = 0xFFFF;
+inline constexpr std::uint32_t kSanitizeNoEstimate = 0xFFFFFFFF;
+
 namespace sanitize_log {
 inline constexpr Le<"sprog", 0, std::uint16_t> sprog{};
-inline constexpr LeBits<"sos", 2, std::uint16_t, 2, 0> sos{};
+inline constexpr LeBits<"sos", 2, std::uint16_t, 2, 0, SanitizeState> sos{};
 inline constexpr LeBits<"passes", 2, std::uint16_t, 7, 3> passes{};
 inline constexpr LeBits<"gde", 2, std::uint16_t, 8, 8, bool> gde{};
 inline constexpr Le<"scdw10", 4, std::uint32_t> scdw10{};

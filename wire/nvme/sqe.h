@@ -231,6 +231,56 @@ inline constexpr LeBits<"lbafu", 40, std::uint32_t, 13, 12> lbafu{};
 using FormatSqe = CommandSqe<format_sqe::lbafl, format_sqe::mset, format_sqe::pi, format_sqe::pil, format_sqe::ses,
                              format_sqe::lbafu>;
 
+namespace namespace_management_sqe {
+/// 0 create, 1 delete.
+inline constexpr LeBits<"sel", 40, std::uint32_t, 3, 0> sel{};
+inline constexpr Le<"csi", 47, std::uint8_t> csi{};
+}  // namespace namespace_management_sqe
+using NamespaceManagementSqe = CommandSqe<namespace_management_sqe::sel, namespace_management_sqe::csi>;
+
+namespace namespace_attachment_sqe {
+/// 0 attach, 1 detach.
+inline constexpr LeBits<"sel", 40, std::uint32_t, 3, 0> sel{};
+}  // namespace namespace_attachment_sqe
+using NamespaceAttachmentSqe = CommandSqe<namespace_attachment_sqe::sel>;
+
+enum class SanitizeAction : std::uint8_t {
+  exit_failure_mode = 1,
+  block_erase = 2,
+  overwrite = 3,
+  crypto_erase = 4,
+  exit_media_verification = 5,
+};
+
+namespace sanitize_sqe {
+inline constexpr LeBits<"sanact", 40, std::uint32_t, 2, 0, SanitizeAction> sanact{};
+/// A failed operation may be left without another one that succeeds.
+inline constexpr LeBits<"ause", 40, std::uint32_t, 3, 3, bool> ause{};
+/// 0: sixteen passes.
+inline constexpr LeBits<"owpass", 40, std::uint32_t, 7, 4> owpass{};
+inline constexpr LeBits<"oipbp", 40, std::uint32_t, 8, 8, bool> oipbp{};
+/// The blocks are not to be deallocated afterwards.
+inline constexpr LeBits<"ndas", 40, std::uint32_t, 9, 9, bool> ndas{};
+inline constexpr LeBits<"emvs", 40, std::uint32_t, 10, 10, bool> emvs{};
+inline constexpr Le<"ovrpat", 44, std::uint32_t> ovrpat{};
+}  // namespace sanitize_sqe
+using SanitizeSqe = CommandSqe<sanitize_sqe::sanact, sanitize_sqe::ause, sanitize_sqe::owpass, sanitize_sqe::oipbp,
+                               sanitize_sqe::ndas, sanitize_sqe::emvs, sanitize_sqe::ovrpat>;
+inline constexpr unsigned kOverwritePassesMax = 16;
+
+enum class SelfTestCode : std::uint8_t {
+  none = 0,
+  short_test = 1,
+  extended_test = 2,
+  vendor = 0xE,
+  abort = 0xF,
+};
+
+namespace self_test_sqe {
+inline constexpr LeBits<"stc", 40, std::uint32_t, 3, 0, SelfTestCode> stc{};
+}  // namespace self_test_sqe
+using SelfTestSqe = CommandSqe<self_test_sqe::stc>;
+
 /// Security Send and Security Receive.
 namespace security_sqe {
 inline constexpr Le<"nssf", 40, std::uint8_t> nssf{};

@@ -34,12 +34,6 @@ Bytes identity(RawAssociation& association, Check& check, std::uint32_t nsid) {
   return reply.data;
 }
 
-/// Not a byte of `before` is where it was; an error is fine too.
-void is_gone(Check& check, const host::RawReply& reply, ByteView before, std::string_view what) {
-  const bool same = reply.ok() && std::equal(reply.data.begin(), reply.data.end(), before.begin(), before.end());
-  check.that(!same, std::string(what) + " cannot be read any more", "it is there still");
-}
-
 std::uint32_t add_namespace(ControllerBench& bench) {
   const auto added = bench.subsystem().add_namespace({.blocks = kBlocks});
   BENCH_ASSERT(added.ok(), "the arranged product has room for a namespace");
@@ -169,6 +163,8 @@ CONFORMANCE_CASE(format_is_announced_to_others, "nvme.format.announced", roles::
                  with_formattable_namespaces) {
   RawAssociation& association = bench.associate();
   RawAssociation& other = bench.associate({.hostnqn = "nqn.2026-11.org.fabricbench:other"});
+  const unsigned sharing = bench.declared().identify_namespace().get(nvme::id_ns::nmic);
+  check.precondition((sharing & nvme::nmic_bits::shared) != 0, "the other controller has the namespace too");
   const auto enabled = nvme::event_config_bits::namespace_attribute;
   check.precondition_success(
       other.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, enabled)).wait(),

@@ -188,7 +188,7 @@ CONFORMANCE_CASE(registration_outlives_a_reset, "nvme.reservation.identity.reset
 }
 
 CONFORMANCE_CASE(registration_outlives_a_subsystem_reset, "nvme.reservation.identity.subsystem-reset",
-                 roles::controller, arranged("a reset of the subsystem")) {
+                 roles::controller, reservations, arranged("a reset of the subsystem")) {
   ReservationScene scene(bench, check, 2);
   scene.held(ReservationType::exclusive_access);
   bench.subsystem().reset_subsystem();

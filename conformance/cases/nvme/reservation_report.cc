@@ -172,7 +172,7 @@ CONFORMANCE_CASE(feature_changes_persistence, "nvme.reservation.persistence.feat
 }
 
 CONFORMANCE_CASE(power_loss_ends_registrations, "nvme.reservation.persistence.lost", roles::controller,
-                 with_persistence) {
+                 with_persistence, reservations) {
   ReservationScene scene(bench, check, 2);
   check.precondition_success(scene.register_key(0, scene.key(0), PersistChange::clear), "Register");
   check.precondition_success(scene.acquire(0, kExclusive), "Acquire");

@@ -36,6 +36,9 @@ inline std::optional<std::string> has_reservations(const Declared& declared) {
     return "ONCS bit 5 (reservations) is clear";
   }
   if (declared.nsid == 0) return "no active namespace";
+  if ((declared.identify_namespace().get(nvme::id_ns::nmic) & nvme::nmic_bits::shared) == 0) {
+    return "NMIC bit 0 is clear: no other controller has the namespace";
+  }
   constexpr unsigned kTypes = 0x7E;
   if ((declared.identify_namespace().get(nvme::id_ns::rescap) & kTypes) == 0) {
     return "RESCAP of the namespace claims no type";

@@ -84,6 +84,12 @@ inline Record<nvme::FormatSqe> format_unchanged(const Declared& declared) {
   return command;
 }
 
+/// Not a byte of `before` is where it was; an error is fine too.
+inline void is_gone(Check& check, const host::RawReply& reply, ByteView before, std::string_view what) {
+  const bool same = reply.ok() && std::equal(reply.data.begin(), reply.data.end(), before.begin(), before.end());
+  check.that(!same, std::string(what) + " cannot be read any more", "it is there still");
+}
+
 /// An association with one I/O queue, and the first namespace.
 class IoScene {
  public:

@@ -101,8 +101,8 @@ class PiecesShifted final : public mi::EndpointHooks {
     }
   }
 };
-void self_test_supported(const MessageContext& message, Bytes& body) {
-  if (is_log(message, 0x00) && is_done(body) && body.size() >= kData + 1024) body[kData + 4 * 0x06] |= 1;
+void endurance_supported(const MessageContext& message, Bytes& body) {
+  if (is_log(message, 0x00) && is_done(body) && body.size() >= kData + 1024) body[kData + 4 * 0x09] |= 1;
 }
 void smart_unsupported(const MessageContext& message, Bytes& body) {
   if (is_log(message, 0x00) && is_done(body) && body.size() >= kData + 1024) body[kData + 4 * 0x02] &= 0xFE;
@@ -208,7 +208,7 @@ DEVIATION(log_pieces_wrong, "mi.admin.log.pieces", Product::endpoint,
 DEVIATION(log_pieces_without_offset, "mi.admin.log.pieces", Product::endpoint,
           "honours the log page offset and not DOFST (F6)", Departs{mi::departure::admin_offset_ignored});
 DEVIATION(logs_listed_and_not_served, "mi.admin.log.supported", Product::endpoint,
-          "calls a log page supported that it does not have", hooks<ResponseChanged, &self_test_supported>());
+          "calls a log page supported that it does not have", hooks<ResponseChanged, &endurance_supported>());
 DEVIATION(logs_served_and_not_listed, "mi.admin.log.supported", Product::endpoint,
           "does not call a log page supported that it has", hooks<ResponseChanged, &smart_unsupported>());
 DEVIATION(prohibited_features_open, "mi.admin.feature.prohibited", Product::endpoint,

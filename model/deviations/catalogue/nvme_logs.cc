@@ -27,9 +27,9 @@ void set_supported(MutableBytes data, nvme::LogPage page, bool supported) {
       .set(nvme::supported_page::lsupp, supported);
 }
 
-void lists_self_test(const CommandContext& command, MutableBytes data) {
-  if (!is_log(command, nvme::LogPage::supported_pages) || data.size() < 1024) return;
-  set_supported(data, nvme::LogPage::self_test, true);
+std::optional<nvme::Status> no_self_test_log(const CommandContext& command) {
+  if (!is_log(command, nvme::LogPage::self_test)) return {};
+  return nvme::sc::invalid_log_page;
 }
 
 void hides_smart(const CommandContext& command, MutableBytes data) {
@@ -58,7 +58,7 @@ void stranger_in_ana_group(const CommandContext& command, MutableBytes data) {
 DEVIATION(log_page_out_of_nothing, "nvme.log.unknown", Product::controller,
           "answers a reserved log page with zeroes", hooks<Refusing, &takes_a_reserved_page>());
 DEVIATION(log_pages_listed_but_missing, "nvme.log.supported-pages", Product::controller,
-          "lists the self-test log, and refuses it", hooks<AlteringDataOut, &lists_self_test>());
+          "lists the self-test log, and refuses it", hooks<Answering, &no_self_test_log>());
 DEVIATION(log_pages_not_listed, "nvme.log.supported-pages", Product::controller,
           "leaves the SMART log out of the list", hooks<AlteringDataOut, &hides_smart>());
 DEVIATION(log_offset_without_end, "nvme.log.offset-beyond", Product::controller,
@@ -79,8 +79,8 @@ DEVIATION(smart_of_any_namespace, "nvme.log.smart-namespace", Product::controlle
           "gives the SMART log for one namespace without claiming it", Tolerate{"log.nsid"});
 DEVIATION(effects_without_identify, "nvme.log.effects", Product::controller,
           "the effects log leaves out Identify", Departs{"sub.log.effects.missing"});
-DEVIATION(effects_with_self_test, "nvme.log.effects", Product::controller,
-          "the effects log claims Device Self-test", Departs{"sub.log.effects.extra"});
+DEVIATION(effects_with_lba_status, "nvme.log.effects", Product::controller,
+          "the effects log claims Get LBA Status", Departs{"sub.log.effects.extra"});
 DEVIATION(changed_list_stays, "nvme.log.changed-namespaces", Product::controller,
           "reading the changed namespace list does not clear it",
           Departs{"sub.log.changed.kept"});

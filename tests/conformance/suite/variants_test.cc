@@ -32,10 +32,23 @@ constexpr Variant kVariants[] = {
        s.subsystem.format = s.subsystem.security = s.subsystem.reservations = s.subsystem.metadata = false;
        s.subsystem.firmware_update.slots = 0;
        s.subsystem.copy.formats = 0;
+       s.subsystem.namespace_management.supported = s.subsystem.self_test.supported = false;
+       s.subsystem.sanitize = {.block_erase = false, .crypto_erase = false, .overwrite = false};
      }},
     {"that_copies_one_range_at_once",
      [](EmbeddedSetup& s) {
        s.subsystem.copy = {.formats = 1, .range_blocks = 8, .total_blocks = 8, .ranges = 1};
+     }},
+    {"with_full_namespaces_of_its_own",
+     [](EmbeddedSetup& s) {
+       s.subsystem.namespace_management = {.capacity_bytes = 1 << 20, .thin_provisioning = false};
+       for (subsystem::NamespaceOptions& one : s.namespaces) one.shared = false;
+     }},
+    {"that_crypto_erases_alone",
+     [](EmbeddedSetup& s) {
+       s.subsystem.sanitize = {.block_erase = false, .overwrite = false, .no_deallocate_inhibited = true,
+                               .crypto_erase_time = Duration::s(5)};
+       s.subsystem.self_test = {.short_time = Duration::s(120), .extended_minutes = 600};
      }},
     {"with_seven_slots_that_need_a_subsystem_reset",
      [](EmbeddedSetup& s) {

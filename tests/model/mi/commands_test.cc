@@ -245,7 +245,9 @@ TEST(Buffer, OnlyForCommandsOfItsList) {
 TEST(Buffer, ClearedBySanitizeSaysSoUntilWritten) {
   Rig rig;
   ASSERT_TRUE(rig.requester.write_buffer(kDriveEid, 0, {1}).wait().ok());
-  rig.device.sanitized();
+  nvme::Sqe erase;
+  erase.set(nvme::sqe::opcode, 0x84u).set(nvme::sqe::cdw10, 2u);
+  ASSERT_TRUE(rig.requester.admin(kDriveEid, 1, erase, {}, {}).wait().admin_ok());
   EXPECT_EQ(rig.requester.read_buffer(kDriveEid, 0, 4).wait().reply.status(), Status::buffer_cleared);
   ASSERT_TRUE(rig.requester.write_buffer(kDriveEid, 2, {5}).wait().ok());
   EXPECT_EQ(*rig.requester.read_buffer(kDriveEid, 0, 4).wait().value, (Bytes{0, 0, 5, 0}));

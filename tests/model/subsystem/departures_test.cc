@@ -7,6 +7,7 @@
 #include "model/subsystem/checks.h"
 #include "model/subsystem/departures.h"
 #include "tests/model/subsystem/copy_session.h"
+#include "tests/model/subsystem/management_session.h"
 #include "tests/model/subsystem/media_session.h"
 #include "tests/model/subsystem/power_session.h"
 #include "tests/model/subsystem/protection_session.h"
@@ -354,8 +355,18 @@ SubsystemOptions session_options(int variant) {
     options.traffic_based_keep_alive = true;
     options.kato_required = true;
     options.subsystem_reset = false;
+    options.namespaces_max = 80;
+    options.namespace_management.thin_provisioning = false;
+    options.namespace_management.attachments_max = 6;
+    options.sanitize.no_deallocate_inhibited = true;
   }
-  if (variant == 2) options.individual_queue_deletion = options.reservations_persist = false;
+  if (variant == 2) {
+    options.individual_queue_deletion = options.reservations_persist = false;
+    options.namespace_management.supported = options.self_test.supported = false;
+    options.sanitize.block_erase = options.sanitize.crypto_erase = options.sanitize.overwrite = false;
+  }
+  options.self_test.extended_minutes = 2;
+  options.power_on_hours = 1000;
   return options;
 }
 
@@ -605,6 +616,11 @@ std::string session(SubsystemHooks* hooks, int variant) {
   copies(rig, admin, io, out);
   firmware(rig, admin, out);
   out.drain(admin);
+  ConnectWords here = words, there = words;
+  if (variant == 1) there.cntlid = 2;
+  self_tests(rig, here, out);
+  sanitizes(rig, here, out);
+  namespaces(rig, here, there, out);
 
   for (const std::uint32_t kato : {0u, 50'000u}) {
     Line finder = rig.open();

@@ -1,0 +1,287 @@
+// Sanitize: what it takes, what it does to data, what its log tells.
+#include "conformance/cases/nvme/sanitize_scene.h"
+#include "wire/nvme/features.h"
+
+namespace fb::conformance {
+
+namespace {
+
+namespace sl = nvme::sanitize_log;
+namespace sz = nvme::sanitize_sqe;
+using nvme::SanitizeAction;
+using nvme::SanitizeState;
+
+const arranged with_inhibited_deallocation{
+    "a product that always deallocates what it sanitized",
+    [](EmbeddedSetup& setup) { setup.subsystem.sanitize.no_deallocate_inhibited = true; }};
+const arranged without_overwrite{"a product without overwrite",
+                                 [](EmbeddedSetup& setup) { setup.subsystem.sanitize.overwrite = false; }};
+
+/// What the operation named leaves of the data of a namespace.
+void erases(ControllerBench& bench, Check& check, const Record<nvme::SanitizeSqe>& command) {
+  Sanitizing host(bench, check);
+  const Bytes first = host.manager.prepare(1, 0x35);
+  const Bytes later = host.manager.prepare(1, 0x77, 1000);
+  if (!check.success(host.sanitize(command), "Sanitize")) return;
+  check.require(host.ended(), "the operation ends");
+  for (const auto& [lba, data] : {std::pair{0u, &first}, std::pair{1000u, &later}}) {
+    for (unsigned i = 0; i < 8; ++i) {
+      const ByteView block = ByteView{*data}.subspan(i * kFirstBlockBytes, kFirstBlockBytes);
+      is_gone(check, host.manager.read(1, lba + i, 1), block, "block " + std::to_string(lba + i));
+    }
+  }
+}
+
+Record<nvme::SanitizeSqe> overwrite(unsigned passes) {
+  auto command = host::sanitize(SanitizeAction::overwrite);
+  command.set(sz::owpass, passes).set(sz::ovrpat, 0x5AA5C33Cu);
+  return command;
+}
+Record<nvme::SanitizeSqe> without_deallocation(Sanitizing& host) {
+  auto command = host::sanitize(host.any());
+  command.set(sz::ndas, true);
+  return command;
+}
+
+std::uint32_t sanicap_of(RawAssociation& association, Check& check) {
+  const auto reply = association.admin().send(host::identify(nvme::Cns::controller), 4096).wait();
+  check.precondition_success(reply, "Identify Controller");
+  return View<nvme::IdentifyController>{reply.data}.get(nvme::id_ctrl::sanicap);
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(sanitize_is_claimed_with_its_log, "nvme.sanitize.claim", roles::controller,
+                 needs(claims_lpa<nvme::lpa_bits::commands_effects>)) {
+  RawAssociation& association = bench.associate();
+  const auto effects =
+      association.admin().send(host::get_log(nvme::LogPage::commands_effects, 4096), nvme::CommandEffects::size).wait();
+  check.precondition_success(effects, "Get Log Page");
+  const auto opcode = static_cast<std::uint8_t>(nvme::AdminOpcode::sanitize);
+  const bool command = element<nvme::CommandEffect>(effects.data, nvme::command_effects::acs, opcode)
+                           .get(nvme::command_effect::csupp);
+  const auto kind = nvme::sanicap_bits::crypto_erase | nvme::sanicap_bits::block_erase | nvme::sanicap_bits::overwrite;
+  const bool kinds = (sanicap_of(association, check) & kind) != 0;
+  check.equal("a kind of operation in SANICAP, as the command is supported", kinds, command);
+  if (!command) return;
+  check.success(association.admin().send(host::get_log(nvme::LogPage::sanitize_status, 512), 512).wait(),
+                "Get Log Page 81h");
+}
+
+CONFORMANCE_CASE(sanitize_kinds_are_of_the_subsystem, "nvme.sanitize.claim.same", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
+  RawAssociation& association = bench.associate();
+  RawAssociation& other = bench.associate({.hostnqn = std::string(kOtherHost)});
+  const std::uint32_t mine = sanicap_of(association, check);
+  check.equal("SANICAP of another controller", sanicap_of(other, check), mine);
+}
+
+CONFORMANCE_CASE(sanitize_progress_without_operation, "nvme.sanitize.log.idle", roles::controller, needs(sanitizes)) {
+  RawAssociation& association = bench.associate();
+  const auto reply = association.admin().send(host::get_log(nvme::LogPage::sanitize_status, 512), 512).wait();
+  check.require_success(reply, "Get Log Page");
+  const View<nvme::SanitizeLog> log{reply.data};
+  check.precondition(log.get(sl::sos) != SanitizeState::in_progress, "no operation runs");
+  check.equal("SPROG", log.get(sl::sprog), nvme::kSanitizeNoProgress);
+}
+
+CONFORMANCE_CASE(sanitize_refuses_a_reserved_action, "nvme.sanitize.action.reserved", roles::controller,
+                 needs(sanitizes), reaches{"sanitize.action"}) {
+  RawAssociation& association = bench.associate();
+  for (const unsigned action : {0u, 6u, 7u}) {
+    check.status(association.admin().send(host::sanitize(static_cast<SanitizeAction>(action))).wait(),
+                 sc::invalid_field, "action " + std::to_string(action));
+  }
+}
+
+CONFORMANCE_CASE(sanitize_refuses_what_it_does_not_claim, "nvme.sanitize.action.unsupported", roles::controller,
+                 without_overwrite, needs(sanitizes), reaches{"sanitize.action"}) {
+  RawAssociation& association = bench.associate();
+  const std::uint32_t kinds = sanicap_of(association, check);
+  check.precondition((kinds & nvme::sanicap_bits::overwrite) == 0, "SANICAP bit 2 (overwrite) is clear");
+  const auto reply = association.admin().send(host::sanitize(SanitizeAction::overwrite)).wait();
+  check.status(reply, sc::invalid_field);
+}
+
+CONFORMANCE_CASE(block_erase_erases, "nvme.sanitize.block-erase", roles::controller, with_sanitize,
+                 needs(sanitizes_by<nvme::sanicap_bits::block_erase>)) {
+  erases(bench, check, host::sanitize(SanitizeAction::block_erase));
+}
+CONFORMANCE_CASE(crypto_erase_erases, "nvme.sanitize.crypto-erase", roles::controller, with_sanitize,
+                 needs(sanitizes_by<nvme::sanicap_bits::crypto_erase>)) {
+  erases(bench, check, host::sanitize(SanitizeAction::crypto_erase));
+}
+CONFORMANCE_CASE(overwrite_erases, "nvme.sanitize.overwrite", roles::controller, with_sanitize,
+                 needs(sanitizes_by<nvme::sanicap_bits::overwrite>)) {
+  erases(bench, check, overwrite(1));
+}
+
+CONFORMANCE_CASE(sanitize_reaches_every_namespace, "nvme.sanitize.all-namespaces", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
+  Sanitizing host(bench, check);
+  const Bytes attached = host.manager.prepare(1, 0x12);
+  const std::uint32_t hidden = host.manager.made_and_attached();
+  const Bytes detached = host.manager.prepare(hidden, 0x13);
+  check.precondition_success(host.manager.detach(hidden, {host.manager.cntlid()}), "detachment");
+  host.run();
+  is_gone(check, host.manager.read(1, 0, 8), attached, "the data of an attached namespace");
+  check.precondition_success(host.manager.attach(hidden, {host.manager.cntlid()}), "Namespace Attachment");
+  is_gone(check, host.manager.read(hidden, 0, 8), detached, "the data of a detached namespace");
+}
+
+CONFORMANCE_CASE(sanitize_log_names_the_operation, "nvme.sanitize.log.running", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
+  Sanitizing host(bench, check);
+  host.begin();
+  check.require(host.state() == SanitizeState::in_progress, "the log says that an operation runs");
+}
+
+CONFORMANCE_CASE(sanitize_log_tells_the_progress, "nvme.sanitize.log.progress", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
+  Sanitizing host(bench, check);
+  host.begin();
+  std::uint16_t last = 0;
+  bool moved = false;
+  for (int i = 0; i < 100; ++i) {
+    const auto log = host.log();
+    if (log.get(sl::sos) != SanitizeState::in_progress) break;
+    const std::uint16_t now = log.get(sl::sprog);
+    check.that(now >= last, "SPROG does not go back", words(now) + " after " + words(last));
+    check.that(now != nvme::kSanitizeNoProgress, "SPROG is below FFFFh while the operation runs");
+    moved = moved || now > last;
+    last = now;
+    bench.world().run_for(Duration::ms(500));
+  }
+  check.that(moved, "SPROG rises");
+}
+
+CONFORMANCE_CASE(sanitize_log_tells_the_end, "nvme.sanitize.log.completed", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
+  Sanitizing host(bench, check);
+  host.run();
+  const auto log = host.log();
+  check.require(
+      log.get(sl::sos) == SanitizeState::completed || log.get(sl::sos) == SanitizeState::completed_deallocated,
+      "the log says that the operation succeeded");
+  check.equal("SPROG", log.get(sl::sprog), nvme::kSanitizeNoProgress);
+}
+
+CONFORMANCE_CASE(sanitize_log_holds_the_command, "nvme.sanitize.log.command", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
+  Sanitizing host(bench, check);
+  auto command = host::sanitize(host.any());
+  command.set(sz::ause, true);
+  host.begin(command);
+  const std::uint32_t expected = View<nvme::SqeLayout>{command.bytes()}.get(nvme::sqe::cdw10);
+  check.equal("SCDW10 while the operation runs", host.log().get(sl::scdw10), expected);
+  check.precondition(host.ended(), "the operation ends");
+  check.equal("SCDW10 after the operation", host.log().get(sl::scdw10), expected);
+}
+
+CONFORMANCE_CASE(sanitize_log_counts_the_passes, "nvme.sanitize.log.passes", roles::controller, with_sanitize,
+                 needs(sanitizes_by<nvme::sanicap_bits::overwrite>)) {
+  Sanitizing host(bench, check);
+  for (const unsigned passes : {3u, 0u}) {
+    host.run(overwrite(passes));
+    check.equal("completed passes", host.log().get(sl::passes), passes == 0 ? nvme::kOverwritePassesMax : passes);
+  }
+}
+
+CONFORMANCE_CASE(sanitize_log_tells_of_erased_data, "nvme.sanitize.log.erased", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
+  Sanitizing host(bench, check);
+  host.manager.prepare(1, 0x11);
+  check.equal("GDE after a write", host.log().get(sl::gde), false);
+  host.run();
+  check.equal("GDE after the operation", host.log().get(sl::gde), true);
+  host.manager.prepare(1, 0x12);
+  check.equal("GDE after the next write", host.log().get(sl::gde), false);
+}
+
+CONFORMANCE_CASE(sanitize_end_is_announced, "nvme.sanitize.event", roles::controller, with_sanitize, needs(sanitizes)) {
+  Sanitizing host(bench, check);
+  auto request = host.manager.admin().send(host::async_event_request());
+  host.begin();
+  const auto event = request.wait_for(kSanitizeLimit);
+  check.require(event.has_value(), "an event comes");
+  check.equal("event", event->dw0() & 0xFFFFFF, 0x810106u);
+}
+
+CONFORMANCE_CASE(sanitize_end_is_announced_to_others, "nvme.sanitize.event.others", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
+  Sanitizing host(bench, check);
+  Manager other(bench, check, {.hostnqn = std::string(kOtherHost)});
+  auto request = other.admin().send(host::async_event_request());
+  host.begin();
+  const auto event = request.wait_for(kSanitizeLimit);
+  check.require(event.has_value(), "an event comes at another controller");
+  check.equal("event", event->dw0() & 0xFFFFFF, one_of(0x810106u, 0x810206u));
+}
+
+CONFORMANCE_CASE(sanitize_refused_changes_nothing, "nvme.sanitize.refused.nothing", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
+  Sanitizing host(bench, check);
+  const Bytes data = host.manager.prepare(1, 0x41);
+  const auto before = host.log();
+  auto command = host::sanitize(static_cast<SanitizeAction>(7));
+  check.precondition(!host.sanitize(command).ok(), "a reserved action is refused");
+  check.bytes("the log", host.log().bytes(), before.bytes());
+  const auto read = host.manager.read(1, 0, 8);
+  if (check.success(read, "Read")) check.bytes("the data", read.data, data);
+}
+
+CONFORMANCE_CASE(sanitize_spares_protected_namespaces, "nvme.sanitize.write-protected", roles::controller,
+                 with_sanitize, needs(sanitizes), reaches{"sanitize.write_protected"}) {
+  Sanitizing host(bench, check);
+  const Bytes data = host.manager.prepare(1, 0x42);
+  bench.subsystem().find_namespace(1)->set_write_protection(1);
+  check.status(host.sanitize(host.any()), sc::namespace_write_protected);
+  const auto read = host.manager.read(1, 0, 8);
+  if (check.success(read, "Read")) check.bytes("the data", read.data, data);
+}
+
+CONFORMANCE_CASE(sanitize_waits_for_no_firmware, "nvme.sanitize.firmware-pending", roles::controller, with_sanitize,
+                 needs(sanitizes), reaches{"sanitize.firmware_pending"}) {
+  Sanitizing host(bench, check);
+  const auto commit = host::firmware_commit(1, nvme::CommitAction::activate);
+  check.precondition_success(host.manager.admin().send(commit).wait(), "Firmware Commit");
+  check.refused(host.sanitize(host.any()), "Sanitize before the reset");
+}
+
+CONFORMANCE_CASE(sanitize_cannot_avoid_deallocation, "nvme.sanitize.no-deallocate", roles::controller,
+                 with_inhibited_deallocation, needs(sanitizes), reaches{"sanitize.no_deallocate"}) {
+  Sanitizing host(bench, check);
+  check.status(host.sanitize(without_deallocation(host)), sc::invalid_field);
+}
+
+CONFORMANCE_CASE(sanitize_says_that_it_deallocated, "nvme.sanitize.no-deallocate.warning", roles::controller,
+                 with_inhibited_deallocation, needs(sanitizes)) {
+  Sanitizing host(bench, check);
+  const auto set = host::set_features(nvme::FeatureId::sanitize_configuration, 1);
+  if (!check.success(host.manager.admin().send(set).wait(), "Set Features, NODRM")) return;
+  auto request = host.manager.admin().send(host::async_event_request());
+  if (!check.success(host.sanitize(without_deallocation(host)), "Sanitize")) return;
+  const auto event = request.wait_for(kSanitizeLimit);
+  check.require(event.has_value(), "an event comes");
+  check.equal("event", event->dw0() & 0xFFFFFF, 0x810206u);
+  check.that(host.state() == SanitizeState::completed_deallocated, "the log says that blocks were deallocated");
+}
+
+CONFORMANCE_CASE(sanitize_keeps_its_estimates, "nvme.sanitize.estimates", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
+  Sanitizing host(bench, check);
+  const auto log = host.log();
+  const std::pair<SanitizeAction, std::uint32_t> kinds[] = {{SanitizeAction::block_erase, log.get(sl::etbe)},
+                                                            {SanitizeAction::crypto_erase, log.get(sl::etce)},
+                                                            {SanitizeAction::overwrite, log.get(sl::eto)}};
+  for (const auto& [action, seconds] : kinds) {
+    if (seconds == nvme::kSanitizeNoEstimate) continue;
+    const Instant before = bench.world().now();
+    host.run(host::sanitize(action));
+    const Duration took = bench.world().now() - before;
+    check.that(took <= Duration::s(seconds) + Duration::s(1), "the operation ends within its estimate",
+               to_string(took) + ", estimated " + words(seconds) + " s");
+  }
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,96 @@
+#include "model/subsystem/sanitize.h"
+
+#include <algorithm>
+#include <string>
+
+#include "model/subsystem/departures.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/nvme/events.h"
+
+namespace fb::subsystem {
+
+using nvme::SanitizeAction;
+using nvme::SanitizeState;
+
+Duration Sanitizer::pass_time() const {
+  const SanitizeOptions& options = subsystem_.options().sanitize;
+  switch (request_.action) {
+    case SanitizeAction::crypto_erase:
+      return options.crypto_erase_time;
+    case SanitizeAction::overwrite:
+      return options.overwrite_time;
+    default:
+      return options.block_erase_time;
+  }
+}
+
+Duration Sanitizer::elapsed() const { return subsystem_.world().now() - started_; }
+
+void Sanitizer::start(const SanitizeRequest& request, const Controller& by) {
+  request_ = request;
+  failure_mode_ = false;
+  state_ = SanitizeState::in_progress;
+  started_ = subsystem_.world().now();
+  if (!subsystem_.departs(departure::self_test_sanitize)) {
+    subsystem_.self_tests().abort(nvme::SelfTestOutcome::aborted_by_sanitize);
+  }
+  for (const auto& [id, controller] : subsystem_.controllers()) controller->on_sanitize_begun();
+  // What fails leaves the data; nobody gets at it while the operation lasts, so that it may go at once.
+  for (const auto& [nsid, ns] : subsystem_.namespaces()) {
+    const bool spared = subsystem_.departs(departure::sanitize_spares) && !ns->attachments().has(by.cntlid());
+    const bool erased = fails_ || spared || subsystem_.departs(departure::sanitize_keeps_data) || erase(*ns);
+    if (!erased) fails_ = true;
+  }
+  subsystem_.trace_state("sanitize.start", "action " + std::to_string(static_cast<unsigned>(request.action)));
+  subsystem_.tell(Change::sanitize);
+  subsystem_.world().loop().schedule_after(timer_, pass_time() * request_.passes);
+}
+
+bool Sanitizer::erase(Namespace& ns) const {
+  const bool keeps = subsystem_.departs(departure::sanitize_unprotects) && ns.blocks() != 0;
+  Bytes first(keeps ? ns.block_bytes() : 0);
+  if (keeps) (void)ns.read(0, first);
+  const bool erased = ns.erase().ok();
+  if (keeps) (void)ns.write(0, first);
+  return erased;
+}
+
+void Sanitizer::finish() {
+  const SanitizeOptions& options = subsystem_.options().sanitize;
+  const bool deallocated = request_.no_deallocate && options.no_deallocate_inhibited;
+  state_ = fails_        ? SanitizeState::failed
+           : deallocated ? SanitizeState::completed_deallocated
+                         : SanitizeState::completed;
+  failure_mode_ = fails_;
+  if (!fails_) erased_ = true;
+  const bool unexpected = state_ == SanitizeState::completed_deallocated;
+  fails_ = false;
+  subsystem_.trace_state("sanitize.end", "state " + std::to_string(static_cast<unsigned>(state_)));
+  subsystem_.tell(Change::sanitize);
+  if (subsystem_.departs(departure::sanitize_silent)) return;
+  for (const auto& [id, controller] : subsystem_.controllers()) {
+    controller->on_sanitize_ended(unexpected ? nvme::event_info::command_set_sanitize_unexpected
+                                             : nvme::event_info::command_set_sanitize_completed);
+  }
+}
+
+std::uint16_t Sanitizer::progress() const {
+  if (!running()) return nvme::kSanitizeNoProgress;
+  const std::int64_t whole = std::max<std::int64_t>((pass_time() * request_.passes).count_ms(), 1);
+  const std::int64_t done = elapsed().count_ms() * 0x10000 / whole;
+  return static_cast<std::uint16_t>(std::min<std::int64_t>(done, nvme::kSanitizeNoProgress - 1));
+}
+
+unsigned Sanitizer::passes_done() const {
+  if (request_.action != SanitizeAction::overwrite || state_ == SanitizeState::never) return 0;
+  if (!running()) return request_.passes;
+  const std::int64_t one = std::max<std::int64_t>(pass_time().count_ms(), 1);
+  return static_cast<unsigned>(std::min<std::int64_t>(elapsed().count_ms() / one, request_.passes));
+}
+
+void Sanitizer::forget() {
+  subsystem_.world().loop().cancel(timer_);
+  if (running()) state_ = SanitizeState::never;
+}
+
+}  // namespace fb::subsystem
