@@ -89,7 +89,7 @@ TEST(Identify, InactiveAndInvalidNamespaces) {
   EXPECT_TRUE(common.status().ok());
   const View<nvme::IdentifyNamespace> ns{common.data};
   EXPECT_EQ(ns.get(nvme::id_ns::nsze), 0u);
-  EXPECT_EQ(ns.get(nvme::id_ns::nlbaf).count(), 2u);
+  EXPECT_EQ(ns.get(nvme::id_ns::nlbaf).count(), kBlockFormats.size());
   SubsystemOptions options;
   options.namespace_management.supported = false;
   AdminRig fixed(options);

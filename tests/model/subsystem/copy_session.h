@@ -39,7 +39,7 @@ inline Reply copy(Line& io, const CopyWords& words) {
 inline void copies(Rig& rig, Line& admin, Line& io, Transcript& out) {
   using nvme::IoOpcode;
   NamespaceOptions plain;
-  plain.nsid = 600;
+  plain.nsid = 50;
   plain.blocks = 2048;
   (void)rig.disk->add_namespace(std::move(plain));
   ProtectedSpace tagged(rig, io, {.metadata_bytes = 8, .protection_type = 1});
@@ -47,26 +47,26 @@ inline void copies(Rig& rig, Line& admin, Line& io, Transcript& out) {
                       {.block_bytes = 4096, .metadata_bytes = 16, .protection_type = 1,
                        .guard = nvme::ProtectionFormat::guard_64});
   const auto say = [&](const CopyWords& words) { out.note(copy(io, words)); };
-  const auto look = [&](std::uint64_t lba) { out.note(io.fetch(rw(IoOpcode::read, lba, 8, 600).bytes(), 4096)); };
-  io.send(rw(IoOpcode::write, 0, 8, 600).bytes(), counted(4096, 3));
-  io.send(rw(IoOpcode::write, 64, 8, 600).bytes(), counted(4096, 9));
+  const auto look = [&](std::uint64_t lba) { out.note(io.fetch(rw(IoOpcode::read, lba, 8, 50).bytes(), 4096)); };
+  io.send(rw(IoOpcode::write, 0, 8, 50).bytes(), counted(4096, 3));
+  io.send(rw(IoOpcode::write, 64, 8, 50).bytes(), counted(4096, 9));
   Bytes behavior(512);
   admin.send(set_feature(0x16, 0).bytes(), behavior);
-  say({.nsid = 600, .to = 100, .sources = {{.nsid = 600}}, .format = 2});
+  say({.nsid = 50, .to = 100, .sources = {{.nsid = 50}}, .format = 2});
   behavior[2] = 1;
   behavior[4] = 0xC;
   admin.send(set_feature(0x16, 0).bytes(), behavior);
-  say({.nsid = 600, .to = 100, .sources = {{.slba = 64, .blocks = 3}, {.slba = 0, .blocks = 2}}});
+  say({.nsid = 50, .to = 100, .sources = {{.slba = 64, .blocks = 3}, {.slba = 0, .blocks = 2}}});
   look(100);
   look(64);
-  say({.nsid = 600, .to = 200, .sources = std::vector<nvme::CopySource>(17)});
-  say({.nsid = 600, .to = 500, .sources = {{.blocks = 257}}});
-  say({.nsid = 600, .to = 500, .sources = std::vector<nvme::CopySource>(5, {.blocks = 256})});
-  say({.nsid = 600, .to = 500, .sources = {{.slba = 0}, {.slba = 2048}}});
-  say({.nsid = 600, .to = 2048, .sources = {{}}});
-  say({.nsid = 600, .to = 500, .sources = {{}}, .format = 4});
-  for (const std::uint32_t nsid : {0u, 77u, 600u, 1u}) {
-    say({.nsid = 600, .to = 500, .sources = {{.nsid = nsid, .slba = 499, .blocks = 2}}, .format = 2});
+  say({.nsid = 50, .to = 200, .sources = std::vector<nvme::CopySource>(17)});
+  say({.nsid = 50, .to = 500, .sources = {{.blocks = 257}}});
+  say({.nsid = 50, .to = 500, .sources = std::vector<nvme::CopySource>(5, {.blocks = 256})});
+  say({.nsid = 50, .to = 500, .sources = {{.slba = 0}, {.slba = 2048}}});
+  say({.nsid = 50, .to = 2048, .sources = {{}}});
+  say({.nsid = 50, .to = 500, .sources = {{}}, .format = 4});
+  for (const std::uint32_t nsid : {0u, 77u, 50u, 1u}) {
+    say({.nsid = 50, .to = 500, .sources = {{.nsid = nsid, .slba = 499, .blocks = 2}}, .format = 2});
     look(500);
   }
   // Tags.
@@ -85,11 +85,12 @@ inline void copies(Rig& rig, Line& admin, Line& io, Transcript& out) {
   whole[5] ^= 1;
   tagged.write(8, whole, {});
   within(true, true, true);
-  say({.nsid = tagged.nsid(), .to = 16, .sources = {{.nsid = 600}}, .format = 2, .act = true, .tags = sixteen,
+  say({.nsid = tagged.nsid(), .to = 16, .sources = {{.nsid = 50}}, .format = 2, .act = true, .tags = sixteen,
        .layout = tagged.layout()});
-  say({.nsid = 600, .to = 300, .sources = {{.nsid = wide.nsid()}}, .format = 2, .read_act = true});
+  say({.nsid = 50, .to = 300, .sources = {{.nsid = wide.nsid()}}, .format = 2, .read_act = true});
   say({.nsid = wide.nsid(), .to = 16, .sources = {{.slba = 0}}, .read_act = true, .act = true});
   out.note(wide.read(16, 1, {}));
+  rig.disk->remove_namespace(50);
 }
 
 }  // namespace fb::subsystem::test

@@ -13,17 +13,22 @@ inline Bytes counted(std::size_t bytes, std::uint8_t mark) {
   return data;
 }
 
-/// A namespace of the rig's disk, and commands to it.
+/// A namespace of the rig's disk as long as this lives, and commands to it.
 class ProtectedSpace {
  public:
-  ProtectedSpace(Rig& rig, Line& io, NamespaceOptions options) : io_(io) {
+  ProtectedSpace(Rig& rig, Line& io, NamespaceOptions options) : rig_(rig), io_(io) {
     options.blocks = 256;
-    options.nsid = 500 + static_cast<std::uint32_t>(rig.disk->namespaces().size());
+    options.nsid = 30;
+    while (rig.disk->find_namespace(options.nsid) != nullptr) ++options.nsid;
     const auto added = rig.disk->add_namespace(std::move(options));
     BENCH_ASSERT(added.ok(), "the disk has room");
     nsid_ = (*added)->nsid();
     layout_ = (*added)->layout();
   }
+
+  ~ProtectedSpace() { rig_.disk->remove_namespace(nsid_); }
+  ProtectedSpace(const ProtectedSpace&) = delete;
+  ProtectedSpace& operator=(const ProtectedSpace&) = delete;
 
   const nvme::BlockLayout& layout() const { return layout_; }
   std::uint32_t nsid() const { return nsid_; }
@@ -73,6 +78,7 @@ class ProtectedSpace {
   }
 
  private:
+  Rig& rig_;
   Line& io_;
   std::uint32_t nsid_ = 0;
   nvme::BlockLayout layout_;
