@@ -119,7 +119,7 @@ CONFORMANCE_CASE(sanitize_hides_blocks_in_the_error_log, "nvme.sanitize.running.
   const auto beyond = host.manager.read(1, blocks + 5, 1);
   check.precondition(!beyond.ok() && beyond.status().more(), "a read beyond the end makes an error log entry");
   const auto newest = [&] {
-    const auto reply = host.manager.admin().send(host::get_log(nvme::LogPage::error_information, 64), 64).wait();
+    const auto reply = host.manager.admin().send(host::get_log(nvme::LogPage::error_information, 4096), 4096).wait();
     check.precondition_success(reply, "Get Log Page");
     return View<nvme::ErrorEntry>{reply.data}.get(nvme::error_entry::lba);
   };
