@@ -411,9 +411,8 @@ void Controller::fill_namespace_ids(const Namespace& ns, MutableBytes page) cons
 
 void Controller::fill_independent(const Namespace& ns, MutableBytes page) const {
   namespace id = nvme::id_ns_independent;
-  const bool thin = subsystem_.options().namespace_management.thin_provisioning;
+  // NSFEAT has other bits here than in the NVM command set's page, and none of them holds.
   MutableView<nvme::IdentifyNamespaceIndependent>{page}
-      .set(id::nsfeat, thin ? nvme::nsfeat_bits::thin_provisioning : 0u)
       .set(id::nmic, ns.shared() ? nvme::nmic_bits::shared : 0u)
       .set(id::anagrpid, subsystem_.options().ana ? ns.ana_group() : 0u)
       .set(id::nsattr, ns.write_protection() != 0 ? nvme::nsattr_bits::write_protected : 0u)
