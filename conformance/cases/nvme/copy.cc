@@ -105,18 +105,6 @@ std::uint32_t second_of(const ControllerBench& bench) {
 
 bool plain(const BlockLayout& layout) { return layout.metadata_bytes == 0 && layout.data_bytes == 512; }
 
-/// Good guards, and tags that count from these.
-void has_tags(Check& check, const ProtectedScene& scene, const Bytes& medium, ProtectionTags tags) {
-  for (std::size_t i = 0; i < medium.size() / scene.layout.bytes(); ++i) {
-    const ByteView block = scene.block(medium, i);
-    const auto tuple = nvme::read_tuple(scene.layout, block);
-    check.equal("guard", tuple.guard, nvme::guard_of(scene.layout, block));
-    check.equal("application tag", tuple.tags.application, tags.application);
-    check.equal("reference tag", tuple.tags.reference, tags.reference);
-    nvme::advance_tags(scene.layout, tags);
-  }
-}
-
 }  // namespace
 
 CONFORMANCE_CASE(copy_has_limits, "nvme.copy.limits", roles::controller, needs(has_namespace), copies) {

@@ -9,19 +9,6 @@ constexpr std::uint64_t kLba = 72;
 constexpr std::uint32_t kCount = 4;
 constexpr Prinfo kInsert{.act = true};
 
-/// Each block of `medium` has a good guard and these tags.
-void has_tags(Check& check, const ProtectedScene& scene, const Bytes& medium, ProtectionTags tags) {
-  for (std::size_t i = 0; i < medium.size() / scene.layout.bytes(); ++i) {
-    const ByteView block = scene.block(medium, i);
-    const auto tuple = nvme::read_tuple(scene.layout, block);
-    const std::string at = " of block " + std::to_string(i);
-    check.equal("guard" + at, tuple.guard, nvme::guard_of(scene.layout, block));
-    check.equal("application tag" + at, tuple.tags.application, tags.application);
-    check.equal("reference tag" + at, tuple.tags.reference, tags.reference);
-    nvme::advance_tags(scene.layout, tags);
-  }
-}
-
 /// A Write of blocks in which one tag is not what the command says.
 host::RawReply write_damaged(ProtectedScene& scene, const Prinfo& info, std::size_t index,
                              void (*damage)(nvme::ProtectionTuple&)) {

@@ -183,4 +183,17 @@ class ProtectedScene {
   std::uint64_t blocks = 0;
 };
 
+/// Each block of `medium` has a good guard and tags that count from these.
+inline void has_tags(Check& check, const ProtectedScene& scene, const Bytes& medium, ProtectionTags tags) {
+  for (std::size_t i = 0; i < medium.size() / scene.layout.bytes(); ++i) {
+    const ByteView block = scene.block(medium, i);
+    const auto tuple = nvme::read_tuple(scene.layout, block);
+    const std::string at = " of block " + std::to_string(i);
+    check.equal("guard" + at, tuple.guard, nvme::guard_of(scene.layout, block));
+    check.equal("application tag" + at, tuple.tags.application, tags.application);
+    check.equal("reference tag" + at, tuple.tags.reference, tags.reference);
+    nvme::advance_tags(scene.layout, tags);
+  }
+}
+
 }  // namespace fb::conformance
