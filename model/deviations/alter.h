@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "model/subsystem/hooks.h"
+#include "wire/nvme/identify.h"
+#include "wire/nvme/opcodes.h"
 
 namespace fb::deviations {
 
@@ -29,6 +31,10 @@ inline std::uint64_t slba_of(const CommandContext& command) {
 }
 inline bool is_admin(const CommandContext& command, std::uint8_t opcode) {
   return command.qid == 0 && command.sqe[0] == opcode;
+}
+inline bool identifies(const CommandContext& command, nvme::Cns cns) {
+  return is_admin(command, static_cast<std::uint8_t>(nvme::AdminOpcode::identify)) &&
+         (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(cns);
 }
 inline bool is_io(const CommandContext& command, std::uint8_t opcode) {
   return command.qid != 0 && command.sqe[0] == opcode;

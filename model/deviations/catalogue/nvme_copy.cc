@@ -12,10 +12,6 @@ namespace {
 
 namespace departure = subsystem::departure;
 
-bool identifies(const CommandContext& command, nvme::Cns cns) {
-  return is_admin(command, static_cast<std::uint8_t>(nvme::AdminOpcode::identify)) &&
-         (cdw10_of(command) & 0xFF) == static_cast<std::uint8_t>(cns);
-}
 void no_copy_limits(const CommandContext& command, MutableBytes data) {
   if (!identifies(command, nvme::Cns::identify_namespace) || data.size() < 128) return;
   MutableView<nvme::IdentifyNamespace>{data}.set(nvme::id_ns::mssrl, 0u).set(nvme::id_ns::mcl, 0u);

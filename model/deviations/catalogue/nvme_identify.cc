@@ -9,42 +9,37 @@ namespace fb::deviations {
 
 namespace {
 
-bool is_identify(const CommandContext& command, nvme::Cns cns) {
-  return is_admin(command, static_cast<std::uint8_t>(nvme::AdminOpcode::identify)) &&
-         (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(cns);
-}
-
 void aligned_sgls(const CommandContext& command, MutableBytes data) {
-  if (!is_identify(command, nvme::Cns::controller)) return;
+  if (!identifies(command, nvme::Cns::controller)) return;
   MutableView<nvme::IdentifyController> id{data};
   id.set(nvme::id_ctrl::sgls, (id.get(nvme::id_ctrl::sgls) & ~3u) | 2u);
 }
 
 void unkeyed_sgls(const CommandContext& command, MutableBytes data) {
-  if (!is_identify(command, nvme::Cns::controller)) return;
+  if (!identifies(command, nvme::Cns::controller)) return;
   MutableView<nvme::IdentifyController> id{data};
   id.set(nvme::id_ctrl::sgls, id.get(nvme::id_ctrl::sgls) & ~nvme::sgls_bits::keyed);
 }
 
 template <auto Field>
 void identify_zeroed(const CommandContext& command, MutableBytes data) {
-  if (!is_identify(command, nvme::Cns::controller)) return;
+  if (!identifies(command, nvme::Cns::controller)) return;
   std::fill_n(data.begin() + Field.offset, Field.size, std::uint8_t{0});
 }
 
 void missing_format(const CommandContext& command, MutableBytes data) {
-  if (!is_identify(command, nvme::Cns::identify_namespace)) return;
+  if (!identifies(command, nvme::Cns::identify_namespace)) return;
   MutableView<nvme::IdentifyNamespace> ns{data};
   if (ns.get(nvme::id_ns::nsze) != 0) ns.set(nvme::id_ns::flbas_low, 15);
 }
 
 void never_ready(const CommandContext& command, MutableBytes data) {
-  if (!is_identify(command, nvme::Cns::independent_namespace)) return;
+  if (!identifies(command, nvme::Cns::independent_namespace)) return;
   MutableView<nvme::IdentifyNamespaceIndependent>{data}.set(nvme::id_ns_independent::nstat, 0);
 }
 
 void not_shared(const CommandContext& command, MutableBytes data) {
-  if (!is_identify(command, nvme::Cns::independent_namespace)) return;
+  if (!identifies(command, nvme::Cns::independent_namespace)) return;
   MutableView<nvme::IdentifyNamespaceIndependent>{data}.set(nvme::id_ns_independent::nmic, 0);
 }
 

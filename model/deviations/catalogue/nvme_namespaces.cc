@@ -22,9 +22,6 @@ namespace departure = subsystem::departure;
 bool is(const CommandContext& command, AdminOpcode opcode) {
   return is_admin(command, static_cast<std::uint8_t>(opcode));
 }
-bool identifies(const CommandContext& command, Cns cns) {
-  return is(command, AdminOpcode::identify) && (cdw10_of(command) & 0xFF) == static_cast<std::uint32_t>(cns);
-}
 std::uint32_t nsid_of(const CommandContext& command) { return load_le<std::uint32_t>(command.sqe.data() + 4); }
 std::uint16_t number_at(ByteView data, std::size_t index) { return load_le<std::uint16_t>(data.data() + 2 * index); }
 

@@ -12,10 +12,6 @@ namespace {
 
 namespace departure = subsystem::departure;
 
-bool identifies(const CommandContext& command, nvme::Cns cns) {
-  return is_admin(command, static_cast<std::uint8_t>(nvme::AdminOpcode::identify)) &&
-         (cdw10_of(command) & 0xFF) == static_cast<std::uint8_t>(cns);
-}
 void dpc_of_type_3_alone(const CommandContext& command, MutableBytes data) {
   if (identifies(command, nvme::Cns::identify_namespace) && data.size() > 30) data[28] &= 0xFC;
 }
