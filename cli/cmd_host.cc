@@ -4,11 +4,13 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "cli/common.h"
 #include "cli/host_session.h"
 #include "cli/io_run.h"
 #include "wire/nvme/identify_controller.h"
+#include "wire/nvme/zones.h"
 
 namespace fb::cli {
 
@@ -60,14 +62,25 @@ int run_discover(HostSession& session, const DiscoverArguments& arguments) {
   return 0;
 }
 
+/// ", 64 zones of 1 MiB"; nothing for a namespace without zones.
+std::string zones_text(const host::Namespace& space) {
+  const host::ZoneGeometry& zones = space.facts().zones;
+  if (zones.zone_blocks == 0) return {};
+  std::string text = fmt::format(", {} zones of {}", space.blocks() / zones.zone_blocks,
+                                 size_text(zones.zone_blocks * space.block_bytes()));
+  if (zones.max_active != 0) text += fmt::format(", {} active", zones.max_active);
+  if (zones.max_open != 0) text += fmt::format(", {} open", zones.max_open);
+  return text;
+}
+
 int run_connect(HostSession& session) {
   const host::Controller& controller = session.connect();
   fmt::print("connected to {}\n  controller {}, {} I/O queues of {} entries\n",
              controller.facts().subnqn, controller.facts().cntlid, controller.facts().io_queues,
              controller.facts().io_entries);
   for (const host::Namespace* space : session.host().namespaces()) {
-    fmt::print("  namespace {}: {} blocks of {} bytes, {}\n", space->nsid(), space->blocks(),
-               space->block_bytes(), size_text(space->blocks() * space->block_bytes()));
+    fmt::print("  namespace {}: {} blocks of {} bytes, {}{}\n", space->nsid(), space->blocks(),
+               space->block_bytes(), size_text(space->blocks() * space->block_bytes()), zones_text(*space));
   }
   return 0;
 }
@@ -76,8 +89,8 @@ int run_identify(HostSession& session) {
   const host::Controller& controller = session.connect();
   fmt::print("{}\n", describe<nvme::IdentifyController>(controller.facts().identify));
   for (const host::Namespace* space : session.host().namespaces()) {
-    fmt::print("namespace {}: nsze={} block={}\n", space->nsid(), space->blocks(),
-               space->block_bytes());
+    fmt::print("namespace {}: nsze={} block={}{}\n", space->nsid(), space->blocks(),
+               space->block_bytes(), zones_text(*space));
   }
   return 0;
 }
@@ -118,6 +131,53 @@ int run_write(HostSession& session, const ReadWriteArguments& arguments) {
   return 0;
 }
 
+struct ZoneArguments {
+  HostArguments host;
+  std::uint64_t lba = 0;
+  std::string action;
+  bool all = false;
+  std::string file;
+};
+
+int run_zones(HostSession& session, const ZoneArguments& arguments) {
+  session.connect();
+  const host::ZoneReport report = session.name_space().report_zones(arguments.lba).wait();
+  if (!report.status.ok()) throw UserError("report of zones: " + nvme::to_string(report.status, false));
+  fmt::print("{:>12} {:>12} {:>12}  state\n", "start", "capacity", "pointer");
+  for (const nvme::ZoneFacts& zone : report.zones) {
+    const bool valid = zone.write_pointer != nvme::kNoWritePointer;
+    fmt::print("{:>12} {:>12} {:>12}  {}\n", zone.start, zone.capacity,
+               valid ? std::to_string(zone.write_pointer) : "-", nvme::name_of(zone.state));
+  }
+  return 0;
+}
+
+int run_append(HostSession& session, const ZoneArguments& arguments) {
+  std::ifstream file(arguments.file, std::ios::binary);
+  if (!file) throw UserError(arguments.file + ": cannot be read");
+  Bytes data((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  session.connect();
+  const host::ZoneAppended done = session.name_space().zone_append(arguments.lba, data).wait();
+  if (!done.status.ok()) throw UserError("append: " + nvme::to_string(done.status, false));
+  fmt::print("appended {} blocks at LBA {}\n", data.size() / session.name_space().block_bytes(), done.lba);
+  return 0;
+}
+
+const std::map<std::string, nvme::ZoneSendAction> kZoneActions = {{"open", nvme::ZoneSendAction::open},
+                                                                  {"close", nvme::ZoneSendAction::close},
+                                                                  {"finish", nvme::ZoneSendAction::finish},
+                                                                  {"reset", nvme::ZoneSendAction::reset},
+                                                                  {"offline", nvme::ZoneSendAction::offline}};
+
+int run_zone(HostSession& session, const ZoneArguments& arguments) {
+  session.connect();
+  const nvme::ZoneSendAction action = kZoneActions.at(arguments.action);
+  const nvme::Status status = session.name_space().zone_send(action, arguments.lba, arguments.all).wait();
+  if (!status.ok()) throw UserError(arguments.action + ": " + nvme::to_string(status, false));
+  fmt::print("{}: done\n", arguments.action);
+  return 0;
+}
+
 struct IoArguments {
   HostArguments host;
   std::string size = "64M";
@@ -149,6 +209,9 @@ int run_io(HostSession& session, const IoArguments& arguments) {
   session.report_losses();
   session.connect();
   host::Namespace& space = session.name_space();
+  if (space.facts().zoned()) {
+    throw UserError(fmt::format("namespace {} is zoned: zones are written with write and append", space.nsid()));
+  }
   if (options.bytes > space.blocks() * space.block_bytes()) {
     throw UserError(fmt::format("--size {}: the namespace has {}", arguments.size,
                                 size_text(space.blocks() * space.block_bytes())));
@@ -236,6 +299,26 @@ void add_host(CLI::App& app, Outcome& outcome) {
            "read rdma://127.0.0.2:4420 --local 127.0.0.3 --blocks 8 --file out", run_read);
   transfer("write", "Write a file to blocks",
            "write rdma://127.0.0.2:4420 --local 127.0.0.3 --lba 8 --file in", run_write);
+
+  const auto zone_command = [&](const char* name, const char* what, const std::string& example,
+                                int (*run)(HostSession&, const ZoneArguments&)) {
+    auto zone = std::make_shared<ZoneArguments>();
+    CLI::App* command = add_one(*host, name, what, zone->host, example);
+    command->add_option("--nsid", zone->host.nsid, "Namespace; default: the first");
+    command->add_option("--lba", zone->lba, "First block of the zone");
+    command->callback([zone, run, &outcome] {
+      outcome.code = guarded(zone->host, [&](HostSession& s) { return run(s, *zone); });
+    });
+    return std::pair(command, zone);
+  };
+  zone_command("zones", "List the zones of a zoned namespace", "zones tcp://127.0.0.1:4420", run_zones);
+  const auto [append, appended] =
+      zone_command("append", "Append a file to a zone", "append tcp://127.0.0.1:4420 --lba 2048 --file in", run_append);
+  append->add_option("--file", appended->file, "The data")->required()->type_name("FILE");
+  const auto [zone, acted] = zone_command("zone", "Open, close, finish, reset a zone, or take it offline",
+                                          "zone tcp://127.0.0.1:4420 --action reset --lba 2048", run_zone);
+  zone->add_option("--action", acted->action, "What is to be done")->required()->check(CLI::IsMember(kZoneActions));
+  zone->add_flag("--all", acted->all, "To all zones that it can be done to");
 
   auto arguments = std::make_shared<IoArguments>();
   CLI::App* io = add_one(*host, "io", "Write a seeded pattern and read it back", arguments->host,

@@ -28,6 +28,7 @@ struct TargetArguments {
   std::vector<std::string> allowed_hosts;
   std::string nqn = subsystem::kDefaultSubsystemNqn;
   AuthenticationArguments authentication;
+  std::string nvme_version = "2.0";
   bool busy_poll = false;
   TlsArguments tls;
   std::string capture;
@@ -57,14 +58,48 @@ std::unique_ptr<transport::ControllerFabric> listen(RealSession& session, const 
                                                         tcp, acceptor, hooks));
 }
 
+/// What stands behind SIZE in --namespace, in bytes where it is an amount of data.
+struct NamespaceWords {
+  std::string file;
+  std::uint64_t zone = 0, zone_capacity = 0;
+};
+
+/// "active=12" and the like: the number behind `key`.
+std::optional<std::uint64_t> amount(std::string_view part, std::string_view key) {
+  if (!part.starts_with(key) || part.size() == key.size()) return std::nullopt;
+  return or_throw(parse_size(part.substr(key.size())));
+}
+
+/// False: the word means nothing.
+bool take_zone_word(std::string_view part, NamespaceWords& words, subsystem::ZoneOptions& zones) {
+  if (const auto zone = amount(part, "zoned=")) {
+    words.zone = *zone;
+  } else if (const auto held = amount(part, "zcap=")) {
+    words.zone_capacity = *held;
+  } else if (const auto active = amount(part, "active=")) {
+    zones.max_active = static_cast<std::uint32_t>(*active);
+  } else if (const auto open = amount(part, "open=")) {
+    zones.max_open = static_cast<std::uint32_t>(*open);
+  } else if (const auto extension = amount(part, "zdes="); extension && *extension % 64 == 0 && *extension / 64 < 256) {
+    zones.extension_units = static_cast<std::uint8_t>(*extension / 64);
+  } else if (part == "razb") {
+    zones.read_across = true;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // SIZE[,file=PATH][,bs=512|4096][,ms=8|16|64][,pi=1|2|3]
+// [,zoned=SIZE[,zcap=SIZE][,active=N][,open=N][,zdes=BYTES][,razb]]
 subsystem::NamespaceOptions namespace_from(const std::string& text) {
   const auto wrong = [&](const std::string& why) {
     return UserError("--namespace '" + text + "': " + why);
   };
   std::string_view rest = text;
-  std::string file;
+  NamespaceWords words;
   subsystem::NamespaceOptions options;
+  subsystem::ZoneOptions& zones = options.zones;
   std::size_t comma = rest.find(',');
   const std::uint64_t bytes = or_throw(parse_size(rest.substr(0, comma)));
   while (comma != std::string_view::npos) {
@@ -72,23 +107,46 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
     comma = rest.find(',');
     const std::string_view part = rest.substr(0, comma);
     if (part.starts_with("file=") && part.size() > 5) {
-      file = part.substr(5);
+      words.file = part.substr(5);
     } else if (part == "bs=512" || part == "bs=4096") {
       options.block_bytes = part == "bs=512" ? 512 : 4096;
     } else if (part == "ms=8" || part == "ms=16" || part == "ms=64") {
       options.metadata_bytes = part == "ms=8" ? 8 : part == "ms=16" ? 16 : 64;
     } else if (part == "pi=1" || part == "pi=2" || part == "pi=3") {
       options.protection_type = static_cast<std::uint8_t>(part.back() - '0');
-    } else {
-      throw wrong("after the size stand file=PATH, bs=512 or 4096, ms=8, 16 or 64, and pi=1, 2 or 3");
+    } else if (!take_zone_word(part, words, zones)) {
+      throw wrong("after the size stand file=PATH, bs=512 or 4096, ms=8, 16 or 64, pi=1, 2 or 3, and of a zoned "
+                  "namespace zoned=SIZE, zcap=SIZE, active=N, open=N, zdes=BYTES (of 64) and razb");
     }
   }
   if (bytes % options.block_bytes != 0) throw wrong("no whole number of blocks");
   options.blocks = bytes / options.block_bytes;
+  zones.zone_blocks = words.zone / options.block_bytes;
+  zones.capacity = words.zone_capacity / options.block_bytes;
+  if (words.zone == 0) {
+    const bool limited = zones.max_active + zones.max_open + zones.extension_units != 0;
+    if (limited || zones.read_across || words.zone_capacity != 0) {
+      throw wrong("zcap=, active=, open=, zdes= and razb are for zones: say zoned=SIZE");
+    }
+  } else {
+    if (zones.zone_blocks == 0 || options.blocks % zones.zone_blocks != 0) throw wrong("no whole number of zones");
+    if (zones.capacity > zones.zone_blocks) throw wrong("a zone cannot hold more than its size");
+    if (zones.max_active != 0 && (zones.max_open == 0 || zones.max_open > zones.max_active)) {
+      if (zones.max_open != 0) throw wrong("open= is at most active=");
+      zones.max_open = zones.max_active;
+    }
+    // What a file keeps is its blocks: the states of zones would be lost.
+    if (!words.file.empty()) throw wrong("a zoned namespace lies in memory, not in a file");
+  }
   if (options.protection_type != 0 && options.metadata_bytes == 0) options.metadata_bytes = 8;
   const std::uint64_t stored = options.blocks * (options.block_bytes + options.metadata_bytes);
-  if (!file.empty()) options.store = or_throw(subsystem::open_file_store(file, stored));
+  if (!words.file.empty()) options.store = or_throw(subsystem::open_file_store(words.file, stored));
   return options;
+}
+
+/// "2.1": one of those that add_target() lets pass.
+std::uint32_t version_from(const std::string& text) {
+  return fabrics::version(static_cast<unsigned>(text.at(0) - '0'), static_cast<unsigned>(text.at(2) - '0'), 0);
 }
 
 subsystem::AddressFamily family_of(const IpAddress& address) {
@@ -160,6 +218,7 @@ int run_target(const TargetArguments& arguments) {
   subsystem::Target target(world, hooks.get(), discovery);
   subsystem::SubsystemOptions options;
   options.nqn = arguments.nqn;
+  options.version = version_from(arguments.nvme_version);
   options.allow_any_host = arguments.allowed_hosts.empty();
   options.allowed_hosts = arguments.allowed_hosts;
   options.authentication.secrets = arguments.authentication.secrets();
@@ -172,9 +231,14 @@ int run_target(const TargetArguments& arguments) {
     options.authentication.secure_channel = true;
     options.authentication.on_psk = [&tls](const auth::GeneratedPsk& made) { tls->keep(made); };
   }
-  subsystem::Subsystem& disk = target.add_subsystem(options);
+  std::vector<subsystem::NamespaceOptions> namespaces;
   for (const std::string& text : arguments.namespaces) {
-    auto added = disk.add_namespace(namespace_from(text));
+    namespaces.push_back(namespace_from(text));
+    if (namespaces.back().zones.zone_blocks != 0) options.zoned.supported = true;
+  }
+  subsystem::Subsystem& disk = target.add_subsystem(options);
+  for (subsystem::NamespaceOptions& one : namespaces) {
+    auto added = disk.add_namespace(std::move(one));
     if (!added) throw UserError("--namespace: " + added.error().text);
   }
   std::uint16_t portid = 0;
@@ -237,12 +301,15 @@ void add_target(CLI::App& app, Outcome& outcome) {
       ->type_name("HOST");
   command
       ->add_option("--namespace", arguments->namespaces,
-                   "SIZE[,file=PATH][,bs=512|4096]; may be repeated")
+                   "SIZE[,file=PATH][,bs=512|4096][,ms=8|16|64][,pi=1|2|3]"
+                   "[,zoned=SIZE[,zcap=SIZE][,active=N][,open=N][,zdes=BYTES][,razb]]; may be repeated")
       ->type_name("SPEC")
       ->allow_extra_args(false);
   command->add_option("--deviation", arguments->deviations, "Misbehave in this named way")
       ->type_name("NAME");
   command->add_option("--nqn", arguments->nqn, "Name of the subsystem")->type_name("NQN");
+  command->add_option("--nvme-version", arguments->nvme_version, "Version of the base specification, 2.0 unless told")
+      ->check(CLI::IsMember({"1.4", "2.0", "2.1"}));
   command->add_option("--allow-host", arguments->allowed_hosts, "Only these hosts may connect")
       ->type_name("NQN");
   add_authentication(*command, arguments->authentication);

@@ -72,8 +72,11 @@ struct Declared {
   std::uint32_t nsid = 0;          ///< the first active namespace; 0: none
   std::uint32_t block_bytes = 512; ///< of that namespace, on the wire
   std::uint64_t blocks = 0;
-  /// All active ones that a host can use, by ascending NSID.
+  /// All active ones of the NVM command set that a host can use, by ascending NSID.
   std::vector<host::NamespaceFacts> namespaces = {};
+  /// Those of the Zoned Namespace command set, which the list above does not have.
+  std::vector<host::NamespaceFacts> zoned_namespaces = {};
+  bool zone_append = false;  ///< the log of commands and effects has Zone Append
   std::uint32_t in_capsule_bytes = 0;
   std::uint16_t io_queues = 0;     ///< granted when one asked for 64
   /// What a host asks for that leaves the choice of controller to the product: FFFEh where controllers are

@@ -31,9 +31,19 @@ void ask_queues_and_namespace(host::Controller& controller, Declared& found) {
     found.io_queues = static_cast<std::uint16_t>(
         std::min(queues.dw0() & 0xFFFF, queues.dw0() >> 16) + 1);
   }
-  found.namespaces = controller.namespaces();
-  if (controller.namespaces().empty()) return;
-  const host::NamespaceFacts& first = controller.namespaces().front();
+  for (const host::NamespaceFacts& facts : controller.namespaces()) {
+    (facts.zoned() ? found.zoned_namespaces : found.namespaces).push_back(facts);
+  }
+  if (!found.zoned_namespaces.empty()) {
+    auto effects = host::get_log(nvme::LogPage::commands_effects, nvme::CommandEffects::size);
+    effects.set(nvme::get_log_sqe::csi, static_cast<std::uint8_t>(nvme::CommandSet::zoned));
+    const auto log = controller.admin(effects, nvme::CommandEffects::size).wait();
+    const auto append = static_cast<std::size_t>(nvme::IoOpcode::zone_append);
+    found.zone_append = log.ok() && element<nvme::CommandEffect>(log.data, nvme::command_effects::iocs, append)
+                                        .get(nvme::command_effect::csupp);
+  }
+  if (found.namespaces.empty()) return;
+  const host::NamespaceFacts& first = found.namespaces.front();
   found.nsid = first.nsid;
   found.block_bytes = first.layout.bytes();
   found.blocks = first.blocks;

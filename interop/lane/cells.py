@@ -233,6 +233,37 @@ def tcp_target_digests(scene: Scene) -> str:
     return linux_host_drives(scene, "tcp", connect="--hdr-digest --data-digest")
 
 
+@cell("tcp-target-zones", "Linux nvme-tcp on a zoned namespace of our target: report, append, reset, writes in order",
+      kernels=("6.1",))
+def tcp_target_zones(scene: Scene) -> str:
+    zoned = "64M,bs=4096,zoned=4M,zcap=3M,active=8,open=4"
+    with scene.guest() as guest, scene.recorded():
+        boot(guest, "tcp")
+        with scene.bench.start(*listen_on("tcp", zoned), until="listening") as target:
+            guest.run(linux.connect("tcp", OURS, TARGET_NQN))
+            said = guest.run(linux.use_zones(), limit_s=60).output
+            guest.run(linux.disconnect(TARGET_NQN))
+            target.finish()
+        close(guest)
+    return said.strip().splitlines()[-1]
+
+
+@cell("tcp-suite-zones", "the cases about zones against nvmet over TCP with a zoned block device", kernels=("6.1",))
+def tcp_suite_zones(scene: Scene) -> str:
+    with scene.guest() as guest:
+        boot(guest, "tcp")
+        guest.run(linux.zoned_nvmet())
+        scene.bench.run("host", "zones", url("tcp"), "--local", scene.local)
+        cases = ("*zone*", "append*", "write_*", "open_*", "close_*", "finish_*", "reset_*", "offline_*", "extension_*",
+                 "report_*", "partial_report*", "reserved_*_action*", "extended_report*", "active_*", "refused_open*",
+                 "unwritten_*", "deallocation_*", "copy_begins*", "combination_*")
+        chosen = [word for case in cases for word in ("--case", case)]
+        summary = scene.bench.suite("--dut", url("tcp"), "--local", scene.local, "--profile",
+                                    f"linux-{scene.kernel}", *chosen, "--verbose", limit_s=120)
+        close(guest, linux.nvmet_down("tcp"))
+    return summary
+
+
 @cell("tcp-target-killed", "Linux nvme-tcp while our target is killed and comes back, on a bad link")
 def tcp_target_killed(scene: Scene) -> str:
     return target_killed(scene, "tcp")
@@ -325,6 +356,8 @@ def drive_linux_host(guest: Guest, transport: str, address: str, options: str = 
     guest.run(linux.wait_live(), limit_s=60)
     guest.run(linux.write_read_compare(1, "16k"), limit_s=60)
     guest.run(linux.reserve_report_and_release(), limit_s=60)
+    guest.run(linux.save_and_look_back(), limit_s=60)
+    guest.run(linux.stream_and_lock(), limit_s=60)
     guest.run(linux.update_format_and_ask(), limit_s=60)
     guest.run(linux.write_read_compare(1, "16k"), limit_s=60)
     guest.run(f"nvme disconnect -n {TARGET_NQN}")

@@ -40,6 +40,26 @@ ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
 """
 
 
+def zoned_nvmet(port: int = 4420) -> str:
+    """The same over TCP with a zoned block device in memory: zones of 1 MiB, six of which may be open."""
+    return f"""set -e
+modprobe -a nvmet nvmet_tcp
+modprobe null_blk nr_devices=1 gb=1 bs=4096 memory_backed=1 zoned=1 zone_size=1 zone_max_open=6 zone_max_active=10 queue_mode=2
+grep -q host-managed /sys/block/nullb0/queue/zoned
+cd {CONFIG}
+mkdir subsystems/{SUBSYSTEM} subsystems/{SUBSYSTEM}/namespaces/1
+echo 1 >subsystems/{SUBSYSTEM}/attr_allow_any_host
+echo /dev/nullb0 >subsystems/{SUBSYSTEM}/namespaces/1/device_path
+echo 1 >subsystems/{SUBSYSTEM}/namespaces/1/enable
+mkdir ports/1
+echo ipv4 >ports/1/addr_adrfam
+echo tcp >ports/1/addr_trtype
+echo {GUEST} >ports/1/addr_traddr
+echo {port} >ports/1/addr_trsvcid
+ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
+"""
+
+
 def allow_host(nqn: str, secret: str, controller_secret: str) -> str:
     """Only this host may connect, and both sides authenticate. After nvmet()."""
     host = f"{CONFIG}/hosts/{nqn}"
@@ -110,6 +130,49 @@ echo 'no /dev/nvme0n1'; exit 1
 """
 
 
+def use_zones() -> str:
+    """A zoned namespace of 16 zones of 1,024 blocks of 4,096 bytes, of which 768 can be written."""
+    return """set -e
+grep -q host-managed /sys/block/nvme0n1/queue/zoned
+grep -q '^8192$' /sys/block/nvme0n1/queue/chunk_sectors
+grep -q '^16$' /sys/block/nvme0n1/queue/nr_zones
+nvme zns id-ns /dev/nvme0n1
+nvme zns id-ctrl /dev/nvme0
+nvme zns list
+nvme zns report-zones /dev/nvme0n1 > /tmp/zones
+grep -qi 'nr_zones: 16' /tmp/zones
+[ "$(grep -c 'State: 0x10 ' /tmp/zones)" = 16 ]
+zone() { nvme zns report-zones /dev/nvme0n1 | grep "SLBA: $1 "; }
+dd if=/dev/urandom of=/tmp/a bs=64k count=4 2>/dev/null
+dd if=/tmp/a of=/dev/nvme0n1 bs=64k count=4 seek=64 oflag=direct 2>/dev/null
+dd if=/dev/nvme0n1 of=/tmp/b bs=64k count=4 skip=64 iflag=direct 2>/dev/null
+cmp /tmp/a /tmp/b
+zone 0x400 | grep 'WP: 0x440 ' | grep -q 'State: 0x20 '
+# Not where the zone goes on.
+if dd if=/tmp/a of=/dev/nvme0n1 bs=64k count=1 seek=72 oflag=direct 2>/dev/null; then exit 1; fi
+dd if=/tmp/a of=/tmp/c bs=4096 count=2 2>/dev/null
+nvme zns zone-append /dev/nvme0n1 -s 0x400 -z 8192 -d /tmp/c | tee /tmp/append
+grep -q 'to LBA 440' /tmp/append
+nvme zns finish-zone /dev/nvme0n1 -s 0x400
+zone 0x400 | grep -q 'State: 0xe0 '
+nvme zns open-zone /dev/nvme0n1 -s 0x800
+nvme zns close-zone /dev/nvme0n1 -s 0x800
+zone 0x800 | grep -q 'State: 0x40 '
+nvme zns reset-zone /dev/nvme0n1 -s 0x400
+zone 0x400 | grep -q 'State: 0x10 '
+nvme reset /dev/nvme0
+for i in $(seq 100); do grep -q live /sys/class/nvme/nvme0/state && break; sleep 0.1; done
+zone 0x800 | grep -q 'State: 0x40 '
+nvme zns reset-zone /dev/nvme0n1 -a
+dd if=/tmp/a of=/dev/nvme0n1 bs=64k count=4 seek=64 oflag=direct 2>/dev/null
+echo 'zones reported, written in order, appended to, opened, closed, finished and reset'
+"""
+
+
+def disconnect(nqn: str) -> str:
+    return f"nvme disconnect -n {nqn}"
+
+
 def update_format_and_ask() -> str:
     """Other firmware, blocks of 4096 bytes instead of 512, the list of security protocols."""
     return """set -e
@@ -126,6 +189,46 @@ test "$(cat /sys/block/nvme0n1/queue/logical_block_size)" = 4096
 dd if=/dev/nvme0n1 of=/tmp/b bs=4096 count=1 iflag=direct 2>/dev/null
 cmp /tmp/b /tmp/z
 nvme security-recv /dev/nvme0 -p 0 -s 0 -x 512 -t 512 | grep '00 00 00 00 00 00 00 02 00 f0'
+"""
+
+
+def save_and_look_back() -> str:
+    """A saved feature, the timestamp, telemetry, the persistent event log: nvme-cli decodes what it reads."""
+    return """set -e
+ctrl=/dev/nvme0
+nvme set-feature $ctrl -f 4 -v 0x160 -s
+nvme get-feature $ctrl -f 4 -s 2 | grep -i 0x0*160
+nvme get-feature $ctrl -f 4 -s 3 -H | grep -i 'feature is saveable'
+printf '\\001\\002\\003\\004\\005\\000\\000\\000' > /tmp/time
+nvme set-feature $ctrl -f 0xe -l 8 -d /tmp/time
+nvme get-feature $ctrl -f 0xe -H | grep -i 'set features'
+nvme telemetry-log $ctrl -o /tmp/telemetry -g 1
+test "$(stat -c %s /tmp/telemetry)" = 4608
+nvme persistent-event-log $ctrl -a 1 -l 512 >/dev/null
+nvme persistent-event-log $ctrl -a 0 -l 4096 -o json > /tmp/events
+nvme persistent-event-log $ctrl -a 2
+for type in 'Power-on or Reset' 'Timestamp Change' 'Telemetry'; do grep -i "$type" /tmp/events; done
+"""
+
+
+def stream_and_lock() -> str:
+    """Streams, enabled, used and given back; a command prohibited and allowed again."""
+    return """set -e
+ctrl=/dev/nvme0
+nvme dir-receive $ctrl -n 1 -D 0 -O 1 -H | grep -i 'stream directive.*: *supported'
+nvme dir-send $ctrl -n 1 -D 0 -O 1 -T 1 -e 1
+nvme dir-receive $ctrl -n 1 -D 1 -O 3 -r 2
+nvme dir-receive $ctrl -n 1 -D 1 -O 1 -H
+dd if=/dev/zero of=/tmp/z bs=4096 count=1 2>/dev/null
+nvme write /dev/nvme0n1 -s 0 -c 7 -z 4096 -d /tmp/z -T 1 -S 5
+nvme dir-receive $ctrl -n 1 -D 1 -O 2 -H | grep -i '5'
+nvme dir-send $ctrl -n 1 -D 1 -O 1 -S 5
+nvme dir-send $ctrl -n 1 -D 1 -O 2
+nvme dir-send $ctrl -n 1 -D 0 -O 1 -T 1 -e 0
+nvme lockdown $ctrl -o 0x84 -f 0 -p 1 -s 0
+if nvme sanitize $ctrl -a 2 2> /tmp/why; then exit 1; fi
+nvme get-log $ctrl -i 0x14 -l 64 --lsp=0x10 | grep -i '10 00 00 01 84'
+nvme lockdown $ctrl -o 0x84 -f 0 -p 0 -s 0
 """
 
 

@@ -98,6 +98,11 @@ class CombinedSubsystem final : public TransportPart<subsystem::SubsystemHooks> 
     }
     return std::nullopt;
   }
+  Duration latency(const CommandContext& command) override {
+    Duration sum;
+    for (auto& one : made_) sum = sum + one->latency(command);
+    return sum;
+  }
   void property_read(std::uint32_t offset, std::uint64_t& value) override {
     for (auto& one : made_) one->property_read(offset, value);
   }
@@ -148,6 +153,16 @@ class CombinedSoft final : public softroce::SoftHooks {
     bool any = false;
     for (auto& one : made_) any = one->departs(point) || any;
     return any;
+  }
+  Receiver receiver() override {
+    Receiver worst = Receiver::ready;
+    for (auto& one : made_) worst = std::max(worst, one->receiver());
+    return worst;
+  }
+  bool key_lost() override {
+    bool lost = false;
+    for (auto& one : made_) lost = one->key_lost() || lost;
+    return lost;
   }
   void packet_out(MutableBytes packet) override {
     for (auto& one : made_) one->packet_out(packet);

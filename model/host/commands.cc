@@ -32,6 +32,13 @@ Record<nvme::ReadWriteSqe> start_io(nvme::IoOpcode opcode, std::uint32_t nsid, s
   return command;
 }
 
+template <class L>
+Record<L> start_io_as(nvme::IoOpcode opcode, std::uint32_t nsid) {
+  Record<L> command = start<L>(static_cast<std::uint8_t>(opcode));
+  command.set(nvme::sqe::nsid, nsid);
+  return command;
+}
+
 ByteView text_bytes(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
@@ -196,6 +203,66 @@ Record<nvme::SelfTestSqe> device_self_test(nvme::SelfTestCode code, std::uint32_
 
 namespace {
 
+template <class L>
+Record<L> directive(nvme::AdminOpcode opcode, std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation) {
+  auto command = start_admin<L>(opcode);
+  command.set(nvme::sqe::nsid, nsid)
+      .set(nvme::directive_sqe::dtype, type)
+      .set(nvme::directive_sqe::doper, operation);
+  return command;
+}
+
+}  // namespace
+
+Record<nvme::DirectiveSqe> directive_receive(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation,
+                                             std::size_t room) {
+  BENCH_ASSERT(room != 0 && room % 4 == 0, "directives are received in dwords");
+  auto command = directive<nvme::DirectiveSqe>(nvme::AdminOpcode::directive_receive, nsid, type, operation);
+  command.set(nvme::directive_sqe::numd, room / 4 - 1);
+  return command;
+}
+Record<nvme::DirectiveSqe> directive_send(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation,
+                                          std::uint16_t specific) {
+  auto command = directive<nvme::DirectiveSqe>(nvme::AdminOpcode::directive_send, nsid, type, operation);
+  command.set(nvme::directive_sqe::dspec, specific);
+  return command;
+}
+Record<nvme::EnableDirectiveSqe> enable_directive(std::uint32_t nsid, nvme::DirectiveType type, bool on) {
+  auto command = directive<nvme::EnableDirectiveSqe>(nvme::AdminOpcode::directive_send, nsid,
+                                                     nvme::DirectiveType::identify,
+                                                     nvme::directive_operation::identify_enable);
+  command.set(nvme::directive_sqe::tdtype, type).set(nvme::directive_sqe::endir, on);
+  return command;
+}
+Record<nvme::AllocateStreamsSqe> allocate_streams(std::uint32_t nsid, std::uint16_t wanted) {
+  auto command = directive<nvme::AllocateStreamsSqe>(nvme::AdminOpcode::directive_receive, nsid,
+                                                     nvme::DirectiveType::streams,
+                                                     nvme::directive_operation::streams_allocate);
+  command.set(nvme::directive_sqe::nsr, wanted);
+  return command;
+}
+
+Record<nvme::LockdownSqe> lockdown(nvme::LockdownScope scope, std::uint8_t code, bool prohibit,
+                                   nvme::LockdownInterface where) {
+  auto command = start_admin<nvme::LockdownSqe>(nvme::AdminOpcode::lockdown);
+  command.set(nvme::lockdown_sqe::scp, scope)
+      .set(nvme::lockdown_sqe::ofi, code)
+      .set(nvme::lockdown_sqe::prhbt, prohibit)
+      .set(nvme::lockdown_sqe::ifc, where);
+  return command;
+}
+
+Record<nvme::CapacityManagementSqe> capacity_management(nvme::CapacityOperation operation, std::uint16_t element,
+                                                        std::uint64_t bytes) {
+  auto command = start_admin<nvme::CapacityManagementSqe>(nvme::AdminOpcode::capacity_management);
+  command.set(nvme::capacity_sqe::oper, operation)
+      .set(nvme::capacity_sqe::elid, element)
+      .set(nvme::capacity_sqe::cap, bytes);
+  return command;
+}
+
+namespace {
+
 Record<nvme::SecuritySqe> security(nvme::AdminOpcode opcode, std::uint8_t protocol, std::uint16_t specific,
                                    std::uint32_t length) {
   auto command = start_admin<nvme::SecuritySqe>(opcode);
@@ -313,6 +380,29 @@ Record<nvme::DsmRange> dsm_range(std::uint64_t lba, std::uint32_t blocks) {
   Record<nvme::DsmRange> range;
   range.set(nvme::dsm_range::slba, lba).set(nvme::dsm_range::length, blocks);
   return range;
+}
+
+Record<nvme::ZoneSendSqe> zone_send(std::uint32_t nsid, nvme::ZoneSendAction action, std::uint64_t start, bool all) {
+  auto command = start_io_as<nvme::ZoneSendSqe>(nvme::IoOpcode::zone_management_send, nsid);
+  command.set(nvme::zone_send_sqe::slba, start)
+      .set(nvme::zone_send_sqe::zsa, action)
+      .set(nvme::zone_send_sqe::select_all, all);
+  return command;
+}
+
+Record<nvme::ZoneReceiveSqe> zone_report(std::uint32_t nsid, std::uint64_t lba, std::size_t bytes,
+                                         nvme::ZoneReporting option) {
+  auto command = start_io_as<nvme::ZoneReceiveSqe>(nvme::IoOpcode::zone_management_receive, nsid);
+  command.set(nvme::zone_receive_sqe::slba, lba)
+      .set(nvme::zone_receive_sqe::numd, ZeroBased<std::uint32_t>::of(bytes / 4))
+      .set(nvme::zone_receive_sqe::zrasf, option);
+  return command;
+}
+
+Record<nvme::ZoneAppendSqe> zone_append(std::uint32_t nsid, std::uint64_t start, std::uint32_t blocks) {
+  auto command = start_io_as<nvme::ZoneAppendSqe>(nvme::IoOpcode::zone_append, nsid);
+  command.set(nvme::zone_append_sqe::zslba, start).set(nvme::rw_sqe::nlb, ZeroBased<std::uint16_t>::of(blocks));
+  return command;
 }
 
 nvme::Sqe any_command(std::uint8_t opcode, std::uint32_t nsid) {

@@ -16,11 +16,15 @@
 #include "wire/fabrics/disconnect.h"
 #include "wire/fabrics/property.h"
 #include "wire/nvme/copy.h"
+#include "wire/nvme/directives.h"
+#include "wire/nvme/endurance.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify.h"
+#include "wire/nvme/lockdown.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/reservation.h"
 #include "wire/nvme/sqe.h"
+#include "wire/nvme/zones.h"
 
 namespace fb::host {
 
@@ -104,6 +108,17 @@ Record<nvme::NamespaceAttachmentSqe> attach_namespace(std::uint32_t nsid);
 Record<nvme::NamespaceAttachmentSqe> detach_namespace(std::uint32_t nsid);
 Record<nvme::SanitizeSqe> sanitize(nvme::SanitizeAction action);
 Record<nvme::SelfTestSqe> device_self_test(nvme::SelfTestCode code, std::uint32_t nsid = 0);
+/// `room` is a multiple of 4 and not 0.
+Record<nvme::DirectiveSqe> directive_receive(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation,
+                                             std::size_t room);
+Record<nvme::DirectiveSqe> directive_send(std::uint32_t nsid, nvme::DirectiveType type, std::uint8_t operation,
+                                          std::uint16_t specific = 0);
+Record<nvme::EnableDirectiveSqe> enable_directive(std::uint32_t nsid, nvme::DirectiveType type, bool on);
+Record<nvme::AllocateStreamsSqe> allocate_streams(std::uint32_t nsid, std::uint16_t wanted);
+Record<nvme::LockdownSqe> lockdown(nvme::LockdownScope scope, std::uint8_t code, bool prohibit,
+                                   nvme::LockdownInterface where = nvme::LockdownInterface::admin_queue);
+Record<nvme::CapacityManagementSqe> capacity_management(nvme::CapacityOperation operation, std::uint16_t element,
+                                                        std::uint64_t bytes = 0);
 /// `length` bytes go with the command, or come back.
 Record<nvme::SecuritySqe> security_send(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length);
 Record<nvme::SecuritySqe> security_receive(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length);
@@ -139,6 +154,15 @@ Record<nvme::CopySqe> copy(std::uint32_t nsid, std::uint64_t to, std::uint32_t r
 Record<nvme::DatasetManagementSqe> deallocate(std::uint32_t nsid, std::uint32_t ranges);
 /// One range of Dataset Management.
 Record<nvme::DsmRange> dsm_range(std::uint64_t lba, std::uint32_t blocks);
+
+/// `start` is the first block of the zone; with `all` it says nothing.
+Record<nvme::ZoneSendSqe> zone_send(std::uint32_t nsid, nvme::ZoneSendAction action, std::uint64_t start,
+                                    bool all = false);
+/// `bytes` is a multiple of 4; zones from the one with block `lba` on.
+Record<nvme::ZoneReceiveSqe> zone_report(std::uint32_t nsid, std::uint64_t lba, std::size_t bytes,
+                                         nvme::ZoneReporting option = nvme::ZoneReporting::all);
+/// Where the blocks are comes back in DW0 and DW1.
+Record<nvme::ZoneAppendSqe> zone_append(std::uint32_t nsid, std::uint64_t start, std::uint32_t blocks);
 
 /// Any opcode, for what has no builder.
 nvme::Sqe any_command(std::uint8_t opcode, std::uint32_t nsid = 0);

@@ -37,6 +37,9 @@ struct ControllerFacts {
   std::uint64_t verify_max = 0;
   std::uint64_t write_zeroes_max = 0;
   std::uint64_t write_uncorrectable_max = 0;
+  bool zoned = false;  ///< the Zoned Namespace command set is selected
+  /// Of Zone Append, data and all; 0 where there is no such command.
+  std::uint64_t append_max = 0;
   std::uint16_t io_entries = 2;
   std::uint32_t in_capsule_bytes = 0;
   std::uint16_t io_queues = 0;  ///< connected
@@ -216,6 +219,9 @@ class Controller final : private QueueHandler {
   std::optional<HostError> take_identify(const Bytes& data);
   void read_command_limits();
   void choose_command_set();
+  void take_combinations(ByteView page);
+  void read_zoned_limits();
+  void read_zoned_commands();
   void ask_queues();
   void connect_next_io_queue();
   void on_io_connected(Queue& queue, AdminReply& reply);
@@ -264,6 +270,7 @@ class Controller final : private QueueHandler {
   void scan_tags(std::shared_ptr<Scan> scan, NamespaceFacts facts);
   void take_layout(std::shared_ptr<Scan> scan, NamespaceFacts facts);
   void scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts facts);
+  void scan_zones(std::shared_ptr<Scan> scan, NamespaceFacts facts);
   void read_ana(std::function<void()> then);
   std::uint32_t ana_log_length() const;
   void take_ana(ByteView log);

@@ -5,6 +5,8 @@
 #include "wire/fabrics/property.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify_misc.h"
+#include "wire/nvme/logs.h"
+#include "wire/nvme/zones.h"
 
 namespace fb::host {
 
@@ -139,6 +141,8 @@ void Controller::read_command_limits() {
 }
 
 void Controller::choose_command_set() {
+  facts_.append_max = 0;
+  facts_.zoned = false;
   const std::uint64_t sets = cap_of(facts_).get(fabrics::cap::css);
   if (facts_.discovery || (sets & fabrics::cap_css_bits::io_command_sets) == 0) {
     ask_queues();
@@ -153,18 +157,62 @@ void Controller::choose_command_set() {
           ask_queues();
           return;
         }
-        std::size_t chosen = nvme::kCommandSetCombinationsMax;
-        for (std::size_t i = nvme::kCommandSetCombinationsMax; i-- > 0;) {
-          if ((nvme::command_set_combination(reply.data, i) & 1) != 0) chosen = i;
+        take_combinations(reply.data);
+      },
+      true);
+}
+
+/// The first combination that has zones as well, or else the first with the NVM command set.
+void Controller::take_combinations(ByteView page) {
+  constexpr std::uint64_t kNvm = 1, kZoned = 1u << static_cast<unsigned>(nvme::CommandSet::zoned);
+  std::optional<std::size_t> chosen;
+  bool zoned = false;
+  for (std::size_t i = 0; i < nvme::kCommandSetCombinationsMax && !zoned; ++i) {
+    const std::uint64_t sets = nvme::command_set_combination(page, i);
+    if ((sets & kNvm) == 0) continue;
+    zoned = (sets & kZoned) != 0 && !departs(point::profile_first);
+    if (zoned || !chosen) chosen = i;
+  }
+  if (!chosen) {
+    return fail(make_error(HostError::Kind::unsupported, "no combination with the NVM command set"));
+  }
+  step(
+      set_features(nvme::FeatureId::io_command_set_profile, static_cast<std::uint32_t>(*chosen)),
+      [this, zoned](AdminReply& reply) { zoned && reply.ok() ? read_zoned_limits() : ask_queues(); }, true);
+}
+
+void Controller::read_zoned_limits() {
+  facts_.zoned = true;
+  auto command = identify(nvme::Cns::command_set_controller);
+  command.set(nvme::identify_sqe::csi, static_cast<std::uint8_t>(nvme::CommandSet::zoned));
+  step_read(
+      command, nvme::kIdentifySize,
+      [this](AdminReply& reply) {
+        if (reply.ok()) {
+          const unsigned zasl = View<nvme::IdentifyControllerZoned>{reply.data}.get(nvme::id_ctrl_zoned::zasl);
+          const unsigned shift = 12 + static_cast<unsigned>(cap_of(facts_).get(fabrics::cap::mpsmin));
+          const std::uint64_t limit = std::uint64_t{1} << std::min(zasl + shift, 30u);
+          facts_.append_max = std::min<std::uint64_t>(facts_.max_transfer, zasl != 0 ? limit : facts_.max_transfer);
         }
-        if (chosen == nvme::kCommandSetCombinationsMax) {
-          fail(make_error(HostError::Kind::unsupported, "no combination with the NVM command set"));
-          return;
-        }
-        step(
-            set_features(nvme::FeatureId::io_command_set_profile,
-                         static_cast<std::uint32_t>(chosen)),
-            [this](AdminReply&) { ask_queues(); }, true);
+        read_zoned_commands();
+      },
+      true);
+}
+
+/// Zone Append is an optional command, which no bit of Identify claims.
+void Controller::read_zoned_commands() {
+  const View<nvme::IdentifyController> id{facts_.identify};
+  if ((id.get(nvme::id_ctrl::lpa) & nvme::lpa_bits::commands_effects) == 0) return ask_queues();
+  auto command = get_log(nvme::LogPage::commands_effects, nvme::CommandEffects::size);
+  command.set(nvme::get_log_sqe::csi, static_cast<std::uint8_t>(nvme::CommandSet::zoned));
+  step_read(
+      command, nvme::CommandEffects::size,
+      [this](AdminReply& reply) {
+        constexpr auto kAppend = static_cast<std::size_t>(nvme::IoOpcode::zone_append);
+        const bool append = reply.ok() && element<nvme::CommandEffect>(reply.data, nvme::command_effects::iocs, kAppend)
+                                              .get(nvme::command_effect::csupp);
+        if (!append) facts_.append_max = 0;
+        ask_queues();
       },
       true);
 }
@@ -275,6 +323,7 @@ void Controller::configure_events() {
   }
   std::uint32_t wanted = bits::namespace_attribute | bits::firmware_activation | bits::ana_change |
                          bits::discovery_log;
+  if (facts_.zoned) wanted |= bits::zone_descriptor;
   wanted &= facts_.oaes;
   if (!facts_.discovery) wanted |= 0x1F;  // every critical warning of SMART
   if (departs(point::aer_config_unsupported)) {

@@ -7,6 +7,7 @@
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/identify_namespace.h"
+#include "wire/nvme/zones.h"
 
 namespace fb::host {
 
@@ -64,7 +65,7 @@ void Controller::on_async_event(const AdminReply& reply) {
     return;
   }
   world_.trace().mark("host.event");
-  const nvme::Event event = nvme::Event::from_dw0(reply.dw0());
+  const nvme::Event event = nvme::Event::from_dwords(reply.value());
   if (world_.trace().on()) note("event: " + nvme::to_string(event));
   if (!departs(point::aer_not_rearmed)) send_event_request();
   read_event_log(event);
@@ -88,6 +89,13 @@ void Controller::read_event_log(const nvme::Event& event) {
 }
 
 void Controller::read_event_page(const nvme::Event& event, unsigned most) {
+  if (event.lid == static_cast<std::uint8_t>(nvme::LogPage::changed_zones)) {
+    // The page of one namespace.
+    auto command = get_log(event.lid, nvme::kChangedZonesBytes, 0, event.parameter);
+    command.set(nvme::get_log_sqe::rae, departs(point::event_log_rae));
+    return call_here(as_sqe(command), Bytes(nvme::kChangedZonesBytes), transport::Direction::from_controller,
+                     [this, event, most](AdminReply& reply) { on_event_log(event, reply, most - 1); });
+  }
   call_log(static_cast<nvme::LogPage>(event.lid), log_bytes(event.lid), 0,
            [this, event, most](AdminReply& reply) { on_event_log(event, reply, most - 1); });
 }
@@ -187,6 +195,9 @@ void Controller::scan_next(std::shared_ptr<Scan> scan) {
           facts.layout.tuple_first = (dps & nvme::dps_bits::first_bytes) != 0;
           facts.protection = options_.protection;
         }
+        facts.copy = {.range_blocks = id.get(nvme::id_ns::mssrl),
+                      .total_blocks = id.get(nvme::id_ns::mcl),
+                      .ranges = static_cast<std::uint32_t>(id.get(nvme::id_ns::msrc).count())};
         facts.ana_group = id.get(nvme::id_ns::anagrpid);
         facts.shared = (id.get(nvme::id_ns::nmic) & nvme::nmic_bits::shared) != 0;
         scan_tags(scan, std::move(facts));
@@ -232,6 +243,9 @@ void Controller::scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts fac
         nvme::NamespaceIdWalk walk{reply.ok() ? ByteView{reply.data} : ByteView{}};
         for (nvme::NamespaceId id; walk.next(id);) {
           const auto type = static_cast<std::uint8_t>(id.type);
+          if (id.type == nvme::NamespaceIdType::csi && !id.id.empty()) {
+            facts.command_set = static_cast<nvme::CommandSet>(id.id[0]);
+          }
           const bool names = id.type == nvme::NamespaceIdType::uuid ||
                              id.type == nvme::NamespaceIdType::nguid ||
                              id.type == nvme::NamespaceIdType::eui64;
@@ -239,7 +253,41 @@ void Controller::scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts fac
           facts.identity.assign(1, type);
           facts.identity.insert(facts.identity.end(), id.id.begin(), id.id.end());
         }
-        scan->found.push_back(std::move(facts));
+        if (facts.zoned()) return scan_zones(scan, std::move(facts));
+        if (facts.command_set == nvme::CommandSet::nvm) {
+          scan->found.push_back(std::move(facts));
+        } else {
+          note("namespace " + std::to_string(facts.nsid) + " is of a command set that this host does not speak");
+        }
+        scan_next(scan);
+      },
+      true);
+}
+
+void Controller::scan_zones(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
+  auto command = identify(nvme::Cns::command_set_namespace, facts.nsid);
+  command.set(nvme::identify_sqe::csi, static_cast<std::uint8_t>(nvme::CommandSet::zoned));
+  step_read(
+      command, nvme::kIdentifySize,
+      [this, scan, facts](AdminReply& reply) mutable {
+        namespace id = nvme::id_ns_zoned;
+        const auto limit = [](std::uint32_t most) { return most == nvme::kNoZoneLimit ? 0 : most + 1; };
+        if (reply.ok()) {
+          const View<nvme::IdentifyNamespaceZoned> page{reply.data};
+          const auto format = element<nvme::LbaFormatExtension>(reply.data, id::lbafe, facts.lba_format);
+          facts.zones.zone_blocks = format.get(nvme::lba_format_extension::zsze);
+          facts.zones.extension_bytes =
+              static_cast<std::uint32_t>(format.get(nvme::lba_format_extension::zdes) * nvme::kZoneExtensionUnit);
+          facts.zones.max_active = limit(page.get(id::mar));
+          facts.zones.max_open = limit(page.get(id::mor));
+          facts.zones.read_across = (page.get(id::ozcs) & nvme::ozcs_bits::read_across) != 0;
+          facts.zones.variable_capacity = (page.get(id::zoc) & nvme::zoc_bits::variable_capacity) != 0;
+        }
+        if (facts.zones.zone_blocks != 0) {
+          scan->found.push_back(std::move(facts));
+        } else {
+          note("namespace " + std::to_string(facts.nsid) + " does not say how large its zones are");
+        }
         scan_next(scan);
       },
       true);

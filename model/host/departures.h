@@ -103,6 +103,13 @@ namespace fb::host {
     "ILBRT is not the LBA on a namespace with protection of type 1") \
   X(protection_not_announced, "host.protection.pract", \
     "PRACT is 0 though the data goes without protection information") \
+  X(profile_first, "host.profile.first", \
+    "the first combination with the NVM command set is selected, though there are zoned namespaces") \
+  X(zone_write_unordered, "host.zone.write.unordered", "pieces of a write to a zone are sent all at once") \
+  X(zone_boundary_crossed, "host.zone.boundary", "transfers are not split at the boundaries of zones") \
+  X(zone_append_oversized, "host.zone.append.oversized", "Zone Append beyond ZASL") \
+  X(zone_append_repeated, "host.zone.append.repeated", \
+    "a Zone Append without an answer is sent again when the association is back") \
   X(shutdown_omitted, "host.shutdown.omitted", "the host leaves without setting CC.SHN") \
   X(shutdown_commands_after, "host.shutdown.commands_after", "admin commands after CC.SHN was set") \
   X(disconnect_omitted, "host.disconnect.omitted", "no Disconnect on I/O queues although OFCS offers it") \

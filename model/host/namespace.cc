@@ -34,7 +34,8 @@ void IoRequest::on_complete(const nvme::Cqe& cqe, bool answered) {
 /// The host's blocks come with tags: always in Compare, in Write where the controller does not make them.
 bool Namespace::brings_tags(const IoRequest& request) const {
   if (request.opcode == nvme::IoOpcode::compare) return true;
-  return request.opcode == nvme::IoOpcode::write && facts_.protection == ProtectionUse::host;
+  const bool writes = request.opcode == nvme::IoOpcode::write || request.opcode == nvme::IoOpcode::zone_append;
+  return writes && facts_.protection == ProtectionUse::host;
 }
 
 bool IoRequest::changes() const {
@@ -43,10 +44,33 @@ bool IoRequest::changes() const {
     case nvme::IoOpcode::compare:
     case nvme::IoOpcode::verify:
     case nvme::IoOpcode::flush:
+    case nvme::IoOpcode::zone_management_receive:
       return false;
     default:
       return true;
   }
+}
+
+unsigned Namespace::copy_format() const {
+  return facts_.layout.guard == nvme::ProtectionFormat::guard_16 ? 0 : 1;
+}
+
+nvme::Sqe Namespace::copy_command(const IoRequest& request) const {
+  const unsigned format = copy_format();
+  const std::size_t ranges = request.data.size() / nvme::copy_range_bytes(format);
+  auto made = host::copy(facts_.nsid, request.lba, static_cast<std::uint32_t>(ranges), format);
+  const nvme::BlockLayout& layout = facts_.layout;
+  if (layout.is_protected()) {
+    made.set(nvme::copy_sqe::read_pract, true)
+        .set(nvme::copy_sqe::pract, true)
+        .set(nvme::copy_sqe::read_prchk_guard, true)
+        .set(nvme::copy_sqe::read_prchk_ref, layout.protection_type != 3);
+  }
+  nvme::Sqe sqe = as_sqe(made);
+  if (layout.is_protected()) {
+    nvme::set_command_tags(sqe.edit<nvme::SqeLayout>(), layout, {.reference = request.lba & layout.reference_mask()});
+  }
+  return sqe;
 }
 
 void Namespace::build(IoRequest& request) const {
@@ -60,6 +84,17 @@ void Namespace::build(IoRequest& request) const {
       request.sqe = as_sqe(host::deallocate(
           nsid, static_cast<std::uint32_t>(request.data.size() / nvme::DsmRange::size)));
       break;
+    case nvme::IoOpcode::copy:
+      request.sqe = copy_command(request);
+      break;
+    case nvme::IoOpcode::zone_management_send:
+      request.sqe = as_sqe(host::zone_send(nsid, {}, request.lba));
+      request.sqe.set(nvme::sqe::cdw13, request.zone_order);
+      break;
+    case nvme::IoOpcode::zone_management_receive:
+      request.sqe = as_sqe(host::zone_report(nsid, request.lba, request.data.size()));
+      request.sqe.set(nvme::sqe::cdw13, request.zone_order);
+      break;
     default:
       request.sqe = as_sqe(host::read(nsid, request.lba, request.blocks));
       request.sqe.set(nvme::sqe::opcode, static_cast<std::uint8_t>(request.opcode));
@@ -69,9 +104,9 @@ void Namespace::build(IoRequest& request) const {
   request.transfer = {};
   request.transfer.data = request.data;
   if (request.data.empty()) return;
-  request.transfer.direction = request.opcode == nvme::IoOpcode::read
-                                   ? transport::Direction::from_controller
-                                   : transport::Direction::to_controller;
+  const auto opcode = static_cast<std::uint8_t>(request.opcode);
+  const bool inward = nvme::direction_of(opcode) == nvme::DataDirection::host_to_controller;
+  request.transfer.direction = inward ? transport::Direction::to_controller : transport::Direction::from_controller;
 }
 
 void Namespace::submit(IoRequest& request) {
@@ -107,6 +142,7 @@ void Namespace::dispatch(IoRequest& request) {
 void Namespace::finished(IoRequest& request, const nvme::Cqe& cqe, bool answered) {
   const nvme::Status status = cqe.get(nvme::cqe::status);
   if (answered && status.ok()) [[likely]] {
+    request.result = std::uint64_t{cqe.get(nvme::cqe::dw1)} << 32 | cqe.get(nvme::cqe::dw0);
     if (facts_.protection == ProtectionUse::host && request.opcode == nvme::IoOpcode::read) {
       return request.on_done(check_tags(request));
     }
@@ -126,7 +162,8 @@ void Namespace::failed(IoRequest& request, nvme::Status status, bool answered) {
   if (!answered) {
     // Only the deeds of the old association count against the limit, not the attempts.
     --request.attempts_;
-    if (++request.losses_ > kLossesMax) {
+    const bool once = request.opcode == nvme::IoOpcode::zone_append && !controller.departs(point::zone_append_repeated);
+    if (once || ++request.losses_ > kLossesMax) {
       request.on_done(status);
       return;
     }

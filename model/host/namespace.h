@@ -11,6 +11,7 @@
 
 #include <list>
 #include <memory>
+#include <vector>
 
 #include "model/host/multipath.h"
 #include "model/host/queue.h"
@@ -29,6 +30,10 @@ class IoRequest : public Command {
   /// Read: where to. Write, Compare: what. Dataset Management: the ranges. Of Compare always whole blocks, tags
   /// and all.
   MutableBytes data;
+  /// Zone Management Send and Receive: CDW13. Set Zone Descriptor Extension brings data.
+  std::uint32_t zone_order = 0;
+  /// Zone Append: where the blocks are.
+  std::uint64_t result = 0;
 
   /// May submit the request again, or destroy it.
   virtual void on_done(nvme::Status status) = 0;
@@ -46,6 +51,22 @@ class IoRequest : public Command {
   unsigned attempts_ = 0;
   unsigned losses_ = 0;
   nvme::Status last_status_;
+};
+
+struct BlockRun {
+  std::uint64_t lba = 0;
+  std::uint64_t blocks = 0;
+};
+
+/// The answer to a Zone Append.
+struct ZoneAppended {
+  nvme::Status status;
+  std::uint64_t lba = 0;
+};
+
+struct ZoneReport {
+  nvme::Status status;
+  std::vector<nvme::ZoneFacts> zones;
 };
 
 class Namespace {
@@ -75,6 +96,25 @@ class Namespace {
   Op<nvme::Status> verify(std::uint64_t lba, std::uint64_t blocks);
   Op<nvme::Status> write_uncorrectable(std::uint64_t lba, std::uint64_t blocks);
   Op<nvme::Status> deallocate(std::uint64_t lba, std::uint64_t blocks);
+  /// The runs one behind the other to `to`, in as many commands as the limits of Copy ask for. Where blocks are
+  /// protected, the controller checks the tags and makes new ones. A destination that overlaps a source is answered
+  /// with Overlapping I/O Range and not sent.
+  Op<nvme::Status> copy(const std::vector<BlockRun>& from, std::uint64_t to);
+  // Of a zoned namespace; of others they are answered with Invalid Command Opcode. `start` is the first block of a
+  // zone. Writes to a zone go out one after the other, and none crosses a boundary of zones.
+
+  /// Not more than one Zone Append moves, or Invalid Field. After a loss without an answer it is not repeated (then
+  /// Host Pathing Error): the first attempt may have been executed.
+  Op<ZoneAppended> zone_append(std::uint64_t start, MutableBytes data);
+  /// All zones from the one with block `lba` on that fit the option, in as many commands as it takes.
+  Op<ZoneReport> report_zones(std::uint64_t lba = 0, nvme::ZoneReporting option = nvme::ZoneReporting::all,
+                              bool extended = false);
+  Op<nvme::Status> zone_send(nvme::ZoneSendAction action, std::uint64_t start, bool all = false);
+  /// As long as the descriptor extension.
+  Op<nvme::Status> set_zone_extension(std::uint64_t start, MutableBytes data);
+  /// Most bytes of one Zone Append; 0: no controller has it.
+  std::uint64_t max_append() const;
+
   /// Fused Compare and Write of one range, on one queue. Two statuses: of the Compare and the Write.
   /// Not repeated after a loss (then Host Pathing Error): a second attempt could compare with what the
   /// first one wrote.
@@ -102,8 +142,12 @@ class Namespace {
   struct Fused;
   class Chunk;
   class FusedHalf;
+  struct ZoneCall;
 
   void build(IoRequest& request) const;
+  /// Descriptors as wide as the namespace's guards.
+  unsigned copy_format() const;
+  nvme::Sqe copy_command(const IoRequest& request) const;
   // protection.cc
   void order_protection(nvme::Sqe& sqe, nvme::IoOpcode opcode, std::uint64_t lba) const;
   bool brings_tags(const IoRequest& request) const;
@@ -120,7 +164,15 @@ class Namespace {
   nvme::Status no_path_status() const;
   Op<nvme::Status> split(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t blocks,
                          MutableBytes data, std::uint64_t chunk_blocks);
+  Op<nvme::Status> send_all(Split& split, nvme::IoOpcode opcode, Op<nvme::Status> op);
   void chunk_done(Split& split, nvme::Status status);
+  /// Blocks from `lba` on that one command may move: up to the end of its zone where there are zones.
+  std::uint64_t blocks_at(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t chunk_blocks) const;
+  bool departs(std::string_view name) const;
+  // namespace_zones.cc
+  ZoneCall& start_zone_call(nvme::IoOpcode opcode);
+  void zone_call_done(ZoneCall& call, nvme::Status status);
+  void continue_report(ZoneCall& call);
   void fused_done(Fused& fused);
   /// Some path's controller has the optional commands of this ONCS bit.
   bool claimed(std::uint16_t oncs_bit) const;
@@ -140,6 +192,7 @@ class Namespace {
   std::uint64_t retries_ = 0;
   std::list<std::unique_ptr<Split>> splits_;
   std::list<std::unique_ptr<Fused>> fused_;
+  std::list<std::unique_ptr<IoRequest>> zone_calls_;
   Timer<Namespace, &Namespace::kick> timer_{"host.namespace.retry", *this};
 };
 

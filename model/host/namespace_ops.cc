@@ -3,6 +3,7 @@
 #include <array>
 #include <deque>
 
+#include "model/host/departures.h"
 #include "model/host/namespace.h"
 
 namespace fb::host {
@@ -12,7 +13,7 @@ class Namespace::Chunk final : public IoRequest {
   Chunk(Namespace& name_space, Split& split) : namespace_(name_space), split_(split) {}
   void on_done(nvme::Status status) override { namespace_.chunk_done(split_, status); }
   std::array<std::uint8_t, nvme::DsmRange::size> range = {};
-  Bytes whole;  ///< Compare, where the controller strips tags: blocks with them
+  Bytes whole;  ///< Compare, where the controller strips tags: blocks with them. Copy: its ranges
 
  private:
   Namespace& namespace_;
@@ -24,6 +25,8 @@ struct Namespace::Split {
   Promise<nvme::Status> promise;
   std::deque<Chunk> chunks;
   std::size_t left = 0;
+  std::size_t next = 0;   ///< chunk to be sent
+  bool ordered = false;   ///< one after the other
   nvme::Status status;
   std::list<std::unique_ptr<Split>>::iterator place;
 };
@@ -82,7 +85,7 @@ Op<nvme::Status> Namespace::split(nvme::IoOpcode opcode, std::uint64_t lba, std:
   const bool moves_data = !data.empty();
   std::uint64_t at = 0;
   do {
-    const std::uint64_t count = std::min(chunk_blocks, blocks - at);
+    const std::uint64_t count = std::min(blocks_at(opcode, lba + at, chunk_blocks), blocks - at);
     Chunk& chunk = split.chunks.emplace_back(*this, split);
     chunk.opcode = opcode;
     chunk.lba = lba + at;
@@ -102,16 +105,42 @@ Op<nvme::Status> Namespace::split(nvme::IoOpcode opcode, std::uint64_t lba, std:
     }
     at += count;
   } while (at < blocks);
+  return send_all(split, opcode, std::move(made.op));
+}
+
+/// All chunks at once, or those of an ordered operation one after the other.
+Op<nvme::Status> Namespace::send_all(Split& split, nvme::IoOpcode opcode, Op<nvme::Status> op) {
   split.left = split.chunks.size();
+  const bool writes = opcode == nvme::IoOpcode::write || opcode == nvme::IoOpcode::write_zeroes ||
+                      opcode == nvme::IoOpcode::write_uncorrectable || opcode == nvme::IoOpcode::copy;
+  split.ordered = facts_.zoned() && writes && !departs(point::zone_write_unordered);
+  split.next = split.ordered ? 1 : split.left;
   // The last chunk may be done before submit() returns: then the split is gone.
-  const std::size_t count = split.chunks.size();
+  const std::size_t count = split.next;
   for (std::size_t i = 0; i < count; ++i) submit(split.chunks[i]);
-  return made.op;
+  return op;
+}
+
+std::uint64_t Namespace::blocks_at(nvme::IoOpcode opcode, std::uint64_t lba, std::uint64_t chunk_blocks) const {
+  const bool whole = !facts_.zoned() || opcode == nvme::IoOpcode::dataset_management ||
+                     opcode == nvme::IoOpcode::flush || departs(point::zone_boundary_crossed);
+  if (whole) return chunk_blocks;
+  return std::min(chunk_blocks, facts_.zones.zone_blocks - lba % facts_.zones.zone_blocks);
+}
+
+bool Namespace::departs(std::string_view name) const {
+  const auto& all = paths_.all();
+  return !all.empty() && all.front().controller->departs(name);
 }
 
 void Namespace::chunk_done(Split& split, nvme::Status status) {
   if (split.status.ok()) split.status = status;
-  if (--split.left > 0) return;
+  // Behind a piece that failed the rest of an ordered write has no place.
+  if (split.ordered && !status.ok()) split.left = 1;
+  if (--split.left > 0) {
+    if (split.ordered) submit(split.chunks[split.next++]);
+    return;
+  }
   const std::unique_ptr<Split> held = std::move(*split.place);
   splits_.erase(held->place);
   held->promise.settle(held->status);
@@ -185,6 +214,48 @@ Op<nvme::Status> Namespace::deallocate(std::uint64_t lba, std::uint64_t blocks) 
   if (!claimed(nvme::oncs_bits::dataset_management)) return settled(world_, nvme::sc::invalid_opcode);
   if (blocks == 0) return settled(world_, {});
   return split(nvme::IoOpcode::dataset_management, lba, blocks, {}, kRangeBlocksMax);
+}
+
+Op<nvme::Status> Namespace::copy(const std::vector<BlockRun>& from, std::uint64_t to) {
+  const CopyLimits& limits = facts_.copy;
+  const bool possible = limits.ranges != 0 && limits.range_blocks != 0 && limits.total_blocks != 0;
+  if (!claimed(nvme::oncs_bits::copy) || !possible) return settled(world_, nvme::sc::invalid_opcode);
+  std::uint64_t whole = 0;
+  for (const BlockRun& run : from) whole += run.blocks;
+  for (const BlockRun& run : from) {
+    const bool overlaps = run.lba < to + whole && to < run.lba + run.blocks;
+    if (overlaps) return settled(world_, nvme::sc::overlapping_io_range);
+  }
+  if (whole == 0) return settled(world_, {});
+  auto made = make_op<nvme::Status>(world_, what_text(nvme::IoOpcode::copy, to, whole));
+  splits_.push_back(std::make_unique<Split>());
+  Split& split = *splits_.back();
+  split.place = std::prev(splits_.end());
+  split.promise = std::move(made.promise);
+  Chunk* chunk = nullptr;
+  std::uint64_t ranges = 0, left = 0, at = to;
+  for (const BlockRun& run : from) {
+    for (std::uint64_t done = 0; done < run.blocks;) {
+      if (chunk == nullptr || ranges == limits.ranges || left == 0) {
+        chunk = &split.chunks.emplace_back(*this, split);
+        chunk->opcode = nvme::IoOpcode::copy;
+        chunk->lba = at;
+        ranges = 0;
+        left = blocks_at(nvme::IoOpcode::copy, at, limits.total_blocks);
+      }
+      const std::uint64_t count = std::min({run.blocks - done, std::uint64_t{limits.range_blocks}, left});
+      const std::uint64_t lba = run.lba + done;
+      const nvme::CopySource source{.slba = lba,
+                                    .blocks = static_cast<std::uint32_t>(count),
+                                    .tags = {.reference = lba & facts_.layout.reference_mask()}};
+      const Bytes range = nvme::write_copy_source(source, copy_format(), facts_.layout);
+      chunk->whole.insert(chunk->whole.end(), range.begin(), range.end());
+      chunk->data = chunk->whole;
+      done += count, at += count, left -= count;
+      ++ranges;
+    }
+  }
+  return send_all(split, nvme::IoOpcode::copy, std::move(made.op));
 }
 
 std::uint64_t Namespace::limit_blocks(std::uint64_t ControllerFacts::*limit) const {

@@ -29,6 +29,11 @@ void Namespace::order_protection(nvme::Sqe& sqe, nvme::IoOpcode opcode, std::uin
     case nvme::IoOpcode::write:
       fields.set(nvme::rw_sqe::pract, facts_.protection == ProtectionUse::controller);
       break;
+    case nvme::IoOpcode::zone_append:
+      // The tags count from the start of the zone; the controller makes them count from where it puts the blocks.
+      fields.set(nvme::rw_sqe::pract, facts_.protection == ProtectionUse::controller);
+      sqe.edit<nvme::ZoneAppendSqe>().set(nvme::zone_append_sqe::piremap, layout.protection_type != 3);
+      break;
     case nvme::IoOpcode::write_zeroes:
       fields.set(nvme::rw_sqe::pract, true);
       break;

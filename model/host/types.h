@@ -12,6 +12,7 @@
 #include "model/host/hooks.h"
 #include "model/transport/host_channel.h"
 #include "wire/fabrics/connect.h"
+#include "wire/nvme/identify.h"
 #include "wire/nvme/protection.h"
 #include "wire/nvme/status.h"
 
@@ -115,6 +116,25 @@ struct ConnectOptions {
   Duration no_path_timeout = Duration::s(60);
 };
 
+/// The zones of a zoned namespace.
+struct ZoneGeometry {
+  std::uint64_t zone_blocks = 0;
+  std::uint32_t max_active = 0;  ///< 0: any number
+  std::uint32_t max_open = 0;    ///< 0: any number
+  std::uint32_t extension_bytes = 0;
+  bool read_across = false;
+  bool variable_capacity = false;
+  bool operator==(const ZoneGeometry&) const = default;
+};
+
+/// What one Copy may take.
+struct CopyLimits {
+  std::uint32_t range_blocks = 0;
+  std::uint32_t total_blocks = 0;
+  std::uint32_t ranges = 0;
+  bool operator==(const CopyLimits&) const = default;
+};
+
 /// What a controller says of a namespace.
 struct NamespaceFacts {
   std::uint32_t nsid = 0;
@@ -127,6 +147,10 @@ struct NamespaceFacts {
   /// The strongest identifier it has (UUID, NGUID, EUI-64), type first; empty without any.
   Bytes identity;
   std::uint8_t lba_format = 0;
+  nvme::CommandSet command_set = nvme::CommandSet::nvm;
+  ZoneGeometry zones = {};  ///< of a zoned namespace
+  CopyLimits copy = {};
+  bool zoned() const { return command_set == nvme::CommandSet::zoned; }
   /// The controller inserts and strips the tags.
   bool strips() const { return protection == ProtectionUse::controller && layout.tuple_alone(); }
   bool operator==(const NamespaceFacts&) const = default;

@@ -51,6 +51,13 @@ bool Controller::admin_supported(std::uint8_t opcode) const {
       return !discovery && options.sanitize.supported();
     case AdminOpcode::device_self_test:
       return !discovery && options.self_test.supported;
+    case AdminOpcode::directive_send:
+    case AdminOpcode::directive_receive:
+      return !discovery && options.directives.supported;
+    case AdminOpcode::lockdown:
+      return !discovery && options.lockdown.supported && subsystem_.has_version(2, 0);
+    case AdminOpcode::capacity_management:
+      return !discovery && options.endurance.managed && subsystem_.has_version(2, 0);
     case AdminOpcode::nvme_mi_send:
     case AdminOpcode::nvme_mi_receive:
       return subsystem_.in_band_management() != nullptr;
@@ -75,6 +82,7 @@ void Controller::on_admin(const Command& command) {
     return;
   }
   if (!admin_supported(command.opcode()) && queue.refuse(command, check::admin_opcode)) return;
+  if (!lockdown_permits(command, nvme::LockdownScope::admin_command, command.opcode())) return;
   if (subsystem_.sanitizer().refuses() && !permitted_while_sanitizing(command) &&
       !sanitize_permits(command, check::sanitize_admin, check::sanitize_failed_admin)) {
     return;
@@ -111,6 +119,13 @@ void Controller::on_admin(const Command& command) {
       return sanitize(command);
     case AdminOpcode::device_self_test:
       return self_test(command);
+    case AdminOpcode::directive_send:
+    case AdminOpcode::directive_receive:
+      return directive(command);
+    case AdminOpcode::lockdown:
+      return lockdown(command);
+    case AdminOpcode::capacity_management:
+      return capacity_management(command);
     case AdminOpcode::nvme_mi_send:
     case AdminOpcode::nvme_mi_receive:
       return management_command(command);
@@ -231,7 +246,7 @@ void Controller::deliver_events() {
     if (departs(departure::aer_wrong_type)) event.type = nvme::EventType::vendor;
     const Command command{admin_queue_, request};
     admin_queue_->hold(command, Phase::running);
-    admin_queue_->complete(command, sc::success, event.dw0());
+    admin_queue_->complete(command, sc::success, event.dwords());
     if (repeat) events_.raise(event);
     if (repeat) return;
   }
@@ -246,7 +261,21 @@ std::uint32_t Controller::optional_events() const {
   if (subsystem_.options().ana) events |= nvme::event_config_bits::ana_change;
   const FirmwareOptions& firmware = subsystem_.options().firmware_update;
   if (firmware.slots != 0 && firmware.activates_at_once) events |= nvme::event_config_bits::firmware_activation;
+  if (subsystem_.options().telemetry.supported) events |= nvme::event_config_bits::telemetry;
+  if (subsystem_.options().endurance.supported()) events |= nvme::event_config_bits::endurance_group;
+  if (subsystem_.options().zoned.supported) events |= nvme::event_config_bits::zone_descriptor;
   return events;
+}
+
+void Controller::on_zone_changed(std::uint32_t nsid, std::uint64_t start) {
+  if (!associated_ || !zoned_selected() || departs(departure::zone_silent)) return;
+  const bool asked = (features_.events & nvme::event_config_bits::zone_descriptor) != 0;
+  if (!asked && !departs(departure::zone_event_unasked)) return;
+  std::vector<std::uint64_t>& list = changed_zones_[nsid];
+  const auto at = std::lower_bound(list.begin(), list.end(), start);
+  if (at == list.end() || *at != start) list.insert(at, start);
+  raise({nvme::EventType::notice, nvme::event_info::notice_zone_descriptor,
+         static_cast<std::uint8_t>(nvme::LogPage::changed_zones), departs(departure::zone_event_nsid) ? 0 : nsid});
 }
 
 void Controller::on_namespace_changed(std::uint32_t nsid) {

@@ -5,6 +5,7 @@
 #include "model/subsystem/departures.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/subsystem.h"
+#include "wire/nvme/endurance.h"
 #include "wire/nvme/sqe.h"
 
 namespace fb::subsystem {
@@ -29,6 +30,22 @@ constexpr bool is_reservation_feature(std::uint8_t fid) {
 
 constexpr bool changeable(std::uint8_t fid) { return fid != id_of(FeatureId::host_identifier); }
 
+/// What store_feature() stores.
+constexpr bool is_plain(std::uint8_t fid) {
+  switch (static_cast<FeatureId>(fid)) {
+    case FeatureId::arbitration:
+    case FeatureId::power_management:
+    case FeatureId::temperature_threshold:
+    case FeatureId::error_recovery:
+    case FeatureId::write_atomicity:
+    case FeatureId::async_event_configuration:
+    case FeatureId::volatile_write_cache:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 bool Controller::feature_supported(std::uint8_t fid) const {
@@ -50,6 +67,10 @@ bool Controller::feature_supported(std::uint8_t fid) const {
       return !discovery;
     case FeatureId::volatile_write_cache:
       return !discovery && options.volatile_write_cache;
+    case FeatureId::timestamp:
+      return !discovery && options.timestamp;
+    case FeatureId::endurance_group_event:
+      return !discovery && options.endurance.supported();
     case FeatureId::sanitize_configuration:
       return !discovery && options.sanitize.supported();
     case FeatureId::io_command_set_profile:
@@ -129,6 +150,17 @@ std::uint32_t Controller::feature_value(const Features& from, std::uint8_t fid, 
   }
 }
 
+/// Of a controller that lives on between associations, or between resets of one.
+bool Controller::saveable(std::uint8_t fid) const {
+  return subsystem_.discovery() == nullptr && subsystem_.options().saveable_features && is_plain(fid);
+}
+
+Record<nvme::Timestamp> Controller::timestamp() const {
+  auto value = timestamp_.read(subsystem_.world().now());
+  if (departs(departure::timestamp_origin)) value.set(nvme::timestamp::to, nvme::kTimestampSinceReset);
+  return value;
+}
+
 void Controller::get_features(const Command& command) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::GetFeaturesSqe>();
@@ -139,6 +171,7 @@ void Controller::get_features(const Command& command) {
   if (select == FeatureSelect::capabilities) {
     std::uint32_t capabilities = 0;
     if (changeable(fid)) capabilities |= nvme::feature_capability_bits::changeable;
+    if (saveable(fid)) capabilities |= nvme::feature_capability_bits::saveable;
     if (is_namespace_feature(fid)) capabilities |= nvme::feature_capability_bits::namespace_specific;
     return queue.complete(command, sc::success, capabilities);
   }
@@ -146,9 +179,9 @@ void Controller::get_features(const Command& command) {
   const std::uint32_t cdw11 = sqe.get(fs::cdw11);
   if (fid == id_of(FeatureId::temperature_threshold) && !temperature_ok(command, cdw11)) return;
   const bool current = select == FeatureSelect::current || departs(departure::feature_default_wrong);
-  // Nothing can be saved, so that the saved value is the default.
   const Features defaults = default_features();
-  const Features& from = current ? features_ : defaults;
+  const bool saved = select == FeatureSelect::saved && !departs(departure::feature_saved_default);
+  const Features& from = current ? features_ : saved ? saved_ : defaults;
   if (fid == id_of(FeatureId::host_identifier)) {
     const auto asked = record_from_integer<nvme::HostIdentifier>(cdw11);
     if (!asked.get(nvme::host_identifier::exhid) &&
@@ -167,6 +200,19 @@ void Controller::get_features(const Command& command) {
         .set(nvme::host_behavior::lbafee, from.extended_formats)
         .set(nvme::host_behavior::cdfe, from.copy_formats);
     return queue.complete_with_data(command, nvme::HostBehavior::size);
+  }
+  if (fid == id_of(FeatureId::timestamp)) {
+    if (!queue.stage(command, nvme::Timestamp::size)) return;
+    const Record<nvme::Timestamp> value = current ? timestamp() : Record<nvme::Timestamp>{};
+    std::copy(value.bytes().begin(), value.bytes().end(), command.data().begin());
+    return queue.complete_with_data(command, nvme::Timestamp::size);
+  }
+  if (fid == id_of(FeatureId::endurance_group_event)) {
+    const auto group = static_cast<std::uint16_t>(cdw11 & 0xFFFF);
+    if (!subsystem_.endurance().has(group) && queue.refuse(command, check::feature_endurance_group)) return;
+    const auto wanted = endurance_wanted_.find(group);
+    const bool known = current && wanted != endurance_wanted_.end();
+    return queue.complete(command, sc::success, group | (known ? std::uint32_t{wanted->second} << 16 : 0u));
   }
   const std::uint32_t namespace_default = current ? command.nsid() : 0;
   queue.complete(command, sc::success, feature_value(from, fid, cdw11, namespace_default));
@@ -187,7 +233,8 @@ void Controller::set_features(const Command& command) {
   const auto sqe = command.as<nvme::SetFeaturesSqe>();
   const std::uint8_t fid = sqe.get(fs::fid);
   if (!feature_supported(fid) && queue.refuse(command, check::feature_fid)) return;
-  if (sqe.get(fs::sv) && queue.refuse(command, check::feature_save)) return;
+  if (!lockdown_permits(command, nvme::LockdownScope::set_features, fid)) return;
+  if (sqe.get(fs::sv) && !saveable(fid) && queue.refuse(command, check::feature_save)) return;
   if (!feature_addresses_namespace(command, fid)) return;
   // Connect has set it, and it stays for the life of the association.
   if (!changeable(fid) && queue.refuse(command, check::feature_hostid_set)) return;
@@ -196,11 +243,15 @@ void Controller::set_features(const Command& command) {
     if (queue.stage(command, nvme::HostBehavior::size)) queue.pull(command);
     return;
   }
+  if (fid == id_of(FeatureId::timestamp)) {
+    if (queue.stage(command, nvme::Timestamp::size)) queue.pull(command);
+    return;
+  }
   set_feature_value(command, fid);
 }
 
 void Controller::set_features_data(const Command& command) {
-  // Host Behavior Support is the only feature that comes with data.
+  if (command.as<nvme::SetFeaturesSqe>().get(fs::fid) == id_of(FeatureId::timestamp)) return set_timestamp(command);
   if (command.data().size() < nvme::HostBehavior::size) return command.queue->complete(command, sc::success);
   const View<nvme::HostBehavior> asked{ByteView{command.data()}.first(nvme::HostBehavior::size)};
   const bool extends = subsystem_.options().metadata;
@@ -210,63 +261,96 @@ void Controller::set_features_data(const Command& command) {
   // Formats 2h and 3h; the others need not be enabled.
   const unsigned copy = subsystem_.options().copy.formats & 0xCu;
   features_.copy_formats = static_cast<std::uint16_t>(asked.get(nvme::host_behavior::cdfe) & copy);
+  record_feature(command);
   command.queue->complete(command, sc::success);
+}
+
+void Controller::set_timestamp(const Command& command) {
+  namespace te = nvme::timestamp_event;
+  const Instant now = subsystem_.world().now();
+  if (command.data().size() >= nvme::Timestamp::size) {
+    const View<nvme::Timestamp> asked{ByteView{command.data()}.first(nvme::Timestamp::size)};
+    const std::uint64_t low = asked.get(nvme::timestamp::low), high = asked.get(nvme::timestamp::high);
+    Record<nvme::TimestampEvent> event;
+    event.set(te::previous, ByteView{timestamp().bytes()}).set(te::since_reset_ms, timestamp_.since_reset_ms(now));
+    timestamp_.set(high << 32 | low, now);
+    record(nvme::PersistentEventType::timestamp_change, event.bytes());
+    if (departs(departure::persistent_timestamp_feature)) record_feature(command);
+  }
+  command.queue->complete(command, sc::success);
+}
+
+/// False: the command has been answered.
+bool Controller::feature_acceptable(const Command& command, std::uint8_t fid, std::uint32_t value) {
+  Queue& queue = *command.queue;
+  switch (static_cast<FeatureId>(fid)) {
+    case FeatureId::power_management:
+      return record_from_integer<nvme::PowerManagement>(value).get(nvme::power_management::ps) == 0 ||
+             !queue.refuse(command, check::feature_power_state);
+    case FeatureId::temperature_threshold:
+      return temperature_ok(command, value);
+    case FeatureId::error_recovery:
+      return !record_from_integer<nvme::ErrorRecovery>(value).get(nvme::error_recovery::dulbe) ||
+             !queue.refuse(command, check::feature_recovery);
+    default:
+      return true;
+  }
+}
+
+/// Of those that are nothing but a value.
+void Controller::store_feature(Features& to, std::uint8_t fid, std::uint32_t value) {
+  switch (static_cast<FeatureId>(fid)) {
+    case FeatureId::arbitration:
+      to.arbitration = value;
+      break;
+    case FeatureId::power_management:
+      to.power = value & 0xFF;
+      break;
+    case FeatureId::temperature_threshold: {
+      const auto asked = record_from_integer<nvme::TemperatureThreshold>(value);
+      const bool under = asked.get(nvme::temperature_threshold::thsel) == 1;
+      (under ? to.temperature_under : to.temperature_over) =
+          static_cast<std::uint16_t>(asked.get(nvme::temperature_threshold::tmpth));
+      break;
+    }
+    case FeatureId::error_recovery:
+      to.recovery = value & 0xFFFF;
+      break;
+    case FeatureId::volatile_write_cache:
+      to.write_cache = value & 1;
+      break;
+    case FeatureId::write_atomicity:
+      to.atomicity = value & 1;
+      break;
+    case FeatureId::async_event_configuration:
+      to.events = value;
+      break;
+    default:
+      break;
+  }
 }
 
 void Controller::set_feature_value(const Command& command, std::uint8_t fid) {
   Queue& queue = *command.queue;
-  const std::uint32_t value = command.as<nvme::SetFeaturesSqe>().get(fs::cdw11);
+  std::uint32_t value = command.as<nvme::SetFeaturesSqe>().get(fs::cdw11);
   switch (static_cast<FeatureId>(fid)) {
-    case FeatureId::arbitration:
-      features_.arbitration = value;
-      break;
-    case FeatureId::power_management: {
-      const auto asked = record_from_integer<nvme::PowerManagement>(value);
-      if (asked.get(nvme::power_management::ps) != 0 &&
-          queue.refuse(command, check::feature_power_state)) {
-        return;
-      }
-      features_.power = value & 0xFF;
-      break;
-    }
-    case FeatureId::temperature_threshold: {
-      if (!temperature_ok(command, value)) return;
-      const auto asked = record_from_integer<nvme::TemperatureThreshold>(value);
-      const bool under = asked.get(nvme::temperature_threshold::thsel) == 1;
-      (under ? features_.temperature_under : features_.temperature_over) =
-          static_cast<std::uint16_t>(asked.get(nvme::temperature_threshold::tmpth));
-      queue.complete(command, sc::success);
-      return on_temperature();
-    }
-    case FeatureId::error_recovery: {
-      const auto asked = record_from_integer<nvme::ErrorRecovery>(value);
-      if (asked.get(nvme::error_recovery::dulbe) &&
-          queue.refuse(command, check::feature_recovery)) {
-        return;
-      }
-      features_.recovery = value & 0xFFFF;
-      break;
-    }
-    case FeatureId::volatile_write_cache:
-      return queue.complete(command, set_write_cache((value & 1) != 0));
     case FeatureId::number_of_queues:
       return set_queues(command, value);
-    case FeatureId::write_atomicity:
-      features_.atomicity = value & 1;
-      break;
-    case FeatureId::async_event_configuration:
-      features_.events = value & (optional_events() | nvme::event_config_bits::smart_mask);
-      queue.complete(command, sc::success);
-      return on_temperature();
     case FeatureId::keep_alive_timer:
       return set_kato(command, value);
-    case FeatureId::io_command_set_profile:
-      if ((value & 0x1FF) != 0 && queue.refuse(command, check::feature_command_set)) return;
-      features_.command_sets = 0;
-      break;
+    case FeatureId::io_command_set_profile: {
+      const std::uint32_t combinations = subsystem_.options().zoned.supported ? 2 : 1;
+      const std::uint32_t index = value & 0x1FF;
+      if (index >= combinations && queue.refuse(command, check::feature_command_set)) return;
+      features_.command_sets = index < combinations ? index : 0;
+      return queue.complete(command, sc::success);
+    }
     case FeatureId::sanitize_configuration:
       subsystem_.sanitizer().set_warns((value & 1) != 0);
-      break;
+      record_feature(command);
+      return queue.complete(command, sc::success);
+    case FeatureId::endurance_group_event:
+      return set_endurance_events(command, value);
     case FeatureId::namespace_write_protection:
       return set_write_protection(command, value);
     case FeatureId::reservation_notification_mask:
@@ -275,6 +359,28 @@ void Controller::set_feature_value(const Command& command, std::uint8_t fid) {
     default:
       break;
   }
+  if (!feature_acceptable(command, fid, value)) return;
+  nvme::Status status = sc::success;
+  if (static_cast<FeatureId>(fid) == FeatureId::volatile_write_cache) status = set_write_cache((value & 1) != 0);
+  if (static_cast<FeatureId>(fid) == FeatureId::async_event_configuration) {
+    value &= optional_events() | nvme::event_config_bits::smart_mask;
+  }
+  store_feature(features_, fid, value);
+  const bool saves = command.as<nvme::SetFeaturesSqe>().get(fs::sv) && !departs(departure::feature_save_lost);
+  if (saves || departs(departure::feature_save_always)) store_feature(saved_, fid, value);
+  record_feature(command);
+  queue.complete(command, status);
+  on_temperature();
+}
+
+void Controller::set_endurance_events(const Command& command, std::uint32_t value) {
+  namespace ee = nvme::endurance_event;
+  Queue& queue = *command.queue;
+  const auto asked = record_from_integer<nvme::EnduranceEventConfiguration>(value);
+  const auto group = static_cast<std::uint16_t>(asked.get(ee::endgid));
+  if (!subsystem_.endurance().has(group) && queue.refuse(command, check::feature_endurance_group)) return;
+  endurance_wanted_[group] =
+      static_cast<std::uint8_t>(asked.get(ee::warnings) & nvme::endurance_warning_bits::all);
   queue.complete(command, sc::success);
 }
 
@@ -291,6 +397,7 @@ void Controller::set_queues(const Command& command, std::uint32_t value) {
   features_.queues = static_cast<std::uint16_t>(std::min(pairs, limit));
   const std::uint64_t extra = departs(departure::feature_queues_excess) ? limit : 0;
   const std::uint64_t zero_based = std::max<std::uint64_t>(features_.queues, 1) - 1 + extra;
+  record_feature(command, static_cast<std::uint32_t>(zero_based | zero_based << 16));
   queue.complete(command, sc::success, zero_based | zero_based << 16);
 }
 
@@ -311,8 +418,13 @@ void Controller::set_write_protection(const Command& command, std::uint32_t valu
   const std::uint32_t state = value & 7;
   if (state > 1 && queue.refuse(command, check::feature_write_protect)) return;
   Namespace* const ns = active_namespace(command.nsid());
+  const bool protects = ns != nullptr && state != 0 && ns->write_protection() == 0;
   if (ns != nullptr) ns->set_write_protection(state);
+  if (ns != nullptr && state != 0) subsystem_.directives().release_all(ns->nsid());
   queue.complete(command, sc::success);
+  if (protects && ns->zoned() && !departs(departure::zone_protected_stays)) {
+    for (const std::size_t zone : ns->zones()->on_write_protected()) subsystem_.zone_changed(*ns, zone);
+  }
   if (ns != nullptr) subsystem_.namespace_changed(ns->nsid());
 }
 

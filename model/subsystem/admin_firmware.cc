@@ -54,6 +54,11 @@ void Controller::firmware_commit(const Command& command) {
   const unsigned slot = asked == 0 ? slots.chosen() : asked;
   const bool replaces = action == CommitAction::replace || action == CommitAction::replace_and_activate ||
                         (action == CommitAction::activate_at_once && !download_.empty());
+  const std::string before = slots.running();
+  const auto finish = [&](nvme::Status status) {
+    record_firmware(command, before, slots.revision(slot), status);
+    queue.complete(command, status);
+  };
   const bool slot_ok = replaces ? slots.writable(slot) : slots.exists(slot);
   if (!slot_ok && queue.refuse(command, check::firmware_slot)) return;
   if (!slots.exists(slot)) return queue.complete(command, sc::success);  // a deviation went on
@@ -67,18 +72,18 @@ void Controller::firmware_commit(const Command& command) {
   } else if (slots.revision(slot).empty() && queue.refuse(command, check::firmware_image)) {
     return;
   }
-  if (action == CommitAction::replace) return queue.complete(command, sc::success);
+  if (action == CommitAction::replace) return finish(sc::success);
   const bool at_once = action == CommitAction::activate_at_once;
   if ((at_once && options.activates_at_once) || departs(departure::firmware_runs_at_once)) {
     for (const auto& [id, controller] : subsystem_.controllers()) controller->on_firmware_activation();
     slots.activate(slot);
     subsystem_.tell(Change::firmware);
-    return queue.complete(command, sc::success);
+    return finish(sc::success);
   }
   slots.activate_at_reset(slot);
   // Accepted, and said so by a status that names what is needed still.
-  if (options.needs_subsystem_reset) return queue.complete(command, sc::firmware_needs_subsystem_reset);
-  queue.complete(command, at_once ? sc::firmware_needs_controller_reset : sc::success);
+  if (options.needs_subsystem_reset) return finish(sc::firmware_needs_subsystem_reset);
+  finish(at_once ? sc::firmware_needs_controller_reset : sc::success);
 }
 
 void Controller::on_firmware_activation() {

@@ -4,6 +4,7 @@
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
 #include "model/subsystem/subsystem.h"
+#include "wire/nvme/identify_controller.h"
 #include "wire/nvme/sqe.h"
 
 namespace fb::subsystem {
@@ -55,17 +56,30 @@ void Controller::format(const Command& command) {
     if (ns->blocks_as(layout) == 0 && queue.refuse(command, check::format_lbaf)) return;
     chosen.push_back(ns.get());
   }
+  Record<nvme::FormatStartEvent> began;
+  began.set(nvme::format_start_event::nsid, nsid)
+      .set(nvme::format_start_event::fna, nvme::fna_bits::crypto_erase)
+      .set(nvme::format_start_event::cdw10, command.as<nvme::SqeLayout>().get(nvme::sqe::cdw10));
+  record(nvme::PersistentEventType::format_start, began.bytes());
   subsystem_.self_tests().on_format(nsid);
   nvme::Status status = sc::success;
   for (Namespace* const ns : chosen) {
     const bool resize = (all || ns == one) && !departs(departure::format_keeps_size);
-    if (resize) ns->set_layout(layout);
+    // What a deviation let through must still leave a zone.
+    if (resize && (!ns->zoned() || ns->blocks_as(layout) != 0)) {
+      const bool keeps = ns->zoned() && departs(departure::zone_format_keeps) && layout == ns->layout();
+      if (!keeps) ns->set_layout(layout);
+    }
+    if (!departs(departure::streams_outlive_format)) subsystem_.directives().close_all(ns->nsid());
     if (!departs(departure::format_keeps_data)) {
       nvme::Status erased = ns->write_zeroes(0, ns->blocks());
       if (erased.ok()) erased = ns->flush();
       if (!erased.ok()) status = erased;
     }
   }
+  Record<nvme::FormatEndEvent> ended;
+  ended.set(nvme::format_end_event::nsid, nsid).set(nvme::format_end_event::status, status);
+  record(nvme::PersistentEventType::format_completion, ended.bytes());
   queue.complete(command, status);
   for (Namespace* const ns : chosen) subsystem_.namespace_changed(ns->nsid());
 }

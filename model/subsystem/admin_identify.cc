@@ -12,6 +12,7 @@
 #include "wire/nvme/identify_namespace.h"
 #include "wire/nvme/reservation.h"
 #include "wire/nvme/sqe.h"
+#include "wire/nvme/zones.h"
 
 namespace fb::subsystem {
 
@@ -24,6 +25,13 @@ namespace {
 constexpr std::uint32_t kListStartMax = 0xFFFFFFFD;
 
 constexpr auto kNvmCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::nvm);
+constexpr auto kZonedCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::zoned);
+
+/// A list or a page of those that each command set has for itself.
+bool names_command_set(Cns cns) {
+  return cns == Cns::command_set_namespace || cns == Cns::command_set_allocated_namespace ||
+         cns == Cns::command_set_active_namespace_list || cns == Cns::command_set_allocated_namespace_list;
+}
 
 /// RESCAP: all types, and IEKEY as revision 1.3 defines it.
 std::uint8_t reservation_capabilities(const SubsystemOptions& options) {
@@ -56,6 +64,7 @@ bool Controller::identify_page(const Command& command, MutableBytes page) {
   const Cns cns = static_cast<Cns>(sqe.get(nvme::identify_sqe::cns));
   const bool version_2 = subsystem_.has_version(2, 0);
   const bool allocates = subsystem_.options().namespace_management.supported;
+  const bool zoned = subsystem_.options().zoned.supported;
   if (subsystem_.discovery() != nullptr && cns != Cns::controller) {
     return !queue.refuse(command, check::identify_cns);
   }
@@ -87,21 +96,40 @@ bool Controller::identify_page(const Command& command, MutableBytes page) {
     case Cns::command_set_active_namespace_list:
       if (version_2) return identify_list_page(command, page);
       break;
+    case Cns::command_set_allocated_namespace_list:
+      if (version_2 && allocates) return identify_list_page(command, page);
+      break;
+    case Cns::command_set_allocated_namespace:
+      if (version_2 && allocates) return identify_allocated_page(command, page);
+      break;
     case Cns::command_set_controller: {
       if (!version_2) break;
       if (command.nsid() != 0 && queue.refuse(command, check::nsid_unused)) return false;
-      if (sqe.get(nvme::identify_sqe::csi) != kNvmCommandSet) {
-        return !queue.refuse(command, check::identify_csi);
-      }
+      const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
+      if (!has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
       const SubsystemOptions& options = subsystem_.options();
+      if (csi == kZonedCommandSet) {
+        MutableView<nvme::IdentifyControllerZoned>{page}.set(nvme::id_ctrl_zoned::zasl, options.zoned.append_limit);
+        return true;
+      }
       MutableView<nvme::IdentifyControllerNvm>{page}
           .set(nvme::id_ctrl_nvm::vsl, options.verify_limit)
           .set(nvme::id_ctrl_nvm::wzsl, options.write_zeroes_limit);
       return true;
     }
+    case Cns::nvm_set_list:
+      if (!subsystem_.options().endurance.nvm_sets) break;
+      subsystem_.endurance().fill_set_list(page, sqe.get(nvme::identify_sqe::cnssid));
+      return true;
+    case Cns::endurance_group_list:
+      if (!version_2 || !subsystem_.options().endurance.supported()) break;
+      subsystem_.endurance().fill_group_list(page, sqe.get(nvme::identify_sqe::cnssid));
+      return true;
     case Cns::command_set_combinations:
       if (!version_2) break;
-      nvme::set_command_set_combination(page, 0, 1);
+      // The first has all there is: it is in force where a host selects nothing.
+      nvme::set_command_set_combination(page, 0, zoned ? 1u | 1u << kZonedCommandSet : 1u);
+      if (zoned) nvme::set_command_set_combination(page, 1, 1);
       return true;
     default:
       break;
@@ -114,15 +142,14 @@ bool Controller::identify_namespace_page(const Command& command, MutableBytes pa
   const auto sqe = command.as<nvme::IdentifySqe>();
   const Cns cns = static_cast<Cns>(sqe.get(nvme::identify_sqe::cns));
   const std::uint32_t nsid = command.nsid();
-  if (cns == Cns::command_set_namespace &&
-      sqe.get(nvme::identify_sqe::csi) != kNvmCommandSet) {
-    return !queue.refuse(command, check::identify_csi);
-  }
+  const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
+  if (names_command_set(cns) && !has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
+  const bool zoned_page = cns == Cns::command_set_namespace && csi == kZonedCommandSet;
   // The capabilities that all namespaces share can be asked for by who may make one; nothing else of all of them.
-  if (nsid == nvme::kAllNamespaces && cns == Cns::identify_namespace) {
+  if (nsid == nvme::kAllNamespaces && (cns == Cns::identify_namespace || zoned_page)) {
     const bool offered = subsystem_.options().namespace_management.supported;
     if (!offered) return !queue.refuse(command, check::identify_broadcast);
-    fill_common_namespace(page);
+    zoned_page ? fill_zoned_namespace(nullptr, page) : fill_common_namespace(page);
     return true;
   }
   const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
@@ -139,7 +166,9 @@ bool Controller::identify_namespace_page(const Command& command, MutableBytes pa
   if (cns == Cns::identify_namespace) fill_identify_namespace(*ns, page);
   if (cns == Cns::namespace_id_descriptors) fill_namespace_ids(*ns, page);
   if (cns == Cns::independent_namespace) fill_independent(*ns, page);
-  if (cns == Cns::command_set_namespace) fill_nvm_namespace(*ns, page);
+  if (zoned_page && !ns->zoned()) return !queue.refuse(command, check::identify_csi_namespace);
+  if (zoned_page) fill_zoned_namespace(ns, page);
+  if (cns == Cns::command_set_namespace && !zoned_page) fill_nvm_namespace(*ns, page);
   return true;
 }
 
@@ -147,18 +176,19 @@ bool Controller::identify_list_page(const Command& command, MutableBytes page) {
   Queue& queue = *command.queue;
   const auto sqe = command.as<nvme::IdentifySqe>();
   const Cns cns = static_cast<Cns>(sqe.get(nvme::identify_sqe::cns));
-  if (cns == Cns::command_set_active_namespace_list &&
-      sqe.get(nvme::identify_sqe::csi) != kNvmCommandSet) {
-    return !queue.refuse(command, check::identify_csi);
-  }
+  const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
+  const bool of_set = names_command_set(cns);
+  if (of_set && !has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
   if (command.nsid() > kListStartMax && queue.refuse(command, check::identify_list_start)) {
     return false;
   }
-  const bool allocated = cns == Cns::allocated_namespace_list;
+  const bool allocated = cns == Cns::allocated_namespace_list || cns == Cns::command_set_allocated_namespace_list;
+  const bool any_set = !of_set || departs(departure::zone_list_all);
   const bool all = allocated ? !departs(departure::nsa_active) : departs(departure::nsa_listed);
   std::vector<std::uint32_t> ids;
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
     if (!all && !sees(*ns)) continue;
+    if (!any_set && static_cast<std::uint8_t>(ns->command_set()) != csi) continue;
     if (nsid > command.nsid() || departs(departure::identify_list_start)) ids.push_back(nsid);
   }
   if (departs(departure::identify_list_order)) std::reverse(ids.begin(), ids.end());
@@ -222,6 +252,19 @@ void Controller::fill_identify_controller(MutableBytes page) const {
   }
 }
 
+std::uint32_t Controller::sanitize_capabilities() const {
+  const SanitizeOptions& sanitize = subsystem_.options().sanitize;
+  std::uint32_t sanicap = 0;
+  if (sanitize.crypto_erase) sanicap |= nvme::sanicap_bits::crypto_erase;
+  if (sanitize.block_erase) sanicap |= nvme::sanicap_bits::block_erase;
+  if (sanitize.overwrite) sanicap |= nvme::sanicap_bits::overwrite;
+  if (sanitize.supported()) {
+    sanicap |= nvme::sanicap_bits::modified_after;
+    if (sanitize.no_deallocate_inhibited) sanicap |= nvme::sanicap_bits::no_deallocate_inhibited;
+  }
+  return sanicap;
+}
+
 void Controller::fill_io_controller(MutableBytes page) const {
   namespace id = nvme::id_ctrl;
   namespace oncs = nvme::oncs_bits;
@@ -238,9 +281,15 @@ void Controller::fill_io_controller(MutableBytes page) const {
   if (options.write_zeroes) commands |= oncs::write_zeroes;
   if (options.verify) commands |= oncs::verify;
   if (options.copy.formats != 0) commands |= oncs::copy;
+  if (options.timestamp) commands |= oncs::timestamp;
   if (options.reservations) commands |= oncs::reservations;
   unsigned lpa = nvme::lpa_bits::extended_data | nvme::lpa_bits::commands_effects;
   if (subsystem_.has_version(2, 0)) lpa |= nvme::lpa_bits::supported_pages;
+  if (options.telemetry.supported) lpa |= nvme::lpa_bits::telemetry;
+  if (options.persistent_log.supported) {
+    lpa |= nvme::lpa_bits::persistent_event;
+    out.set(id::pels, options.persistent_log.size);
+  }
   unsigned vwc = options.volatile_write_cache ? nvme::vwc_bits::present : 0u;
   vwc |= nvme::vwc_bits::flush_all_supported;
   const bool few = departs(departure::identify_nn);
@@ -253,24 +302,34 @@ void Controller::fill_io_controller(MutableBytes page) const {
   if (options.format) oacs |= nvme::oacs_bits::format_nvm;
   if (options.security) oacs |= nvme::oacs_bits::security;
   if (options.self_test.supported) oacs |= nvme::oacs_bits::self_test;
+  if (options.directives.supported) oacs |= nvme::oacs_bits::directives;
+  if (admin_supported(static_cast<std::uint8_t>(nvme::AdminOpcode::lockdown))) oacs |= nvme::oacs_bits::lockdown;
   if (options.namespace_management.supported) {
     oacs |= nvme::oacs_bits::namespace_management;
+    out.set(id::maxcna, options.namespace_management.attachments_max);
+  }
+  if (options.namespace_management.supported || options.endurance.supported()) {
     const bool stays = departs(departure::nsm_capacity_stays);
     const std::uint64_t used = stays ? 0 : subsystem_.allocated_bytes();
     store_le(page.data() + id::tnvmcap.offset, subsystem_.capacity_bytes());
-    store_le(page.data() + id::unvmcap.offset, subsystem_.capacity_bytes() - used);
-    out.set(id::maxcna, options.namespace_management.attachments_max);
+    // What is in a group can no longer be made one of.
+    store_le(page.data() + id::unvmcap.offset, options.endurance.supported()
+                                                   ? subsystem_.endurance().unallocated()
+                                                   : subsystem_.capacity_bytes() - used);
   }
-  const SanitizeOptions& sanitize = options.sanitize;
-  std::uint32_t sanicap = 0;
-  if (sanitize.crypto_erase) sanicap |= nvme::sanicap_bits::crypto_erase;
-  if (sanitize.block_erase) sanicap |= nvme::sanicap_bits::block_erase;
-  if (sanitize.overwrite) sanicap |= nvme::sanicap_bits::overwrite;
-  if (sanitize.supported()) {
-    sanicap |= nvme::sanicap_bits::modified_after;
-    if (sanitize.no_deallocate_inhibited) sanicap |= nvme::sanicap_bits::no_deallocate_inhibited;
+  if (options.endurance.supported()) {
+    std::uint32_t ctratt = out.get(id::ctratt) | nvme::ctratt_bits::endurance_groups;
+    if (options.endurance.nvm_sets) ctratt |= nvme::ctratt_bits::nvm_sets;
+    if (options.endurance.managed) {
+      ctratt |= nvme::ctratt_bits::variable_capacity_management | nvme::ctratt_bits::delete_endurance_group;
+      if (options.endurance.nvm_sets) ctratt |= nvme::ctratt_bits::delete_nvm_set;
+      store_le(page.data() + id::megcap.offset, subsystem_.capacity_bytes());
+    }
+    out.set(id::ctratt, ctratt)
+        .set(id::endgidmax, options.endurance.groups_max)
+        .set(id::nsetidmax, options.endurance.nvm_sets ? options.endurance.groups_max : std::uint16_t{0});
   }
-  out.set(id::sanicap, sanicap);
+  out.set(id::sanicap, sanitize_capabilities());
   if (options.self_test.supported) {
     out.set(id::edstt, options.self_test.extended_minutes).set(id::dsto, nvme::dsto_bits::one_in_subsystem);
   }
@@ -281,8 +340,8 @@ void Controller::fill_io_controller(MutableBytes page) const {
       .set(id::fwug, firmware.slots != 0 ? firmware.granularity : std::uint8_t{0})
       .set(id::mtfa, firmware.slots != 0 && firmware.activates_at_once ? 1u : 0u)
       .set(id::lpa, lpa)
-      .set(id::wctemp, 343u)
-      .set(id::cctemp, 353u)
+      .set(id::wctemp, kWarningTemperature)
+      .set(id::cctemp, kCriticalTemperature)
       .set(id::sqes_min, 6u)
       .set(id::sqes_max, 6u)
       .set(id::cqes_min, 4u)
@@ -350,6 +409,36 @@ void Controller::fill_common_namespace(MutableBytes page) const {
   }
 }
 
+namespace {
+
+/// 0's based, where there is something to say.
+std::uint16_t zero_based(std::uint32_t count) { return static_cast<std::uint16_t>(count == 0 ? 0 : count - 1); }
+
+void fill_limits(const NamespaceLimits& limits, MutableView<nvme::IdentifyNamespace>& out) {
+  namespace id = nvme::id_ns;
+  unsigned nsfeat = out.get(id::nsfeat);
+  if (limits.atomic()) nsfeat |= nvme::nsfeat_bits::atomic_fields;
+  if (limits.write_granularity != 0) nsfeat |= nvme::nsfeat_bits::optimal_io_fields;
+  out.set(id::nsfeat, nsfeat).set(id::noiob, limits.optimal_boundary);
+  if (limits.atomic()) {
+    out.set(id::nawun, zero_based(limits.atomic_write))
+        .set(id::nawupf, zero_based(limits.atomic_power_fail))
+        .set(id::nacwu, zero_based(limits.atomic_compare_write))
+        .set(id::nabsn, zero_based(limits.boundary))
+        .set(id::nabspf, zero_based(limits.boundary_power_fail))
+        .set(id::nabo, limits.boundary_offset);
+  }
+  if (limits.write_granularity != 0) {
+    out.set(id::npwg, zero_based(limits.write_granularity))
+        .set(id::npwa, zero_based(limits.write_alignment))
+        .set(id::npdg, zero_based(limits.deallocate_granularity))
+        .set(id::npda, zero_based(limits.deallocate_alignment))
+        .set(id::nows, zero_based(limits.optimal_write));
+  }
+}
+
+}  // namespace
+
 void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page) const {
   namespace id = nvme::id_ns;
   const SubsystemOptions& options = subsystem_.options();
@@ -364,8 +453,11 @@ void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page)
       .set(id::nmic, ns.shared() ? nvme::nmic_bits::shared : 0u)
       .set(id::nsattr, ns.write_protection() != 0 ? nvme::nsattr_bits::write_protected : 0u)
       .set(id::anagrpid, options.ana ? ns.ana_group() : 0u)
+      .set(id::nvmsetid, ns.nvm_set())
+      .set(id::endgid, ns.endurance_group())
       .set(id::nguid, ByteView{ns.nguid()})
       .set(id::eui64, ByteView{ns.eui64()});
+  fill_limits(ns.limits(), out);
   const nvme::BlockLayout& layout = ns.layout();
   if (layout.metadata_bytes != 0) out.set(id::mc, nvme::mc_bits::extended);
   if (layout.is_protected() && !departs(departure::protection_not_identified)) {
@@ -397,14 +489,38 @@ void Controller::fill_nvm_namespace(const Namespace& ns, MutableBytes page) cons
   for (unsigned i = 0; i < subsystem_.block_formats(); ++i) describe(i, kBlockFormats[i].layout());
 }
 
+/// The page of the Zoned Namespace command set: limits, and the zones of each format.
+void Controller::fill_zoned_namespace(const Namespace* ns, MutableBytes page) const {
+  namespace id = nvme::id_ns_zoned;
+  const SubsystemOptions& options = subsystem_.options();
+  const ZoneOptions& zones = ns != nullptr ? ns->zones()->options() : options.zoned.made;
+  const auto limit = [](std::uint32_t most) { return most == 0 ? nvme::kNoZoneLimit : most - 1; };
+  const unsigned changes = zones.variable_capacity ? nvme::zoc_bits::variable_capacity : 0u;
+  MutableView<nvme::IdentifyNamespaceZoned>{page}
+      .set(id::zoc, changes | (zones.excursions ? nvme::zoc_bits::active_excursions : 0u))
+      .set(id::ozcs, zones.read_across ? nvme::ozcs_bits::read_across : 0u)
+      .set(id::mar, limit(zones.max_active))
+      .set(id::mor, limit(zones.max_open));
+  const auto describe = [&](unsigned index, const nvme::BlockLayout& layout) {
+    const std::uint64_t made = std::max<std::uint64_t>(zones.zone_blocks * 512 / layout.data_bytes, 1);
+    const std::uint64_t blocks = ns != nullptr ? ns->zone_blocks_as(layout) : made;
+    edit_element<nvme::LbaFormatExtension>(page, id::lbafe, index)
+        .set(nvme::lba_format_extension::zsze, blocks)
+        .set(nvme::lba_format_extension::zdes, zones.extension_units);
+  };
+  if (!options.format) return describe(0, ns != nullptr ? ns->layout() : kBlockFormats[0].layout());
+  for (unsigned i = 0; i < subsystem_.block_formats(); ++i) describe(i, kBlockFormats[i].layout());
+}
+
 void Controller::fill_namespace_ids(const Namespace& ns, MutableBytes page) const {
   std::size_t at = 0;
   nvme::append_namespace_id(page, at, nvme::NamespaceIdType::uuid, ns.uuid());
   nvme::append_namespace_id(page, at, nvme::NamespaceIdType::nguid, ns.nguid());
   nvme::append_namespace_id(page, at, nvme::NamespaceIdType::eui64, ns.eui64());
   if (subsystem_.has_version(2, 0) && !departs(departure::identify_no_csi)) {
-    static constexpr std::uint8_t kNvm[] = {kNvmCommandSet};
-    nvme::append_namespace_id(page, at, nvme::NamespaceIdType::csi, kNvm);
+    const bool zoned = ns.zoned() && !departs(departure::zone_csi_nvm);
+    const std::uint8_t csi[] = {zoned ? kZonedCommandSet : kNvmCommandSet};
+    nvme::append_namespace_id(page, at, nvme::NamespaceIdType::csi, csi);
   }
   if (departs(departure::identify_descriptors)) page[1] = 15;
 }
@@ -416,6 +532,8 @@ void Controller::fill_independent(const Namespace& ns, MutableBytes page) const 
       .set(id::nmic, ns.shared() ? nvme::nmic_bits::shared : 0u)
       .set(id::anagrpid, subsystem_.options().ana ? ns.ana_group() : 0u)
       .set(id::nsattr, ns.write_protection() != 0 ? nvme::nsattr_bits::write_protected : 0u)
+      .set(id::nvmsetid, ns.nvm_set())
+      .set(id::endgid, ns.endurance_group())
       .set(id::nstat, nvme::kNstatReady)
       .set(id::rescap, reservation_capabilities(subsystem_.options()));
 }

@@ -38,13 +38,40 @@ bool Controller::log_supported(std::uint8_t lid) const {
       return !discovery && subsystem_.options().sanitize.supported();
     case LogPage::ana:
       return !discovery && subsystem_.options().ana;
+    case LogPage::telemetry_host:
+    case LogPage::telemetry_controller:
+      return !discovery && subsystem_.options().telemetry.supported;
+    case LogPage::persistent_event:
+      return !discovery && subsystem_.options().persistent_log.supported;
+    case LogPage::endurance_group:
+    case LogPage::endurance_group_events:
+      return !discovery && subsystem_.options().endurance.supported();
+    case LogPage::lockdown:
+      return !discovery && version_2 && subsystem_.options().lockdown.supported;
     case LogPage::reservation_notification:
       return !discovery && subsystem_.options().reservations;
+    case LogPage::changed_zones:
+      return !discovery && subsystem_.options().zoned.supported;
     case LogPage::discovery:
       return discovery;
     default:
       return false;
   }
+}
+
+/// The namespace, or the command set, that the page is asked of fits it. False: the command has been answered.
+bool Controller::log_of_namespace(const Command& command) {
+  Queue& queue = *command.queue;
+  const auto sqe = command.as<nvme::GetLogPageSqe>();
+  const auto page = static_cast<LogPage>(sqe.get(gl::lid));
+  const std::uint32_t nsid = command.nsid();
+  if (page == LogPage::changed_zones) {
+    const Namespace* const ns = active_namespace(nsid);
+    return (ns != nullptr && ns->zoned()) || !queue.refuse(command, check::log_changed_zones);
+  }
+  if (nsid != 0 && nsid != nvme::kAllNamespaces && queue.refuse(command, check::log_nsid)) return false;
+  const bool has = page != LogPage::commands_effects || !zoned_selected() || has_command_set(sqe.get(gl::csi));
+  return has || !queue.refuse(command, check::log_csi);
 }
 
 void Controller::get_log_page(const Command& command) {
@@ -54,8 +81,7 @@ void Controller::get_log_page(const Command& command) {
   const std::uint64_t length = nvme::log_length(sqe);
   std::uint64_t offset = nvme::log_offset(sqe);
   if (!log_supported(lid) && queue.refuse(command, check::log_lid)) return;
-  const std::uint32_t nsid = command.nsid();
-  if (nsid != 0 && nsid != nvme::kAllNamespaces && queue.refuse(command, check::log_nsid)) return;
+  if (!log_of_namespace(command)) return;
   if (sqe.get(gl::ot) && queue.refuse(command, check::log_offset_type)) return;
   if (offset % 4 != 0 && queue.refuse(command, check::log_offset_dword)) return;
   const std::uint8_t mdts = subsystem_.options().mdts;
@@ -75,6 +101,7 @@ void Controller::get_log_page(const Command& command) {
       genctr_known_ = true;
     }
   }
+  if (!log_request_ok(command, static_cast<LogPage>(lid))) return;
   const Bytes page = log_page(command, lid);
   if (offset > page.size() && queue.refuse(command, check::log_offset)) return;
   if (departs(departure::log_offset_ignored)) offset = 0;
@@ -86,13 +113,22 @@ void Controller::get_log_page(const Command& command) {
   std::fill(out.begin() + static_cast<std::ptrdiff_t>(copied), out.end(), std::uint8_t{0});
   const bool retain = sqe.get(gl::rae) && !departs(departure::event_rae_clears);
   const bool out_of_band = queue.out_of_band();
+  const std::uint16_t group = sqe.get(gl::lsi);  // the command is gone once it is answered
+  const std::uint32_t nsid = command.nsid();
   queue.complete_with_data(command, out.size());
   // Out of band nothing is ever acknowledged, whatever RAE says (NVMe-MI 1.2).
-  if (!retain && !out_of_band) acknowledge_log(lid);
+  if (!retain && !out_of_band) acknowledge_log(lid, group, nsid);
 }
 
-void Controller::acknowledge_log(std::uint8_t lid) {
+void Controller::acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uint32_t nsid) {
   if (!associated_) return;
+  const auto page = static_cast<LogPage>(lid);
+  if (page == LogPage::telemetry_controller && !departs(departure::telemetry_available_stays)) {
+    subsystem_.telemetry().acknowledge();
+  }
+  if (page == LogPage::endurance_group) endurance_pending_.erase(group);
+  const bool zones = page == LogPage::changed_zones;
+  if (zones) changed_zones_.erase(nsid);
   if (lid == static_cast<std::uint8_t>(LogPage::changed_namespaces) &&
       !departs(departure::changed_list_kept)) {
     changed_namespaces_.clear();
@@ -101,7 +137,7 @@ void Controller::acknowledge_log(std::uint8_t lid) {
       !departs(departure::reservation_log_kept)) {
     reservation_log_.pop();
   }
-  if (!departs(departure::event_not_rearmed)) events_.clear(lid);
+  if (!departs(departure::event_not_rearmed)) events_.clear(lid, zones ? nsid : 0);
   deliver_events();
 }
 
@@ -118,7 +154,9 @@ Bytes Controller::log_page(const Command& command, std::uint8_t lid) {
     case LogPage::changed_namespaces:
       return log_changed_namespaces();
     case LogPage::commands_effects:
-      return log_effects();
+      return log_effects(zoned_selected() ? command.as<nvme::GetLogPageSqe>().get(gl::csi) : std::uint8_t{0});
+    case LogPage::changed_zones:
+      return log_changed_zones(command.nsid());
     case LogPage::ana: {
       const auto lsp = command.as<nvme::GetLogPageSqe>().get(gl::lsp);
       const bool groups_only = (lsp & nvme::kAnaGroupsOnly) != 0;
@@ -132,6 +170,18 @@ Bytes Controller::log_page(const Command& command, std::uint8_t lid) {
       return log_self_test();
     case LogPage::sanitize_status:
       return log_sanitize();
+    case LogPage::telemetry_host:
+      return subsystem_.telemetry().host_log();
+    case LogPage::telemetry_controller:
+      return subsystem_.telemetry().controller_log();
+    case LogPage::persistent_event:
+      return log_persistent(command);
+    case LogPage::endurance_group:
+      return subsystem_.endurance().log(command.as<nvme::GetLogPageSqe>().get(gl::lsi));
+    case LogPage::endurance_group_events:
+      return log_endurance_events();
+    case LogPage::lockdown:
+      return log_lockdown(command);
     case LogPage::discovery:
       if (subsystem_.discovery() == nullptr) break;
       return subsystem_.discovery()->log_for(host_.hostnqn);
@@ -152,9 +202,10 @@ Bytes Controller::log_supported_pages() const {
 }
 
 std::uint8_t Controller::smart_warning() const {
-  std::uint8_t warning = subsystem_.critical_warning();
+  unsigned warning = subsystem_.critical_warning();
+  if (!departs(departure::endurance_apart)) warning |= subsystem_.endurance().common_warnings();
   if (temperature_alarm_) warning |= nvme::smart_warning_bits::temperature;
-  return warning;
+  return static_cast<std::uint8_t>(warning);
 }
 
 Bytes Controller::log_smart() const {
@@ -164,7 +215,8 @@ Bytes Controller::log_smart() const {
       .set(sm::ctemp, subsystem_.temperature())
       .set(sm::avsp, subsystem_.available_spare())
       .set(sm::avspt, 10u)
-      .set(sm::pused, subsystem_.percentage_used());
+      .set(sm::pused, subsystem_.percentage_used())
+      .set(sm::egcws, subsystem_.endurance().warnings());
   // Data units are thousands of 512 bytes, rounded up.
   constexpr std::uint64_t kDataUnit = 512'000;
   nvme::set_counter(log, sm::dur, (counters_.bytes_read + kDataUnit - 1) / kDataUnit);
@@ -202,8 +254,9 @@ Bytes Controller::log_changed_namespaces() const {
   return page;
 }
 
-Bytes Controller::log_effects() const {
+Bytes Controller::log_effects(std::uint8_t command_set) const {
   namespace ce = nvme::command_effect;
+  const bool zoned = command_set == static_cast<std::uint8_t>(nvme::CommandSet::zoned);
   Bytes page(nvme::CommandEffects::size);
   const bool has_io = subsystem_.discovery() == nullptr;
   for (unsigned opcode = 0; opcode < 256; ++opcode) {
@@ -220,13 +273,17 @@ Bytes Controller::log_effects() const {
           .set(ce::lbcc, formats || what == nvme::AdminOpcode::sanitize)
           .set(ce::ncc, formats)
           .set(ce::nic, what == nvme::AdminOpcode::namespace_management ||
-                            what == nvme::AdminOpcode::namespace_attachment)
+                            what == nvme::AdminOpcode::namespace_attachment ||
+                            what == nvme::AdminOpcode::capacity_management)
           .set(ce::ccc, what == nvme::AdminOpcode::firmware_commit)
           .set(ce::cse, formats ? nvme::SubmissionRule::one_in_namespace : nvme::SubmissionRule::none);
     }
     if (!has_io || !io_supported(code)) continue;
     const auto io = static_cast<nvme::IoOpcode>(code);
-    const bool changes = io == nvme::IoOpcode::write || io == nvme::IoOpcode::write_zeroes ||
+    const bool changes_zones = io == nvme::IoOpcode::zone_append || io == nvme::IoOpcode::zone_management_send;
+    const bool of_zones = changes_zones || io == nvme::IoOpcode::zone_management_receive;
+    if (of_zones && (!zoned || departs(departure::zone_effects_missing))) continue;
+    const bool changes = changes_zones || io == nvme::IoOpcode::write || io == nvme::IoOpcode::write_zeroes ||
                          io == nvme::IoOpcode::write_uncorrectable ||
                          io == nvme::IoOpcode::dataset_management;
     edit_element<nvme::CommandEffect>(page, nvme::command_effects::iocs, opcode)

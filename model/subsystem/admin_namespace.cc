@@ -19,10 +19,22 @@ namespace {
 enum : unsigned { kCreate = 0, kDelete = 1, kAttach = 0, kDetach = 1 };
 
 constexpr auto kNvmCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::nvm);
+constexpr auto kZonedCommandSet = static_cast<std::uint8_t>(nvme::CommandSet::zoned);
+
+/// The zones of a namespace that a host makes, in blocks of this size.
+ZoneOptions zones_of(const ZoneOptions& made, std::uint32_t data_bytes) {
+  ZoneOptions zones = made;
+  zones.zone_blocks = std::max<std::uint64_t>(made.zone_blocks * 512 / data_bytes, 1);
+  zones.capacity = std::min(made.capacity * 512 / data_bytes, zones.zone_blocks);
+  return zones;
+}
 
 }  // namespace
 
-bool Controller::sees(const Namespace& ns) const { return ns.attachments().has(cntlid_); }
+bool Controller::attached(const Namespace& ns) const { return ns.attachments().has(cntlid_); }
+
+/// Namespaces of a command set that is not selected are as if they were not there.
+bool Controller::sees(const Namespace& ns) const { return attached(ns) && (!ns.zoned() || zoned_selected()); }
 
 Namespace* Controller::active_namespace(std::uint32_t nsid) const {
   Namespace* const ns = subsystem_.find_namespace(nsid);
@@ -39,7 +51,9 @@ void Controller::namespace_management(const Command& command) {
   if (select == kDelete) return delete_namespace(command);
   if (select != kCreate && queue.refuse(command, check::nsm_select)) return;
   if (command.nsid() != 0 && queue.refuse(command, check::nsid_unused)) return;
-  const bool other_set = subsystem_.has_version(2, 0) && sqe.get(nm::csi) != kNvmCommandSet;
+  const std::uint8_t csi = sqe.get(nm::csi);
+  const bool zoned = csi == kZonedCommandSet && subsystem_.options().zoned.supported;
+  const bool other_set = subsystem_.has_version(2, 0) && csi != kNvmCommandSet && !zoned;
   if (other_set && queue.refuse(command, check::nsm_command_set)) return;
   if (queue.stage(command, nvme::kIdentifySize)) queue.pull(command);
 }
@@ -77,9 +91,14 @@ void Controller::namespace_management_data(const Command& command) {
   const std::uint8_t sharing = asked.get(id::nmic);
   if ((sharing & ~nvme::nmic_bits::shared) != 0 && queue.refuse(command, check::nsm_sharing)) return;
   made.shared = (sharing & nvme::nmic_bits::shared) != 0;
-  const bool size_ok = made.blocks != 0 && made.capacity != 0 && made.capacity <= made.blocks;
+  const bool zoned = command.as<nvme::NamespaceManagementSqe>().get(nm::csi) == kZonedCommandSet &&
+                     subsystem_.has_version(2, 0) && options.zoned.supported;
+  if (zoned && !departs(departure::zone_created_plain)) made.zones = zones_of(options.zoned.made, layout.data_bytes);
+  const bool whole = made.zones.zone_blocks == 0 || made.blocks % made.zones.zone_blocks == 0;
+  const bool size_ok = made.blocks != 0 && made.capacity != 0 && made.capacity <= made.blocks && whole;
   if (!size_ok && queue.refuse(command, check::nsm_size)) return;
-  if (made.capacity < made.blocks && !options.namespace_management.thin_provisioning &&
+  const bool thin = options.namespace_management.thin_provisioning && !zoned;
+  if (made.capacity < made.blocks && !thin &&
       queue.refuse(command, check::nsm_thin)) {
     return;
   }
@@ -87,7 +106,8 @@ void Controller::namespace_management_data(const Command& command) {
   const bool group_ok = group <= (options.ana ? options.ana_groups_max : 0);
   if (!group_ok && queue.refuse(command, check::nsm_ana_group)) return;
   if (group != 0 && group_ok) made.ana_group = group;
-  const std::uint64_t room = subsystem_.capacity_bytes() - subsystem_.allocated_bytes();
+  if (options.endurance.supported() && !endurance_fits(command, asked, made)) return;
+  const std::uint64_t room = room_for(made);
   const bool possible = made.blocks <= (std::uint64_t{1} << 62) / layout.bytes();
   const bool fits = possible && made.capacity <= room / layout.bytes();
   if (!fits && queue.refuse(command, check::nsm_capacity)) return;
@@ -95,7 +115,7 @@ void Controller::namespace_management_data(const Command& command) {
   if (made.nsid == 0 && queue.refuse(command, check::nsm_identifier)) return;
   // What a deviation let through must still be possible here.
   if (made.nsid == 0 || !fits || !size_ok) return queue.complete(command, sc::success, 1);
-  if (departs(departure::nsm_size)) {
+  if (departs(departure::nsm_size) && !zoned) {
     made.blocks = std::max<std::uint64_t>(made.blocks / 2, 1);
     made.capacity = std::min(made.capacity, made.blocks);
   }
@@ -105,7 +125,32 @@ void Controller::namespace_management_data(const Command& command) {
   if (!added) return queue.complete(command, sc::internal_error);
   Namespace& ns = **added;
   if (departs(departure::nsm_attached)) subsystem_.set_attached(ns, *this, true);
+  record_namespace(command, &ns);
   queue.complete(command, sc::success, ns.nsid() + (departs(departure::nsm_nsid) ? 1u : 0u));
+}
+
+/// The endurance group and the NVM set that a namespace is to be in. False: the command has been answered.
+bool Controller::endurance_fits(const Command& command, const View<nvme::IdentifyNamespace>& asked,
+                                NamespaceOptions& made) {
+  Queue& queue = *command.queue;
+  const EnduranceGroups& groups = subsystem_.endurance();
+  const std::uint16_t group = asked.get(nvme::id_ns::endgid), set = asked.get(nvme::id_ns::nvmsetid);
+  const auto found = groups.sets().find(set);
+  const bool set_ok = set == 0 || (found != groups.sets().end() && (group == 0 || group == found->second.group));
+  const bool group_ok = group == 0 ? groups.first_group() != 0 : groups.has(group);
+  if ((!set_ok || !group_ok) && queue.refuse(command, check::nsm_endurance_group)) return false;
+  made.endurance_group = group_ok && group != 0 ? group : groups.first_group();
+  if (set != 0 && found != groups.sets().end()) made.endurance_group = found->second.group;
+  made.nvm_set = set_ok && set != 0 ? set : groups.first_set_of(made.endurance_group);
+  return true;
+}
+
+/// Bytes that are left where the namespace is to be.
+std::uint64_t Controller::room_for(const NamespaceOptions& made) const {
+  const EnduranceOptions& endurance = subsystem_.options().endurance;
+  if (!endurance.supported()) return subsystem_.capacity_bytes() - subsystem_.allocated_bytes();
+  const EnduranceGroups& groups = subsystem_.endurance();
+  return endurance.nvm_sets ? groups.unallocated_of_set(made.nvm_set) : groups.unallocated_of(made.endurance_group);
 }
 
 void Controller::delete_namespace(const Command& command) {
@@ -129,6 +174,7 @@ void Controller::delete_namespace(const Command& command) {
   if (departs(departure::nsm_kept)) chosen.clear();
   // The host of this controller knows, unless a management endpoint asked.
   const Controller* const by = queue.out_of_band() ? nullptr : this;
+  record_namespace(command, one);
   queue.complete(command, sc::success);
   for (const std::uint32_t id : chosen) subsystem_.remove_namespace(id, by);
 }
@@ -154,14 +200,16 @@ bool Controller::attach_one(const Command& command, Namespace& ns, std::uint16_t
   const bool detach = command.as<nvme::NamespaceAttachmentSqe>().get(na::sel) == kDetach;
   Controller* const controller = subsystem_.find_controller(cntlid);
   if (controller == nullptr) return !queue.refuse(command, check::nsa_list);
-  const bool attached = controller->sees(ns);
+  const bool has = controller->attached(ns);
   if (detach) {
-    if (!attached && queue.refuse(command, check::nsa_not_attached)) return false;
+    if (!has && queue.refuse(command, check::nsa_not_attached)) return false;
     if (departs(departure::nsa_erases)) (void)ns.erase();
     if (!departs(departure::nsa_stays)) subsystem_.set_attached(ns, *controller, false);
     return true;
   }
-  if (attached) return !queue.refuse(command, check::nsa_attached);
+  if (has) return !queue.refuse(command, check::nsa_attached);
+  const bool restricted = ns.zoned() && controller->profile_restricts();
+  if (restricted && queue.refuse(command, check::nsa_command_set)) return false;
   if (!ns.shared() && !ns.attachments().none() && queue.refuse(command, check::nsa_private)) return false;
   const SubsystemOptions& options = subsystem_.options();
   const Port* const port = controller->port();
@@ -170,7 +218,7 @@ bool Controller::attach_one(const Command& command, Namespace& ns, std::uint16_t
   if (lost && queue.refuse(command, check::nsa_ana)) return false;
   const std::uint32_t limit = options.namespace_management.attachments_max;
   const auto count = std::count_if(subsystem_.namespaces().begin(), subsystem_.namespaces().end(),
-                                   [&](const auto& entry) { return controller->sees(*entry.second); });
+                                   [&](const auto& entry) { return controller->attached(*entry.second); });
   if (limit != 0 && static_cast<std::uint64_t>(count) >= limit && queue.refuse(command, check::nsa_limit)) return false;
   if (departs(departure::nsa_ineffective)) return true;
   subsystem_.set_attached(ns, *controller, true);
@@ -187,6 +235,7 @@ void Controller::namespace_attachment_data(const Command& command) {
     if (!queue.refuse(command, check::nsa_unallocated)) queue.complete(command, sc::success);
     return;
   }
+  if (!reservation_allows(command, *ns, Access::write)) return;
   const std::size_t count = command.data().size() < 2 ? 0 : load_le<std::uint16_t>(command.data().data());
   if ((count == 0 || count > nvme::kControllerListMax) && queue.refuse(command, check::nsa_list)) return;
   for (const std::uint16_t cntlid : nvme::read_controller_list(command.data())) {
@@ -203,7 +252,22 @@ bool Controller::identify_allocated_page(const Command& command, MutableBytes pa
   const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
   if (!valid && queue.refuse(command, check::identify_nsid)) return false;
   // Zeroes where there is none.
-  if (const Namespace* const ns = subsystem_.find_namespace(nsid)) fill_identify_namespace(*ns, page);
+  const Namespace* const ns = subsystem_.find_namespace(nsid);
+  const auto sqe = command.as<nvme::IdentifySqe>();
+  const auto cns = static_cast<nvme::Cns>(sqe.get(nvme::identify_sqe::cns));
+  if (cns != nvme::Cns::command_set_allocated_namespace) {
+    if (ns != nullptr) fill_identify_namespace(*ns, page);
+    return true;
+  }
+  const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
+  if (!has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
+  if (ns == nullptr) return true;
+  if (csi == kNvmCommandSet || !ns->zoned()) {
+    if (csi != kNvmCommandSet && queue.refuse(command, check::identify_csi_namespace)) return false;
+    fill_nvm_namespace(*ns, page);
+  } else {
+    fill_zoned_namespace(ns, page);
+  }
   return true;
 }
 
@@ -222,7 +286,7 @@ bool Controller::identify_controllers_page(const Command& command, MutableBytes 
   }
   std::vector<std::uint16_t> ids;
   for (const auto& [id, controller] : subsystem_.controllers()) {
-    const bool listed = ns == nullptr || controller->sees(*ns) || departs(departure::nsa_controllers);
+    const bool listed = ns == nullptr || controller->attached(*ns) || departs(departure::nsa_controllers);
     if (listed && id >= sqe.get(nvme::identify_sqe::cntid)) ids.push_back(id);
   }
   nvme::write_controller_list(page, ids);

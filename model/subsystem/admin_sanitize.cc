@@ -62,6 +62,9 @@ bool Controller::sanitize_allowed(const Command& command) {
   const bool lenient = action == SanitizeAction::exit_failure_mode || sqe.get(sz::ause);
   if (sanitizer.restricted() && lenient && queue.refuse(command, check::sanitize_restricted)) return false;
   if (action == SanitizeAction::exit_failure_mode) return true;
+  for (const auto& [nsid, ns] : subsystem_.namespaces()) {
+    if (!reservation_allows(command, *ns, Access::write)) return false;
+  }
   const bool write_protected = std::any_of(subsystem_.namespaces().begin(), subsystem_.namespaces().end(),
                                            [](const auto& entry) { return entry.second->write_protection() != 0; });
   if (write_protected && queue.refuse(command, check::sanitize_write_protected)) return false;
@@ -87,6 +90,7 @@ void Controller::sanitize(const Command& command) {
   }
   SanitizeRequest request{.action = action, .unrestricted = sqe.get(sz::ause), .no_deallocate = sqe.get(sz::ndas)};
   request.cdw10 = cdw10;
+  request.cdw11 = sqe.get(sz::ovrpat);
   const unsigned passes = sqe.get(sz::owpass);
   if (action == SanitizeAction::overwrite) request.passes = passes == 0 ? nvme::kOverwritePassesMax : passes;
   if (!sanitizer.running()) sanitizer.start(request, *this);

@@ -11,6 +11,27 @@
 
 namespace fb::subsystem {
 
+/// What a loss of power does not tear: a write of so many blocks at most that crosses no boundary.
+struct AtomicUnit {
+  std::uint32_t block_bytes = 512;
+  std::uint32_t blocks = 1;
+  std::uint32_t boundary = 0;  ///< in blocks; 0: none
+  std::uint32_t boundary_offset = 0;
+
+  /// Both in bytes.
+  bool holds(std::uint64_t offset, std::uint64_t length) const {
+    const std::uint64_t first = offset / block_bytes;
+    const std::uint64_t last = (offset + length - 1) / block_bytes;
+    if (last - first >= blocks) return false;
+    return boundary == 0 || part_of(first) == part_of(last);
+  }
+
+ private:
+  std::uint64_t part_of(std::uint64_t block) const {
+    return block < boundary_offset ? 0 : 1 + (block - boundary_offset) / boundary;
+  }
+};
+
 /// A run of bytes. Callers keep to [0, bytes()). What was never written reads as zeroes.
 class BlockStore {
  public:
@@ -35,12 +56,11 @@ class BlockStore {
     (void)length;
     return flush();
   }
-  /// Power fails: of what was not flushed, part is gone where the store forgets. A write of at most `atomic_blocks`
-  /// blocks is there wholly or not at all, a larger one by blocks.
-  virtual void lose_power(Rng& rng, std::uint32_t block_bytes, std::uint32_t atomic_blocks) {
+  /// Power fails: of what was not flushed, part is gone where the store forgets. An atomic write is there wholly or
+  /// not at all, another one by blocks.
+  virtual void lose_power(Rng& rng, const AtomicUnit& atomic) {
     (void)rng;
-    (void)block_bytes;
-    (void)atomic_blocks;
+    (void)atomic;
   }
   /// Space in use, at most bytes().
   virtual std::uint64_t bytes_held() const = 0;

@@ -184,6 +184,35 @@ struct Check {
   X(sanitize_io, "sanitize.io", sanitize_in_progress, 0)                                           \
   X(sanitize_failed_admin, "sanitize.failed.admin", sanitize_failed, 1)                            \
   X(sanitize_failed_io, "sanitize.failed.io", sanitize_failed, 1)                                  \
+  X(log_telemetry_blocks, "log.telemetry.blocks", invalid_field, 1)                                \
+  X(log_persistent_context, "log.persistent.context", command_sequence_error, 1)                   \
+  X(log_persistent_established, "log.persistent.established", command_sequence_error, 1)           \
+  X(log_endurance_group, "log.endurance.group", invalid_field, 1)                                  \
+  X(log_lockdown_selection, "log.lockdown.selection", invalid_field, 1)                            \
+  X(feature_endurance_group, "feature.endurance.group", invalid_field, 1)                          \
+  X(directive_type, "directive.type", invalid_field, 1)                                            \
+  X(directive_operation, "directive.operation", invalid_field, 1)                                  \
+  X(directive_nsid, "directive.nsid", invalid_namespace_or_format, 1)                              \
+  X(directive_inactive, "directive.nsid.inactive", invalid_field, 1)                               \
+  X(directive_broadcast, "directive.nsid.broadcast", invalid_field, 1)                             \
+  X(directive_disabled, "directive.disabled", invalid_field, 1)                                    \
+  X(directive_enable, "directive.enable", invalid_field, 1)                                        \
+  X(directive_length, "directive.length", invalid_field, 1)                                        \
+  X(directive_allocated, "directive.streams.allocated", invalid_field, 1)                          \
+  X(directive_resources, "directive.streams.resources", stream_allocation_failed, 0)               \
+  X(io_directive, "io.directive", invalid_field, 1)                                                \
+  X(lockdown_scope, "lockdown.scope", invalid_field, 1)                                            \
+  X(lockdown_interface, "lockdown.interface", invalid_field, 1)                                    \
+  X(lockdown_no_endpoint, "lockdown.endpoint", invalid_field, 1)                                   \
+  X(lockdown_code, "lockdown.code", lockdown_not_supported, 1)                                     \
+  X(locked_command, "lockdown.command", prohibited_by_lockdown, 1)                                 \
+  X(locked_feature, "lockdown.feature", prohibited_by_lockdown, 1)                                 \
+  X(capacity_operation, "capacity.operation", invalid_field, 1)                                    \
+  X(capacity_element, "capacity.element", invalid_field, 1)                                        \
+  X(capacity_size, "capacity.size", invalid_field, 1)                                              \
+  X(capacity_room, "capacity.room", insufficient_capacity, 1)                                      \
+  X(capacity_identifier, "capacity.identifier", identifier_unavailable, 1)                         \
+  X(nsm_endurance_group, "namespace.create.endurance_group", invalid_field, 1)                     \
   X(self_test_code, "self_test.code", invalid_field, 1)                                            \
   X(self_test_nsid, "self_test.nsid", invalid_namespace_or_format, 1)                              \
   X(self_test_inactive, "self_test.nsid.inactive", invalid_field, 1)                               \
@@ -210,6 +239,34 @@ struct Check {
   X(copy_overlap, "copy.overlap", overlapping_io_range, 1)                                         \
   X(copy_protection_action, "copy.protection_action", invalid_field, 1)                            \
   X(copy_incompatible, "copy.compatible", incompatible_namespace_or_format, 1)                     \
+  X(zone_namespace, "zone.namespace", invalid_opcode, 1)                                           \
+  X(zone_boundary, "zone.boundary", zone_boundary_error, 1)                                        \
+  X(zone_read_boundary, "zone.read.boundary", zone_boundary_error, 1)                              \
+  X(zone_full, "zone.full", zone_is_full, 1)                                                       \
+  X(zone_read_only, "zone.read_only", zone_is_read_only, 1)                                        \
+  X(zone_offline, "zone.offline", zone_is_offline, 1)                                              \
+  X(zone_read_offline, "zone.read.offline", zone_is_offline, 1)                                    \
+  X(zone_deallocate_offline, "zone.deallocate.offline", zone_is_offline, 1)                        \
+  X(zone_write_pointer, "zone.write_pointer", zone_invalid_write, 1)                               \
+  X(zone_active, "zone.active_limit", too_many_active_zones, 0)                                    \
+  X(zone_open, "zone.open_limit", too_many_open_zones, 0)                                          \
+  X(zone_fused, "zone.fused", invalid_field, 1)                                                    \
+  X(zone_append_start, "zone.append.start", invalid_field, 1)                                      \
+  X(zone_append_size, "zone.append.size", invalid_field, 1)                                        \
+  X(zone_append_remap, "zone.append.remap", invalid_protection_information, 1)                     \
+  X(zone_start, "zone.send.start", invalid_field, 1)                                               \
+  X(zone_action, "zone.send.action", invalid_field, 1)                                             \
+  X(zone_transition, "zone.send.transition", invalid_zone_state_transition, 1)                     \
+  X(zone_extension, "zone.send.extension", invalid_field, 1)                                       \
+  X(zone_extension_all, "zone.send.extension.all", invalid_field, 1)                               \
+  X(zone_receive_action, "zone.receive.action", invalid_field, 1)                                  \
+  X(zone_receive_option, "zone.receive.option", invalid_field, 1)                                  \
+  X(zone_receive_extended, "zone.receive.extended", invalid_field, 1)                              \
+  X(zone_receive_range, "zone.receive.range", lba_out_of_range, 1)                                 \
+  X(identify_csi_namespace, "identify.csi.namespace", invalid_io_command_set, 1)                   \
+  X(log_csi, "log.csi", io_command_set_not_supported, 1)                                           \
+  X(log_changed_zones, "log.changed_zones.nsid", invalid_field, 1)                                 \
+  X(nsa_command_set, "namespace.attachment.command_set", io_command_set_not_enabled, 1)            \
   X(compare_mismatch, "compare.mismatch", compare_failure, 1)                                      \
   X(fused_missing, "fused.missing", aborted_missing_fused, 0)                                      \
   X(fused_failed, "fused.failed", aborted_failed_fused, 0)                                         \

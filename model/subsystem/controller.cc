@@ -11,7 +11,7 @@
 namespace fb::subsystem {
 
 Controller::Controller(Subsystem& subsystem, std::uint16_t cntlid)
-    : subsystem_(subsystem), cntlid_(cntlid), features_(default_features()) {}
+    : subsystem_(subsystem), cntlid_(cntlid), features_(default_features()), saved_(features_) {}
 
 Controller::~Controller() {
   end_association("the controller is gone");
@@ -43,8 +43,13 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   subsystem_.welcome(*this);
   individual_deletion_ = individual_deletion;
   leave_all_states();
-  features_ = default_features();
+  if (departs(departure::feature_save_leaves)) saved_ = default_features();
+  features_ = saved_;
   features_.kato_ms = rounded_kato(kato_ms);
+  timestamp_.restart(subsystem_.world().now());
+  persistent_context_.clear();
+  endurance_wanted_.clear();
+  endurance_pending_.clear();
   events_.reset();
   changed_namespaces_.clear();
   reservation_log_.clear();
@@ -71,6 +76,7 @@ void Controller::end_association(std::string_view why) {
   if (!associated_) return;
   if (departs(departure::reservation_leave_loses)) end_registrations();
   associated_ = false;
+  reset_directives();
   Loop& loop = subsystem_.world().loop();
   for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_),
                        static_cast<Event*>(&shutdown_timer_), static_cast<Event*>(&kato_timer_),

@@ -3,25 +3,33 @@
 #pragma once
 
 #include <array>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "model/subsystem/event_queue.h"
 #include "model/subsystem/firmware.h"
+#include "model/subsystem/namespace.h"
 #include "model/subsystem/observer.h"
 #include "model/subsystem/queue.h"
 #include "model/subsystem/reservations.h"
 #include "model/subsystem/state.h"
+#include "model/subsystem/timestamp.h"
 #include "wire/nvme/copy.h"
+#include "wire/nvme/directives.h"
 #include "wire/nvme/features.h"
+#include "wire/nvme/identify_namespace.h"
+#include "wire/nvme/lockdown.h"
 #include "wire/nvme/logs.h"
+#include "wire/nvme/persistent_events.h"
 #include "wire/nvme/protection.h"
 
 namespace fb::subsystem {
 
-class Namespace;
 class Subsystem;
+class ZoneTable;
 
 /// Who is at the other end of an association.
 struct HostIdentity {
@@ -101,9 +109,15 @@ class Controller {
   /// Firmware is about to be activated without a reset.
   void on_firmware_activation();
   void on_reservation_notice(std::uint32_t nsid, nvme::ReservationNotice what);
+  /// The subsystem has captured telemetry by itself.
+  void on_telemetry();
+  /// Bits of an endurance group's critical warning that were not set before.
+  void on_endurance_warning(std::uint16_t group, std::uint8_t news);
   /// A sanitize operation begins on the subsystem, or has ended so.
   void on_sanitize_begun();
   void on_sanitize_ended(std::uint8_t event_info);
+  /// A zone has changed by itself, or by something that hosts are told of.
+  void on_zone_changed(std::uint32_t nsid, std::uint64_t start);
 
   // ---- what management sees and does: properties.cc ----
 
@@ -118,6 +132,10 @@ class Controller {
   std::uint8_t smart_warning() const;
   bool admin_supported(std::uint8_t opcode) const;
   bool feature_supported(std::uint8_t fid) const;
+  std::uint32_t sanitize_capabilities() const;
+  /// Log page 02h, and the Timestamp feature, as they are now.
+  Bytes log_smart() const;
+  Record<nvme::Timestamp> timestamp() const;
 
  private:
   struct Features {
@@ -137,6 +155,7 @@ class Controller {
     std::uint32_t command_sets = 0;
   };
   Features default_features() const;
+  static void store_feature(Features& to, std::uint8_t fid, std::uint32_t value);
   void end_management(std::string_view why);
   /// As after power on: disabled, CC and CSTS zero.
   void leave_all_states();
@@ -225,6 +244,8 @@ class Controller {
   // admin_namespace.cc
   void namespace_management(const Command& command);
   void namespace_management_data(const Command& command);
+  bool endurance_fits(const Command& command, const View<nvme::IdentifyNamespace>& asked, NamespaceOptions& made);
+  std::uint64_t room_for(const NamespaceOptions& made) const;
   void delete_namespace(const Command& command);
   void namespace_attachment(const Command& command);
   void namespace_attachment_data(const Command& command);
@@ -241,6 +262,29 @@ class Controller {
   void self_test(const Command& command);
   Bytes log_self_test() const;
 
+  // admin_directives.cc
+  void directive(const Command& command);
+  bool directive_supported(nvme::DirectiveType type) const;
+  bool streams_enabled(std::uint32_t nsid) const;
+  Bytes directive_parameters(std::uint32_t nsid) const;
+  Bytes stream_parameters(std::uint32_t nsid) const;
+  Bytes stream_status(std::uint32_t nsid) const;
+  void enable_directive(const Command& command);
+  void send_streams(const Command& command);
+  void allocate_streams(const Command& command);
+  bool directive_ok(const Command& command);
+  void use_stream(const Command& command);
+  void reset_directives();
+
+  // admin_lockdown.cc
+  void lockdown(const Command& command);
+  bool prohibitable(nvme::LockdownScope scope, std::uint8_t code) const;
+  bool lockdown_permits(const Command& command, nvme::LockdownScope scope, std::uint8_t code);
+
+  // admin_capacity.cc
+  void capacity_management(const Command& command);
+  void create_capacity(const Command& command, std::uint64_t room, std::uint16_t group);
+
   // admin_security.cc
   void security(const Command& command);
   void security_data(const Command& command);
@@ -256,6 +300,8 @@ class Controller {
   void fill_io_controller(MutableBytes page) const;
   void fill_identify_namespace(const Namespace& ns, MutableBytes page) const;
   void fill_nvm_namespace(const Namespace& ns, MutableBytes page) const;
+  /// Null: what namespaces have that hosts make.
+  void fill_zoned_namespace(const Namespace* ns, MutableBytes page) const;
   void fill_common_namespace(MutableBytes page) const;
   void fill_namespace_ids(const Namespace& ns, MutableBytes page) const;
   void fill_independent(const Namespace& ns, MutableBytes page) const;
@@ -264,23 +310,39 @@ class Controller {
   // admin_log.cc
   bool log_supported(std::uint8_t lid) const;
   void get_log_page(const Command& command);
-  void acknowledge_log(std::uint8_t lid);
+  void acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uint32_t nsid);
+  bool log_of_namespace(const Command& command);
   Bytes log_page(const Command& command, std::uint8_t lid);
   Bytes log_supported_pages() const;
   Bytes log_errors() const;
-  Bytes log_smart() const;
   Bytes log_firmware() const;
   Bytes log_changed_namespaces() const;
-  Bytes log_effects() const;
+  Bytes log_effects(std::uint8_t command_set) const;
+  Bytes log_changed_zones(std::uint32_t nsid) const;
   Bytes log_ana(bool groups_only) const;
   Bytes log_feature_effects() const;
 
+  // admin_log_requests.cc
+  bool log_request_ok(const Command& command, nvme::LogPage page);
+  bool persistent_context_ok(const Command& command, nvme::PersistentLogAction action);
+  Bytes log_persistent(const Command& command);
+  Bytes log_endurance_events() const;
+  Bytes log_lockdown(const Command& command) const;
+  void record(nvme::PersistentEventType type, ByteView data);
+  void record_firmware(const Command& command, std::string_view before, std::string_view wanted, nvme::Status status);
+  void record_feature(const Command& command, std::uint32_t dw0 = 0);
+  void record_namespace(const Command& command, const Namespace* ns);
+
   // admin_features.cc
+  bool saveable(std::uint8_t fid) const;
+  bool feature_acceptable(const Command& command, std::uint8_t fid, std::uint32_t value);
   void get_features(const Command& command);
   void set_features(const Command& command);
   bool temperature_ok(const Command& command, std::uint32_t cdw11);
   void set_features_data(const Command& command);
   void set_feature_value(const Command& command, std::uint8_t fid);
+  void set_timestamp(const Command& command);
+  void set_endurance_events(const Command& command, std::uint32_t value);
   void set_kato(const Command& command, std::uint32_t kato_ms);
   void set_queues(const Command& command, std::uint32_t value);
   void set_write_protection(const Command& command, std::uint32_t value);
@@ -291,6 +353,13 @@ class Controller {
   /// What is attached to this controller; null: nothing of that identifier.
   Namespace* active_namespace(std::uint32_t nsid) const;
   bool sees(const Namespace& ns) const;
+  bool attached(const Namespace& ns) const;
+  /// The host has selected a combination with the Zoned Namespace command set.
+  bool zoned_selected() const;
+  /// The command set is there and has been selected.
+  bool has_command_set(std::uint8_t csi) const;
+  /// Of all command sets the host has selected a combination without zones.
+  bool profile_restricts() const;
 
   // io.cc, io_fused.cc
   struct Target {
@@ -299,6 +368,7 @@ class Controller {
     std::uint32_t blocks = 0;
     bool in_range = false;
     bool strips = false;    ///< the controller inserts and strips protection information
+    bool remaps = false;    ///< reference tags are to say where Zone Append has put the blocks
     std::size_t bytes = 0;  ///< that Read, Write and Compare move
   };
   void start_io(const Command& command);
@@ -318,6 +388,24 @@ class Controller {
   void dataset_management(const Command& command, Namespace* ns);
   void dataset_management_data(const Command& command);
   bool writable(const Command& command, const Namespace* ns);
+
+  void store(const Command& command, const Target& target, MutableBytes whole, std::uint64_t result);
+
+  // io_zones.cc, io_zone_reports.cc
+  bool zone_takes(const Command& command, Namespace& ns, std::uint64_t slba, std::uint64_t blocks);
+  bool zone_readable(const Command& command, const Namespace& ns, std::uint64_t slba, std::uint64_t blocks);
+  bool zone_deallocates(const Command& command, const Namespace& ns, std::uint64_t slba, std::uint64_t blocks);
+  void zone_written(Namespace& ns, std::uint64_t slba, std::uint64_t blocks);
+  bool zone_has_resources(const Command& command, ZoneTable& zones, std::size_t index, bool opens, std::size_t waits);
+  void zone_command(const Command& command);
+  void zone_append(const Command& command, Namespace& ns);
+  void zone_append_data(const Command& command);
+  void zone_send(const Command& command, Namespace& ns);
+  void zone_send_data(const Command& command);
+  void zone_act(const Command& command, Namespace& ns, const std::vector<std::size_t>& chosen);
+  nvme::Status zone_step(const Command& command, Namespace& ns, std::size_t index, std::uint64_t& result);
+  void zone_receive(const Command& command, Namespace& ns);
+  std::vector<std::size_t> zones_to_report(const Command& command, const ZoneTable& zones) const;
 
   // io_cache.cc
   nvme::Status after_write(Namespace& ns, std::uint64_t slba, std::uint64_t count, bool fua);
@@ -347,9 +435,10 @@ class Controller {
   nvme::ProtectionTags expected_tags(const Command& command, const Namespace& ns) const;
   bool on_fuse(const Command& command);
   void break_fused(Queue& queue);
+  bool compares_atomically(const Namespace* ns, std::uint64_t slba, std::uint64_t blocks) const;
   void start_fused(const Command& first, const Command& second);
   void on_fused_data(const Command& command);
-  void count_io(std::size_t bytes, bool write);
+  void count_io(Namespace& ns, std::size_t bytes, bool write);
   friend class Queue;
 
   bool departs(std::string_view point) const;
@@ -371,6 +460,9 @@ class Controller {
   std::uint8_t shst_ = 0;
   bool nssro_ = false;
   Features features_;
+  Features saved_;  ///< the defaults, as far as nothing was saved
+  TimestampClock timestamp_;
+  std::map<std::uint16_t, std::uint8_t> endurance_wanted_;  ///< feature 18h, by endurance group
   bool traffic_ = false;
   std::uint64_t idle_mark_ = 0;
 
@@ -378,6 +470,10 @@ class Controller {
   EventQueue events_;
   std::vector<std::uint32_t> changed_namespaces_;  ///< ascending
   ReservationLog reservation_log_;
+  std::set<std::uint16_t> endurance_pending_;  ///< groups with events that nobody has read
+  Bytes persistent_context_;                   ///< empty: there is none
+  /// By NSID: the starts of changed zones, ascending.
+  std::map<std::uint32_t, std::vector<std::uint64_t>> changed_zones_;
   bool temperature_alarm_ = false;
 
   std::vector<std::array<std::uint8_t, 64>> errors_;  ///< a ring, at error_count_ % size
@@ -388,10 +484,7 @@ class Controller {
   std::uint64_t genctr_seen_ = 0;
   bool genctr_known_ = false;
 
-  struct Counters {
-    std::uint64_t reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
-  };
-  Counters counters_;
+  IoTotals counters_;
 
   Timer<Controller, &Controller::enter_ready> ready_timer_{"subsystem.controller.ready", *this};
   Timer<Controller, &Controller::finish_reset> reset_timer_{"subsystem.controller.reset", *this};

@@ -200,6 +200,57 @@ struct DeparturePoint {
   X(reservation_log_kept, "sub.reservation.log.kept", "a reservation notification is not taken out by its read") \
   X(reservation_log_count, "sub.reservation.log.count", "reservation notifications are not counted") \
   X(reservation_report_cut, "sub.reservation.report.cut", "REGSTRNT counts what fits into the transfer") \
+  X(feature_save_lost, "sub.feature.save.lost", "what a host saves is not kept")                   \
+  X(feature_save_always, "sub.feature.save.always", "every value that is set is saved")             \
+  X(feature_save_leaves, "sub.feature.save.leaves", "saved values end with the association")         \
+  X(persistent_timestamp_feature, "sub.persistent.timestamp.feature", "changes of the timestamp are recorded as Set Features too") \
+  X(feature_saved_default, "sub.feature.saved", "the saved value is always the default")            \
+  X(timestamp_origin, "sub.timestamp.origin", "the origin of the timestamp is always the reset")    \
+  X(telemetry_generation, "sub.telemetry.generation", "captures of telemetry are not counted")      \
+  X(telemetry_recaptures, "sub.telemetry.recaptures", "every read of log page 07h makes a capture") \
+  X(telemetry_available_stays, "sub.telemetry.available", "controller-initiated data stays available once read") \
+  X(telemetry_silent, "sub.telemetry.silent", "controller-initiated telemetry is not announced")    \
+  X(telemetry_forgets, "sub.telemetry.reset", "an NVM subsystem reset loses controller-initiated telemetry") \
+  X(persistent_forgets, "sub.persistent.reset", "an NVM subsystem reset empties the persistent event log") \
+  X(persistent_live, "sub.persistent.live", "new events come into an open context")                \
+  X(persistent_held, "sub.persistent.held", "a context cannot be released")                         \
+  X(persistent_generation, "sub.persistent.generation", "the generation of the persistent event log stays") \
+  X(persistent_count, "sub.persistent.count", "TNEV counts one event too many")                     \
+  X(persistent_length, "sub.persistent.length", "TLL leaves out the last bytes")                    \
+  X(persistent_no_snapshot, "sub.persistent.snapshot", "health is never recorded")                  \
+  X(persistent_no_firmware, "sub.persistent.firmware", "Firmware Commit is not recorded")           \
+  X(persistent_no_timestamp, "sub.persistent.timestamp", "changes of the timestamp are not recorded") \
+  X(persistent_no_reset, "sub.persistent.resets", "resets are not recorded")                        \
+  X(persistent_no_namespace, "sub.persistent.namespace", "namespace changes are not recorded")      \
+  X(persistent_no_format_start, "sub.persistent.format.start", "the start of a format is not recorded") \
+  X(persistent_no_format_end, "sub.persistent.format.end", "the end of a format is not recorded")   \
+  X(persistent_no_sanitize_start, "sub.persistent.sanitize.start", "the start of a sanitize operation is not recorded") \
+  X(persistent_no_sanitize_end, "sub.persistent.sanitize.end", "the end of a sanitize operation is not recorded") \
+  X(persistent_no_feature, "sub.persistent.feature", "Set Features is not recorded")                \
+  X(persistent_no_telemetry, "sub.persistent.telemetry", "captures of telemetry are not recorded")  \
+  X(persistent_no_thermal, "sub.persistent.thermal", "thermal excursions are not recorded")         \
+  X(endurance_orphans, "sub.endurance.orphans", "namespaces outlive their endurance group")         \
+  X(endurance_apart, "sub.endurance.apart", "what all endurance groups warn of is no warning of the subsystem") \
+  X(endurance_silent, "sub.endurance.silent", "warnings of endurance groups are not announced")     \
+  X(endurance_counts, "sub.endurance.counts", "reads of an endurance group are not counted")        \
+  X(capacity_kept, "sub.capacity.kept", "a deletion of capacity succeeds and deletes nothing")      \
+  X(capacity_half, "sub.capacity.half", "half of the capacity asked for is given")                  \
+  X(streams_available, "sub.streams.available", "NSSA does not follow allocations")                 \
+  X(streams_allocated, "sub.streams.allocated", "NSA stays 0")                                      \
+  X(streams_order, "sub.streams.order", "open streams descend")                                     \
+  X(streams_stay_enabled, "sub.streams.disable", "streams cannot be disabled")                      \
+  X(streams_stay_open, "sub.streams.release", "a released stream stays open")                       \
+  X(streams_kept, "sub.streams.resources", "stream resources cannot be released")                   \
+  X(streams_never_open, "sub.streams.write", "a write opens no stream")                             \
+  X(streams_survive_reset, "sub.streams.reset", "streams stay enabled through a controller reset")  \
+  X(streams_outlive_format, "sub.streams.format", "Format NVM closes no streams")                   \
+  X(streams_outlive_namespace, "sub.streams.deletion", "streams of a deleted namespace stay")       \
+  X(lockdown_nothing, "sub.lockdown.nothing", "Lockdown succeeds without effect")                   \
+  X(lockdown_sticks, "sub.lockdown.sticks", "what was prohibited cannot be allowed again")          \
+  X(lockdown_reset, "sub.lockdown.reset", "an NVM subsystem reset lifts what Lockdown prohibited")  \
+  X(lockdown_power, "sub.lockdown.power", "what Lockdown prohibited outlives a power cycle")        \
+  X(lockdown_order, "sub.lockdown.order", "the lists of log page 14h descend")                      \
+  X(lockdown_hidden, "sub.lockdown.log", "log page 14h does not list what is prohibited")           \
   X(abort_claims, "sub.abort.claims", "Abort says it aborted a command that does not exist")       \
   X(abort_ineffective, "sub.abort.ineffective", "Abort says it aborted, and the command goes on")  \
   X(read_corrupted, "sub.io.read.data", "the first byte that is read is wrong")                    \
@@ -247,6 +298,51 @@ struct DeparturePoint {
   X(copy_tags_made, "sub.copy.tags.made", "Copy makes new tags where it is to pass them")          \
   X(copy_tags_kept, "sub.copy.tags.kept", "Copy makes no new tags")                                \
   X(copy_source_unchecked, "sub.copy.unchecked", "Copy looks at no tags of its source")            \
+  X(zone_pointer_stays, "sub.zone.pointer.stays", "a write does not move the write pointer")       \
+  X(zone_pointer_first, "sub.zone.pointer.first", "a write moves the write pointer by one block")  \
+  X(zone_written_explicit, "sub.zone.write.explicit", "a write opens a zone explicitly")           \
+  X(zone_never_full, "sub.zone.never_full", "a zone that is written to its end stays open")        \
+  X(zone_append_result, "sub.zone.append.result", "Zone Append answers the start of the zone")     \
+  X(zone_append_lost, "sub.zone.append.lost", "Zone Append writes nothing")                        \
+  X(zone_append_tags, "sub.zone.append.tags", "Zone Append leaves the reference tags as they came") \
+  X(zone_report_reversed, "sub.zone.report.order", "zones are reported in descending order")       \
+  X(zone_report_start, "sub.zone.report.start", "zones are reported from the first, whatever SLBA says") \
+  X(zone_report_all, "sub.zone.report.option", "all zones are reported, whatever the option says") \
+  X(zone_report_count, "sub.zone.report.count", "the count is that of a partial report")           \
+  X(zone_report_partial, "sub.zone.report.partial", "the count of a partial report is that of all") \
+  X(zone_report_extension, "sub.zone.report.extension", "descriptor extensions are reported as zeroes") \
+  X(zone_open_implicit, "sub.zone.open", "Open Zone opens implicitly")                             \
+  X(zone_close_ineffective, "sub.zone.close", "Close Zone leaves the zone open")                   \
+  X(zone_finish_ineffective, "sub.zone.finish", "Finish Zone leaves the zone as it is")            \
+  X(zone_reset_ineffective, "sub.zone.reset", "Reset Zone leaves the zone as it is")               \
+  X(zone_reset_keeps_data, "sub.zone.reset.data", "Reset Zone leaves the data")                    \
+  X(zone_reset_extension, "sub.zone.reset.extension", "Reset Zone leaves the descriptor extension valid") \
+  X(zone_offline_ineffective, "sub.zone.offline", "Offline Zone leaves the zone as it is")         \
+  X(zone_all_first, "sub.zone.all.first", "Select All means the first zone that fits")             \
+  X(zone_all_empty, "sub.zone.all.empty", "Finish Zone of all finishes empty zones too")           \
+  X(zone_extension_state, "sub.zone.extension.state", "Set Zone Descriptor Extension leaves the zone empty") \
+  X(zone_extension_lost, "sub.zone.extension.lost", "Set Zone Descriptor Extension keeps other data") \
+  X(zone_refused_opens, "sub.zone.refused.opens", "a command that lacks resources opens a zone all the same") \
+  X(zone_resources_leak, "sub.zone.resources", "zones that become full or empty keep their resources") \
+  X(zone_created_plain, "sub.zone.create", "a namespace that is to be zoned is made without zones") \
+  X(zone_deallocate_rewinds, "sub.zone.deallocate", "Dataset Management sets a write pointer back") \
+  X(zone_format_keeps, "sub.zone.format", "Format NVM leaves the states of zones")                 \
+  X(zone_sanitize_keeps, "sub.zone.sanitize", "a sanitize operation leaves the states of zones")   \
+  X(zone_nssr_keeps_open, "sub.zone.nssr", "zones stay open through an NVM subsystem reset")       \
+  X(zone_shutdown_keeps_open, "sub.zone.shutdown", "zones stay open through a shutdown")           \
+  X(zone_power_rewinds, "sub.zone.power", "a loss of power sets write pointers back")              \
+  X(zone_reset_controller_closes, "sub.zone.controller_reset", "a controller reset empties zones") \
+  X(zone_protected_stays, "sub.zone.write_protected", "write protection leaves zones open")        \
+  X(zone_silent, "sub.zone.events.silent", "changes of zones are not announced")                   \
+  X(zone_event_unasked, "sub.zone.events.unasked", "changes of zones are announced to whom did not ask") \
+  X(zone_event_commands, "sub.zone.events.commands", "changes by commands are announced")          \
+  X(zone_event_nsid, "sub.zone.events.nsid", "the event names no namespace")                       \
+  X(zone_list_empty, "sub.zone.events.list", "the changed zone list has no zones")                 \
+  X(zone_csi_nvm, "sub.zone.identify.csi", "a zoned namespace says that it belongs to the NVM command set") \
+  X(zone_list_all, "sub.zone.identify.list", "the list of zoned namespaces has all namespaces")    \
+  X(zone_effects_missing, "sub.zone.effects", "the effects log of the command set lacks its commands") \
+  X(zone_unselected, "sub.zone.unselected", "zoned commands work though their set is not selected") \
+  X(zone_profile_ignored, "sub.zone.profile", "the profile of command sets is ignored")            \
   X(protection_not_identified, "sub.protection.dps", "Identify Namespace says nothing of protection") \
   X(subsystem_offline, "sub.events.silent", "namespace changes are not announced")
 

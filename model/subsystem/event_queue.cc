@@ -19,7 +19,7 @@ std::optional<nvme::Event> EventQueue::take(bool ignore_mask) {
     if (masked_[index_of(*at)] && !ignore_mask) continue;
     const nvme::Event event = *at;
     pending_.erase(at);
-    masked_[index_of(event)] = event.lid;
+    masked_[index_of(event)] = event;
     return event;
   }
   return std::nullopt;
@@ -31,11 +31,12 @@ bool EventQueue::deliverable(bool ignore_mask) const {
   });
 }
 
-void EventQueue::clear(std::uint8_t lid) {
+void EventQueue::clear(std::uint8_t lid, std::uint32_t parameter) {
+  const auto told = [&](const nvme::Event& event) { return event.lid == lid && event.parameter == parameter; };
   for (auto& mask : masked_) {
-    if (mask == lid) mask.reset();
+    if (mask && told(*mask)) mask.reset();
   }
-  std::erase_if(pending_, [&](const nvme::Event& event) { return event.lid == lid; });
+  std::erase_if(pending_, told);
 }
 
 void EventQueue::reset() {

@@ -19,16 +19,16 @@ class EventQueue {
   /// `ignore_mask` is for deviations.
   std::optional<nvme::Event> take(bool ignore_mask = false);
   bool deliverable(bool ignore_mask = false) const;
-  /// The host has read log page `lid` with RAE = 0.
-  void clear(std::uint8_t lid);
+  /// The host has read log page `lid` with RAE = 0; of one namespace, where the events name it.
+  void clear(std::uint8_t lid, std::uint32_t parameter = 0);
   void drop_pending() { pending_.clear(); }
   void reset();
 
   std::size_t pending() const { return pending_.size(); }
 
  private:
-  /// Log page whose read unmasks the type; nothing while the type is not masked.
-  std::array<std::optional<std::uint8_t>, 8> masked_;
+  /// The event whose log page unmasks the type; nothing while the type is not masked.
+  std::array<std::optional<nvme::Event>, 8> masked_;
   std::vector<nvme::Event> pending_;
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "base/time.h"
 #include "model/transport/hooks.h"
 #include "wire/nvme/status.h"
 
@@ -45,6 +46,11 @@ class SubsystemHooks : public transport::TransportHooks {
   virtual std::optional<nvme::Status> admission(const CommandContext& command) {
     (void)command;
     return std::nullopt;
+  }
+  /// Further time between the arrival of an I/O command and its execution.
+  virtual Duration latency(const CommandContext& command) {
+    (void)command;
+    return {};
   }
   /// A property is read: `value` may be changed.
   virtual void property_read(std::uint32_t offset, std::uint64_t& value) {

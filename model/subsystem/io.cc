@@ -19,6 +19,11 @@ bool is_reservation(IoOpcode opcode) {
          opcode == IoOpcode::reservation_acquire || opcode == IoOpcode::reservation_release;
 }
 
+bool is_zoned(IoOpcode opcode) {
+  return opcode == IoOpcode::zone_management_send || opcode == IoOpcode::zone_management_receive ||
+         opcode == IoOpcode::zone_append;
+}
+
 }  // namespace
 
 bool Controller::io_supported(std::uint8_t opcode) const {
@@ -46,6 +51,11 @@ bool Controller::io_supported(std::uint8_t opcode) const {
     case IoOpcode::reservation_acquire:
     case IoOpcode::reservation_release:
       return options.reservations;
+    case IoOpcode::zone_management_send:
+    case IoOpcode::zone_management_receive:
+      return zoned_selected();
+    case IoOpcode::zone_append:
+      return zoned_selected() && options.zoned.append;
     default:
       return false;
   }
@@ -59,9 +69,9 @@ void Controller::on_io(const Command& command) {
     return;
   }
   if (on_fuse(command)) return;
-  if (subsystem_.options().io_latency > Duration{}) {
-    return queue.delay(command, subsystem_.options().io_latency);
-  }
+  Duration latency = subsystem_.options().io_latency;
+  if (!subsystem_.unhooked()) latency = latency + subsystem_.hooks().latency(queue.context(command));
+  if (latency > Duration{}) return queue.delay(command, latency);
   start_io(command);
 }
 
@@ -83,6 +93,7 @@ void Controller::start_io(const Command& command) {
   }
   if (is_reservation(opcode)) return reservation(command);
   if (opcode == IoOpcode::copy) return copy(command);
+  if (is_zoned(opcode)) return zone_command(command);
   Target target;
   if (!check_io(command, target)) return;
   switch (opcode) {
@@ -143,6 +154,10 @@ void Controller::on_data(const Command& command) {
       return dataset_management_data(command);
     case IoOpcode::copy:
       return copy_data(command);
+    case IoOpcode::zone_append:
+      return zone_append_data(command);
+    case IoOpcode::zone_management_send:
+      return zone_send_data(command);
     case IoOpcode::reservation_register:
     case IoOpcode::reservation_acquire:
     case IoOpcode::reservation_release:
@@ -234,7 +249,9 @@ bool Controller::check_io(const Command& command, Target& target) {
   }
   if (!target.in_range && queue.refuse(command, check::io_range)) return false;
   if (ns->layout().is_protected() && !check_protection_order(command, target)) return false;
+  if (!reads && subsystem_.directives().any() && !directive_ok(command)) return false;
   if (!reads) return writable(command, ns);
+  if (ns->zoned() && target.in_range && !zone_readable(command, *ns, target.slba, target.blocks)) return false;
   return !target.in_range || !ns->uncorrectable(target.slba, target.blocks) ||
          !queue.refuse(command, check::io_uncorrectable);
 }
@@ -244,9 +261,9 @@ bool Controller::writable(const Command& command, const Namespace* ns) {
          !command.queue->refuse(command, check::io_write_protected);
 }
 
-void Controller::count_io(std::size_t bytes, bool write) {
-  (write ? counters_.writes : counters_.reads) += 1;
-  (write ? counters_.bytes_written : counters_.bytes_read) += bytes;
+void Controller::count_io(Namespace& ns, std::size_t bytes, bool write) {
+  counters_.count(bytes, write);
+  ns.totals().count(bytes, write);
 }
 
 // ---- the commands ----
@@ -257,7 +274,7 @@ void Controller::read(const Command& command, const Target& target) {
   const std::size_t bytes = target.bytes;
   if (target.in_range && subsystem_.unhooked()) {
     if (const ByteView data = target.ns->constant(target.slba, bytes); !data.empty()) {
-      count_io(bytes, false);
+      count_io(*target.ns, bytes, false);
       return queue.complete_with_constant(command, data);
     }
   }
@@ -270,7 +287,7 @@ void Controller::read(const Command& command, const Target& target) {
     std::fill(data.begin(), data.end(), std::uint8_t{0});
   }
   if (departs(departure::read_corrupted) && !data.empty()) data[0] ^= 0xFF;
-  count_io(bytes, false);
+  if (target.ns != nullptr) count_io(*target.ns, bytes, false);
   const bool cut = departs(departure::short_transfer) && target.ns != nullptr;
   queue.complete_with_data(command, cut ? bytes - target.ns->block_bytes() : bytes);
 }
@@ -286,23 +303,32 @@ void Controller::write(const Command& command) {
     if (!queue.refuse(command, check::io_range)) queue.complete(command, sc::success);
     return;
   }
+  if (target.ns->zoned() && !zone_takes(command, *target.ns, target.slba, target.blocks)) return;
   if (!target.ns->admits(target.slba, target.blocks) && queue.refuse(command, check::io_capacity)) return;
   MutableBytes whole = command.data().first(target.bytes);
   if (target.ns->layout().is_protected() && !take_protected(command, target, whole)) return;
+  store(command, target, whole, 0);
+}
+
+/// Whole blocks go where they are to be, and the command is answered.
+void Controller::store(const Command& command, const Target& target, MutableBytes whole, std::uint64_t result) {
+  Namespace& ns = *target.ns;
   subsystem_.sanitizer().note_write();
   nvme::Status status = sc::success;
-  if (!departs(departure::write_lost)) {
-    const bool spoilt = departs(departure::uncorrectable_stays) &&
-                        target.ns->uncorrectable(target.slba, target.blocks);
-    status = target.ns->write(target.slba, whole);
-    if (spoilt) target.ns->write_uncorrectable(target.slba, target.blocks);
+  const bool appends = static_cast<IoOpcode>(command.opcode()) == IoOpcode::zone_append;
+  if (!departs(departure::write_lost) && !(appends && departs(departure::zone_append_lost))) {
+    const bool spoilt = departs(departure::uncorrectable_stays) && ns.uncorrectable(target.slba, target.blocks);
+    status = ns.write(target.slba, whole);
+    if (spoilt) ns.write_uncorrectable(target.slba, target.blocks);
     if (status.ok()) {
       const bool fua = command.as<nvme::ReadWriteSqe>().get(rw::fua);
-      status = after_write(*target.ns, target.slba, target.blocks, fua);
+      status = after_write(ns, target.slba, target.blocks, fua);
     }
   }
-  count_io(target.bytes, true);
-  queue.complete(command, status);
+  if (subsystem_.directives().any()) use_stream(command);
+  if (ns.zoned() && status.ok()) zone_written(ns, target.slba, target.blocks);
+  count_io(ns, target.bytes, true);
+  command.queue->complete(command, status, status.ok() ? result : 0);
 }
 
 void Controller::compare(const Command& command) {
@@ -335,6 +361,8 @@ bool Controller::compare_data(const Command& command, const Target& target) {
 
 void Controller::write_zeroes(const Command& command, const Target& target) {
   nvme::Status status = sc::success;
+  const bool zoned = target.in_range && target.ns->zoned();
+  if (zoned && !zone_takes(command, *target.ns, target.slba, target.blocks)) return;
   if (target.in_range && !departs(departure::write_zeroes_nothing)) {
     const bool keeps_tags = target.ns->layout().is_protected() && !command.as<nvme::ReadWriteSqe>().get(rw::deac);
     const bool fits = !keeps_tags || target.ns->admits(target.slba, target.blocks);
@@ -346,13 +374,17 @@ void Controller::write_zeroes(const Command& command, const Target& target) {
       status = after_write(*target.ns, target.slba, target.blocks, fua);
     }
   }
+  if (zoned && status.ok()) zone_written(*target.ns, target.slba, target.blocks);
   command.queue->complete(command, status);
 }
 
 void Controller::write_uncorrectable(const Command& command, const Target& target) {
+  const bool zoned = target.in_range && target.ns->zoned();
+  if (zoned && !zone_takes(command, *target.ns, target.slba, target.blocks)) return;
   if (target.in_range && !departs(departure::uncorrectable_forgotten)) {
     target.ns->write_uncorrectable(target.slba, target.blocks);
   }
+  if (zoned) zone_written(*target.ns, target.slba, target.blocks);
   command.queue->complete(command, sc::success);
 }
 
@@ -415,6 +447,9 @@ void Controller::dataset_management_data(const Command& command) {
         queue.refuse(command, check::io_range)) {
       return;
     }
+    if (!zone_deallocates(command, *target.ns, range.get(nvme::dsm_range::slba), range.get(nvme::dsm_range::length))) {
+      return;
+    }
   }
   nvme::Status status = sc::success;
   for (std::size_t i = 0; i < ranges && sqe.get(nvme::dsm_sqe::ad); ++i) {
@@ -426,6 +461,9 @@ void Controller::dataset_management_data(const Command& command) {
     if (departs(departure::deallocate_garbage)) {
       Bytes garbage(target.ns->block_bytes(), 0xFF);
       one = target.ns->write(slba, garbage);
+    }
+    if (target.ns->zoned() && departs(departure::zone_deallocate_rewinds)) {
+      target.ns->zones()->reset(target.ns->zones()->index_of(slba));
     }
     if (one.ok()) one = after_write(*target.ns, slba, length, false);
     if (!one.ok()) status = one;

@@ -121,6 +121,7 @@ void Controller::copy_data(const Command& command) {
       if (queue.refuse(command, check::io_range)) return;
       continue;
     }
+    if (from->zoned() && !zone_readable(command, *from, source.slba, source.blocks)) return;
     if (!copy_compatible(command, from->layout(), to->layout())) return;
     if (from->uncorrectable(source.slba, source.blocks) && queue.refuse(command, check::io_uncorrectable)) return;
     plan.parts.push_back({from, source});
@@ -132,6 +133,7 @@ void Controller::copy_data(const Command& command) {
     if (!queue.refuse(command, check::io_range)) queue.complete(command, sc::success);
     return;
   }
+  if (to->zoned() && plan.blocks != 0 && !zone_takes(command, *to, first, plan.blocks)) return;
   if (!to->admits(first, plan.blocks) && queue.refuse(command, check::io_capacity)) return;
   for (const CopyPlan::Part& part : plan.parts) {
     const CopySource& source = part.source;
@@ -166,11 +168,13 @@ void Controller::copy_data(const Command& command) {
     subsystem_.sanitizer().note_write();
     status = to->write(first, gathered);
     if (status.ok()) status = after_write(*to, first, gathered.size() / layout.bytes(), sqe.get(cs::fua));
+    const std::uint64_t written = gathered.size() / layout.bytes();
+    if (to->zoned() && status.ok() && written != 0) zone_written(*to, first, written);
     if (departs(departure::copy_moves)) {
       for (const CopyPlan::Part& part : plan.parts) part.from->deallocate(part.source.slba, part.source.blocks);
     }
   }
-  count_io(gathered.size(), true);
+  count_io(*to, gathered.size(), true);
   queue.complete(command, status);
 }
 

@@ -57,6 +57,17 @@ bool Controller::on_fuse(const Command& command) {
   return true;
 }
 
+/// What one atomic compare and write may span.
+bool Controller::compares_atomically(const Namespace* ns, std::uint64_t slba, std::uint64_t blocks) const {
+  const NamespaceLimits limits = ns != nullptr ? ns->limits() : NamespaceLimits{};
+  const std::uint32_t own = limits.atomic_compare_write;
+  const AtomicUnit unit{.block_bytes = 1,
+                        .blocks = own != 0 ? own : subsystem_.options().atomic_compare_write_blocks,
+                        .boundary = limits.boundary,
+                        .boundary_offset = limits.boundary_offset};
+  return unit.holds(slba, blocks);
+}
+
 void Controller::start_fused(const Command& first, const Command& second) {
   Queue& queue = *first.queue;
   queue.hold(first, Phase::running);
@@ -69,13 +80,19 @@ void Controller::start_fused(const Command& first, const Command& second) {
     if (queue.alive() && !queue.refuse(second, check::fused_range)) start_io(second);
     return;
   }
+  // The Zoned Namespace command set has no fused operations.
+  const Namespace* const ns = active_namespace(first.nsid());
+  if (ns != nullptr && ns->zoned() && queue.refuse(first, check::zone_fused)) {
+    if (queue.alive() && !queue.refuse(second, check::zone_fused)) start_io(second);
+    return;
+  }
   Target target;
   Target second_target;
   const auto fail_second = [&] {
     if (queue.alive() && !queue.refuse(second, check::fused_failed)) start_io(second);
   };
   const std::uint64_t blocks = a.get(rw::nlb).count();
-  const bool fits = blocks <= subsystem_.options().atomic_compare_write_blocks;
+  const bool fits = compares_atomically(active_namespace(first.nsid()), a.get(rw::slba), blocks);
   if (!fits && queue.refuse(first, check::fused_unit)) return fail_second();
   if (!check_io(first, target)) return fail_second();
   if (!queue.stage(first, target.bytes)) return fail_second();

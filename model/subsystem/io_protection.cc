@@ -127,7 +127,7 @@ void Controller::read_protected(const Command& command, const Target& target) {
     }
   }
   if (departs(departure::read_corrupted)) out[0] ^= 0xFF;
-  count_io(target.bytes, false);
+  count_io(*target.ns, target.bytes, false);
   const bool cut = departs(departure::short_transfer);
   queue.complete_with_data(command, cut ? target.bytes - target.bytes / target.blocks : target.bytes);
 }
@@ -140,6 +140,11 @@ bool Controller::take_protected(const Command& command, const Target& target, Mu
   if (looks && !check_blocks(command, target, whole)) return false;
   ProtectionTags tags = nvme::command_tags(command.as<nvme::SqeLayout>(), layout);
   if (departs(departure::protection_insert_application)) tags.application = 0;
+  const bool remaps = target.remaps && !departs(departure::zone_append_tags);
+  if (remaps) {
+    const std::uint64_t start = command.as<nvme::ReadWriteSqe>().get(rw::slba);
+    tags.reference = (tags.reference + target.slba - start) & layout.reference_mask();
+  }
   const bool same = departs(departure::protection_reference_stays);
   const bool saturates = departs(departure::protection_reference_saturates);
   const bool no_guard = departs(departure::protection_insert_guard);
@@ -152,20 +157,22 @@ bool Controller::take_protected(const Command& command, const Target& target, Mu
     whole = scratch;
   }
   const bool replaces = act || departs(departure::protection_replaced);
+  for (std::size_t i = 0; i < target.blocks && remaps && !replaces; ++i) {
+    const MutableBytes block = whole.subspan(i * layout.bytes(), layout.bytes());
+    nvme::ProtectionTuple tuple = nvme::read_tuple(layout, block);
+    tuple.tags.reference = tags.reference;
+    nvme::write_tuple(layout, block, tuple.guard, tuple.tags);
+    nvme::advance_tags(layout, tags);
+  }
   for (std::size_t i = 0; i < target.blocks && (replaces || lost); ++i) {
     const MutableBytes block = whole.subspan(i * layout.bytes(), layout.bytes());
     std::uint64_t guard = 0;
     if (target.strips) {
       const ByteView from = data.subspan(i * layout.data_bytes, layout.data_bytes);
-      const MutableBytes to = block.first(layout.data_bytes);
-      if (layout.guard == nvme::ProtectionFormat::guard_16) {
-        guard = nvme::copy_with_guard_16(to, from);
-      } else {
-        std::memcpy(to.data(), from.data(), from.size());
-        guard = nvme::guard_of(layout, block);
-      }
-    } else if (replaces) {
-      guard = narrow ? guard_of_data(layout, block) : nvme::guard_of(layout, block);
+      std::memcpy(block.data(), from.data(), from.size());
+    }
+    if (replaces) {
+      guard = narrow && !target.strips ? guard_of_data(layout, block) : nvme::guard_of(layout, block);
     }
     if (no_guard) guard ^= 1;
     if (replaces) nvme::write_tuple(layout, block, guard, tags);

@@ -36,6 +36,9 @@ Namespace::Namespace(std::string_view family, NamespaceOptions options)
       space_(blocks_ * stride_),
       capacity_(options.capacity == 0 ? options.blocks : options.capacity),
       ana_group_(options.ana_group),
+      endurance_group_(options.endurance_group),
+      nvm_set_(options.nvm_set),
+      limits_(options.limits),
       shared_(options.shared),
       attachments_(options.attached && options.shared, options.attached),
       write_protection_(options.write_protected ? 1 : 0),
@@ -51,6 +54,11 @@ Namespace::Namespace(std::string_view family, NamespaceOptions options)
   if (store_ == nullptr) store_ = make_memory_store(space_);
   BENCH_ASSERT(store_->bytes() >= space_, "the store is smaller than the namespace");
   BENCH_ASSERT(capacity_ <= blocks_, "the capacity is at most the size");
+  if (options.zones.zone_blocks != 0) {
+    zones_ = std::make_unique<ZoneTable>(options.zones, blocks_);
+    zone_bytes_ = zones_->zone_blocks() * layout_.data_bytes;
+    zone_capacity_bytes_ = zones_->options().capacity * layout_.data_bytes;
+  }
   std::string name = "namespace " + std::to_string(nsid_);
   if (options.incarnation != 0) name += "." + std::to_string(options.incarnation);
   Rng names(hash_name(family), name);
@@ -68,19 +76,38 @@ std::uint64_t Namespace::blocks_in_use() const {
   return std::min(blocks_, (store_->bytes_held() + stride_ - 1) / stride_);
 }
 
+AtomicUnit Namespace::atomic_unit(std::uint32_t blocks) const {
+  const std::uint32_t own = limits_.atomic_power_fail;
+  return {.block_bytes = block_bytes(),
+          .blocks = own != 0 ? own : blocks,
+          .boundary = limits_.boundary_power_fail,
+          .boundary_offset = limits_.boundary_offset};
+}
+
 void Namespace::resize(std::uint64_t blocks) {
   BENCH_ASSERT(blocks <= store_->bytes() / stride_, "the store is smaller than the namespace");
   capacity_ = thin() ? std::min(capacity_, blocks) : blocks;
   blocks_ = blocks;
   space_ = blocks_ * stride_;
+  if (zoned()) zones_->reshape(zones_->zone_blocks(), zones_->options().capacity, blocks_);
+}
+
+std::uint64_t Namespace::zone_blocks_as(const nvme::BlockLayout& layout) const {
+  return std::max<std::uint64_t>(zone_bytes_ / layout.data_bytes, 1);
 }
 
 void Namespace::set_layout(const nvme::BlockLayout& layout) {
   const std::uint64_t capacity = capacity_ * stride_;
   const bool was_thin = thin();
+  const std::uint64_t blocks = blocks_as(layout);
+  if (zoned()) {
+    const std::uint64_t held = std::max<std::uint64_t>(zone_capacity_bytes_ / layout.data_bytes, 1);
+    zones_->reshape(zone_blocks_as(layout), held, blocks);
+    zones_->initialize(true);
+  }
   layout_ = layout;
   stride_ = layout.bytes();
-  blocks_ = space_ / stride_;
+  blocks_ = blocks;
   capacity_ = was_thin ? std::min(capacity / stride_, blocks_) : blocks_;
   uncorrectable_.clear();
   in_use_.clear();
@@ -172,6 +199,13 @@ nvme::Status Namespace::write_zeroes(std::uint64_t slba, std::uint64_t count) {
 
 nvme::Status Namespace::deallocate(std::uint64_t slba, std::uint64_t count) {
   return write_zeroes(slba, count);
+}
+
+nvme::Status Namespace::erase_zone(std::size_t index) {
+  const std::uint64_t first = zones_->start_of(index);
+  if (zones_->write_pointer(index) == first) return nvme::sc::success;
+  const nvme::Status status = write_zeroes(first, zones_->zone_blocks());
+  return status.ok() ? flush(first, zones_->zone_blocks()) : status;
 }
 
 void Namespace::write_uncorrectable(std::uint64_t slba, std::uint64_t count) {

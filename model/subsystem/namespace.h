@@ -15,9 +15,25 @@
 #include "model/subsystem/block_ranges.h"
 #include "model/subsystem/options.h"
 #include "model/subsystem/reservations.h"
+#include "model/subsystem/zones.h"
 #include "wire/nvme/status.h"
 
 namespace fb::subsystem {
+
+/// What hosts read and wrote.
+struct IoTotals {
+  std::uint64_t reads = 0, writes = 0, bytes_read = 0, bytes_written = 0;
+
+  void count(std::size_t bytes, bool write) {
+    (write ? writes : reads) += 1;
+    (write ? bytes_written : bytes_read) += bytes;
+  }
+  IoTotals& operator+=(const IoTotals& other) {
+    reads += other.reads, writes += other.writes;
+    bytes_read += other.bytes_read, bytes_written += other.bytes_written;
+    return *this;
+  }
+};
 
 class Namespace {
  public:
@@ -27,6 +43,13 @@ class Namespace {
   std::uint32_t nsid() const { return nsid_; }
   std::uint64_t blocks() const { return blocks_; }
   const nvme::BlockLayout& layout() const { return layout_; }
+  bool zoned() const { return zones_ != nullptr; }
+  /// Null: the namespace is not zoned.
+  ZoneTable* zones() { return zones_.get(); }
+  const ZoneTable* zones() const { return zones_.get(); }
+  /// Blocks of a zone that there would be with that layout.
+  std::uint64_t zone_blocks_as(const nvme::BlockLayout& layout) const;
+  nvme::CommandSet command_set() const { return zoned() ? nvme::CommandSet::zoned : nvme::CommandSet::nvm; }
   /// Data and metadata of one block.
   std::uint32_t block_bytes() const { return stride_; }
   /// Most blocks that can be in use (NCAP).
@@ -39,6 +62,12 @@ class Namespace {
   const std::array<std::uint8_t, 16>& uuid() const { return uuid_; }
   const std::array<std::uint8_t, 16>& nguid() const { return nguid_; }
   const std::array<std::uint8_t, 8>& eui64() const { return eui64_; }
+  const NamespaceLimits& limits() const { return limits_; }
+  /// 0 without endurance groups, or NVM sets.
+  std::uint16_t endurance_group() const { return endurance_group_; }
+  std::uint16_t nvm_set() const { return nvm_set_; }
+  IoTotals& totals() { return totals_; }
+  const IoTotals& totals() const { return totals_; }
   /// Blocks in use (NUSE).
   std::uint64_t blocks_in_use() const;
 
@@ -52,7 +81,10 @@ class Namespace {
   /// The same space in blocks of another layout; what is left over at the end is out of reach. For who erases it.
   void set_layout(const nvme::BlockLayout& layout);
   /// Blocks of that layout that there would be.
-  std::uint64_t blocks_as(const nvme::BlockLayout& layout) const { return space_ / layout.bytes(); }
+  std::uint64_t blocks_as(const nvme::BlockLayout& layout) const {
+    const std::uint64_t blocks = space_ / layout.bytes();
+    return zoned() ? blocks - blocks % zone_blocks_as(layout) : blocks;
+  }
 
   /// [slba, slba + count) lies inside, without overflow.
   bool in_range(std::uint64_t slba, std::uint64_t count) const {
@@ -82,8 +114,11 @@ class Namespace {
   nvme::Status flush(std::uint64_t slba, std::uint64_t count);
   /// Puts a volatile write cache in front of the store.
   void cache_writes();
-  /// Power fails. Writes of at most `atomic_blocks` blocks are not torn.
-  void lose_power(Rng& rng, std::uint32_t atomic_blocks) { store_->lose_power(rng, block_bytes(), atomic_blocks); }
+  /// What a loss of power does not tear: so many blocks, if the namespace has no limit of its own.
+  AtomicUnit atomic_unit(std::uint32_t blocks) const;
+  void lose_power(Rng& rng, const AtomicUnit& atomic) { store_->lose_power(rng, atomic); }
+  /// The data of a zone, for good: a loss of power brings nothing back.
+  nvme::Status erase_zone(std::size_t index);
   /// Every byte of the store, in reach or not, and the damage.
   nvme::Status erase();
 
@@ -100,6 +135,10 @@ class Namespace {
   std::uint64_t space_;  ///< bytes of the store that are the namespace's
   std::uint64_t capacity_;
   std::uint32_t ana_group_;
+  std::uint16_t endurance_group_;
+  std::uint16_t nvm_set_;
+  NamespaceLimits limits_;
+  IoTotals totals_;
   bool shared_;
   Attachments attachments_;
   std::uint32_t write_protection_;
@@ -112,6 +151,10 @@ class Namespace {
   BlockRanges uncorrectable_;
   /// What is in use of a thin namespace; nothing is kept of others.
   BlockRanges in_use_;
+  std::unique_ptr<ZoneTable> zones_;
+  /// Data of a zone, whatever the format, and what it holds of it.
+  std::uint64_t zone_bytes_ = 0;
+  std::uint64_t zone_capacity_bytes_ = 0;
   /// For Compare and Verify, allocated at the first of them.
   Bytes scratch_;
 };

@@ -77,11 +77,72 @@ struct SanitizeOptions {
   bool supported() const { return block_erase || crypto_erase || overwrite; }
 };
 
+/// The zones of a zoned namespace, counted in blocks.
+struct ZoneOptions {
+  std::uint64_t zone_blocks = 0;  ///< ZSZE; 0: the namespace is not zoned
+  std::uint64_t capacity = 0;     ///< that a zone can hold; 0: its size
+  std::uint32_t max_active = 0;   ///< 0: any number
+  std::uint32_t max_open = 0;     ///< 0: any number; at most as many as may be active
+  std::uint8_t extension_units = 0;  ///< descriptor extensions of so many times 64 bytes
+  bool read_across = false;          ///< reads may cross the boundaries of zones
+  bool variable_capacity = false;    ///< a reset may change the capacity of a zone
+  bool excursions = false;           ///< active zones may become full by themselves
+};
+
+/// The Zoned Namespace command set.
+struct ZonedOptions {
+  bool supported = false;
+  bool append = true;              ///< Zone Append
+  std::uint8_t append_limit = 0;   ///< ZASL, as MDTS; at most as much
+  /// Zones of namespaces that hosts make, in blocks of 512 bytes.
+  ZoneOptions made = {.zone_blocks = 2048, .max_active = 12, .max_open = 6, .extension_units = 1};
+};
+
 /// Device Self-test, one operation at a time in the subsystem.
 struct SelfTestOptions {
   bool supported = true;
   Duration short_time = Duration::s(30);
   std::uint16_t extended_minutes = 10;  ///< EDSTT
+};
+
+/// Telemetry logs. An area begins with block 1 and ends with the block that stands here.
+struct TelemetryOptions {
+  bool supported = true;
+  std::uint16_t area_1_end = 1;
+  std::uint16_t area_2_end = 3;
+  std::uint16_t area_3_end = 8;
+};
+
+/// Persistent event log.
+struct PersistentLogOptions {
+  bool supported = true;
+  std::uint32_t size = 1;  ///< PELS: units of 64 KiB; the oldest events make room
+};
+
+/// Directive Send and Directive Receive.
+struct DirectiveOptions {
+  bool supported = true;
+  std::uint16_t streams = 16;        ///< MSL; 0: the Identify directive alone
+  std::uint32_t write_blocks = 8;    ///< SWS
+  std::uint16_t granularity = 16;    ///< SGS
+};
+
+/// Lockdown: what can be prohibited. Ascending.
+struct LockdownOptions {
+  bool supported = true;
+  std::vector<std::uint8_t> commands = {0x0D, 0x10, 0x11, 0x15, 0x80, 0x81, 0x84};
+  std::vector<std::uint8_t> features = {0x02, 0x04, 0x06, 0x84};
+};
+
+/// Endurance groups 1 to `groups` share the capacity; each namespace is in one of them.
+struct EnduranceOptions {
+  std::uint16_t groups = 0;
+  std::uint16_t groups_max = 8;    ///< ENDGIDMAX
+  bool nvm_sets = false;           ///< NVM set n is in group n at first, with all its capacity
+  bool managed = false;            ///< Capacity Management: groups and sets are made and deleted by command
+  std::uint64_t group_bytes = 0;   ///< of each group; 0: all the capacity, in equal shares
+
+  bool supported() const { return groups != 0 || managed; }
 };
 
 struct SubsystemOptions {
@@ -91,7 +152,7 @@ struct SubsystemOptions {
   std::string firmware = "1.0";
   std::uint16_t vid = 0;    ///< PCI vendor of the product; 0 where there is no PCI Express
   std::uint16_t ssvid = 0;  ///< PCI subsystem vendor
-  /// 1.4.0 or 2.0.0; the older one has no CRTO, no log pages 00h and 12h, no command set selection.
+  /// 1.4.0, 2.0.0 or 2.1.0; the oldest has no CRTO, no log pages 00h and 12h, no command set selection.
   std::uint32_t version = fabrics::version(2, 0, 0);
 
   ControllerModel controllers = ControllerModel::dynamic_controllers;
@@ -141,6 +202,14 @@ struct SubsystemOptions {
   NamespaceManagementOptions namespace_management = {};
   SanitizeOptions sanitize = {};
   SelfTestOptions self_test = {};
+  bool saveable_features = true;  ///< those that the specification does not deny it
+  bool timestamp = true;
+  TelemetryOptions telemetry = {};
+  PersistentLogOptions persistent_log = {};
+  DirectiveOptions directives = {};
+  LockdownOptions lockdown = {};
+  EnduranceOptions endurance = {};
+  ZonedOptions zoned = {};
   std::uint64_t power_on_hours = 0;  ///< at the beginning of the world
   std::uint16_t atomic_compare_write_blocks = 128;  ///< ACWU + 1
   bool subsystem_reset = true;                      ///< CAP.NSSRS
@@ -210,12 +279,40 @@ constexpr std::size_t find_format(const nvme::BlockLayout& layout) {
 inline constexpr std::size_t kPlainFormats = 2;
 inline constexpr std::size_t kExtendedFormats = 8;
 
+/// What a namespace says of its own about atomicity and good sizes. All in blocks.
+struct NamespaceLimits {
+  /// NAWUN, NAWUPF and NACWU, plus one; 0: those of the controller.
+  std::uint32_t atomic_write = 0;
+  std::uint32_t atomic_power_fail = 0;
+  std::uint32_t atomic_compare_write = 0;
+  /// NABSN + 1 and NABSPF + 1; 0: no boundary. A write across one may be torn there.
+  std::uint32_t boundary = 0;
+  std::uint32_t boundary_power_fail = 0;
+  std::uint16_t boundary_offset = 0;  ///< NABO
+  std::uint16_t optimal_boundary = 0; ///< NOIOB
+  /// NPWG, NPWA, NPDG, NPDA and NOWS, plus one; 0 in the first: nothing is said.
+  std::uint32_t write_granularity = 0;
+  std::uint32_t write_alignment = 1;
+  std::uint32_t deallocate_granularity = 1;
+  std::uint32_t deallocate_alignment = 1;
+  std::uint32_t optimal_write = 1;
+
+  bool atomic() const {
+    return atomic_write != 0 || atomic_power_fail != 0 || atomic_compare_write != 0 || boundary != 0 ||
+           boundary_power_fail != 0;
+  }
+};
+
 struct NamespaceOptions {
   std::uint32_t nsid = 0;            ///< 0: the lowest that is free
   std::uint32_t block_bytes = 512;   ///< data of a block, 512 or 4096
   std::uint64_t blocks = 131072;     ///< NSZE
   std::uint64_t capacity = 0;        ///< NCAP; 0: as NSZE
   std::uint32_t ana_group = 1;
+  /// With endurance groups; 0: the first that there is.
+  std::uint16_t endurance_group = 0;
+  std::uint16_t nvm_set = 0;
+  NamespaceLimits limits = {};
   /// False: one controller alone has it, of those of an administrator the first that comes.
   bool shared = true;
   /// To every controller that is there or comes; false: to those that Namespace Attachment names.
@@ -229,6 +326,8 @@ struct NamespaceOptions {
   bool protection_first = false;  ///< the first bytes of the metadata
   nvme::ProtectionFormat guard = nvme::ProtectionFormat::guard_16;
   std::uint8_t storage_tag_bits = 0;
+  /// With a zone size, the namespace is a zoned one.
+  ZoneOptions zones = {};
   /// All zero: derived from the subsystem's name and the NSID, so that they outlive a restart.
   std::array<std::uint8_t, 16> uuid = {};
   std::array<std::uint8_t, 16> nguid = {};

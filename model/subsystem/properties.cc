@@ -150,15 +150,26 @@ void Controller::clear_for_reset() {
   }
   events_.reset();
   changed_namespaces_.clear();
+  changed_zones_.clear();
+  if (departs(departure::zone_reset_controller_closes)) {
+    for (const auto& [nsid, ns] : subsystem_.namespaces()) {
+      if (ns->zoned()) ns->zones()->initialize(true);
+    }
+  }
   reservation_log_.clear();
   if (departs(departure::reservation_reset_loses)) end_registrations();
   clear_errors();
   genctr_known_ = false;
   temperature_alarm_ = false;
+  reset_directives();
+  persistent_context_.clear();
+  endurance_wanted_.clear();
+  endurance_pending_.clear();
+  timestamp_.restart(subsystem_.world().now());
   if (!departs(departure::reset_keeps_features)) {
     // The keep alive timeout belongs to the association, not to the controller's features.
     const std::uint32_t kato_ms = features_.kato_ms;
-    features_ = default_features();
+    features_ = saved_;
     features_.kato_ms = kato_ms;
     if (subsystem_.discovery() != nullptr && kato_ms != 0) {
       features_.events |= nvme::event_config_bits::discovery_log;
@@ -174,6 +185,7 @@ void Controller::finish_reset() {
   if (!departs(departure::shst_not_cleared)) shst_ = kShstNone;
   cc_ = 0;
   tell_csts(before);
+  subsystem_.record_reset(this);
   if (!associated_) return;
   watch_idleness();
   if (departs(departure::kato_before_ready)) restart_keep_alive();
@@ -186,8 +198,23 @@ void Controller::finish_shutdown() {
     for (const auto& [nsid, ns] : subsystem_.namespaces()) ns->flush();
   }
   shst_ = kShstDone;
+  subsystem_.on_shutdown_done();
   tell(Change::shutdown);
   if (associated_) watch_idleness();
+}
+
+bool Controller::zoned_selected() const {
+  if (!subsystem_.options().zoned.supported) return false;
+  if (departs(departure::zone_unselected)) return true;
+  const bool all = record_from_integer<fabrics::Cc>(cc_).get(fabrics::cc::css) == fabrics::CommandSetSelected::all;
+  return all && (features_.command_sets == 0 || departs(departure::zone_profile_ignored));
+}
+
+bool Controller::profile_restricts() const { return cc_enabled() && features_.command_sets != 0; }
+
+bool Controller::has_command_set(std::uint8_t csi) const {
+  if (csi == static_cast<std::uint8_t>(nvme::CommandSet::zoned)) return zoned_selected();
+  return csi == static_cast<std::uint8_t>(nvme::CommandSet::nvm);
 }
 
 bool Controller::shut_down() {

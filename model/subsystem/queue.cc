@@ -378,20 +378,30 @@ void Queue::delay(const Command& command, Duration delay) {
   Slot& slot = slots_[command.arrived->index];
   slot.phase = Phase::delayed;
   slot.due = port_.world().now() + delay;
-  if (!delay_timer_.scheduled()) port_.world().loop().schedule(delay_timer_, slot.due);
+  if (!delay_timer_.scheduled() || slot.due < delay_timer_.deadline()) {
+    port_.world().loop().schedule(delay_timer_, slot.due);
+  }
+}
+
+Queue::Slot* Queue::first_due() {
+  Slot* first = nullptr;
+  for (std::uint16_t at = first_; at != kNoSlot; at = slots_[at].next) {
+    Slot& slot = slots_[at];
+    if (slot.phase == Phase::delayed && (first == nullptr || slot.due < first->due)) first = &slot;
+  }
+  return first;
 }
 
 void Queue::on_delay() {
   while (alive_ && controller_ != nullptr) {
-    transport::ArrivedCommand* const arrived = oldest(Phase::delayed);
-    if (arrived == nullptr) return;
-    Slot& slot = slots_[arrived->index];
-    if (slot.due > port_.world().now()) {
-      port_.world().loop().schedule(delay_timer_, slot.due);
+    Slot* const slot = first_due();
+    if (slot == nullptr) return;
+    if (slot->due > port_.world().now()) {
+      port_.world().loop().schedule(delay_timer_, slot->due);
       return;
     }
-    slot.phase = Phase::running;
-    controller_->start_io(command_of(arrived));
+    slot->phase = Phase::running;
+    controller_->start_io(command_of(slot->command));
   }
 }
 

@@ -121,7 +121,7 @@ class Queue final : public transport::ControllerChannelHandler {
   /// Commands for a namespace that are held, oldest first; and whether one is held still.
   std::vector<transport::ArrivedCommand*> held_of(std::uint32_t nsid) const;
   bool holds(const transport::ArrivedCommand* arrived) const;
-  /// Executes `command` after `delay`. All delays of a queue are equal.
+  /// Executes `command` after `delay`; of those that are due together, the oldest first.
   void delay(const Command& command, Duration delay);
   /// All held commands are given back without an answer.
   void discard_all();
@@ -154,6 +154,8 @@ class Queue final : public transport::ControllerChannelHandler {
   static constexpr std::uint16_t kNoSlot = 0xFFFF;
 
   Command command_of(transport::ArrivedCommand* arrived) { return {this, arrived}; }
+  /// The delayed command that is due first; null without any.
+  Slot* first_due();
   void link(transport::ArrivedCommand& arrived);
   void unlink(std::uint16_t index);
   bool overfilled() const;

@@ -41,6 +41,11 @@ void Sanitizer::start(const SanitizeRequest& request, const Controller& by) {
     const bool erased = fails_ || spared || subsystem_.departs(departure::sanitize_keeps_data) || erase(*ns);
     if (!erased) fails_ = true;
   }
+  Record<nvme::SanitizeStartEvent> event;
+  event.set(nvme::sanitize_start_event::sanicap, by.sanitize_capabilities())
+      .set(nvme::sanitize_start_event::cdw10, request.cdw10)
+      .set(nvme::sanitize_start_event::cdw11, request.cdw11);
+  subsystem_.persistent_log().add(nvme::PersistentEventType::sanitize_start, event.bytes(), &by);
   subsystem_.trace_state("sanitize.start", "action " + std::to_string(static_cast<unsigned>(request.action)));
   subsystem_.tell(Change::sanitize);
   subsystem_.world().loop().schedule_after(timer_, pass_time() * request_.passes);
@@ -51,6 +56,11 @@ bool Sanitizer::erase(Namespace& ns) const {
   Bytes first(keeps ? ns.block_bytes() : 0);
   if (keeps) (void)ns.read(0, first);
   const bool erased = ns.erase().ok();
+  if (ns.zoned() && !subsystem_.departs(departure::zone_sanitize_keeps)) {
+    const bool keeps_blocks = request_.no_deallocate && !subsystem_.options().sanitize.no_deallocate_inhibited;
+    ns.zones()->initialize(true);
+    if (keeps_blocks) ns.zones()->fill();
+  }
   if (keeps) (void)ns.write(0, first);
   return erased;
 }
@@ -65,6 +75,10 @@ void Sanitizer::finish() {
   if (!fails_) erased_ = true;
   const bool unexpected = state_ == SanitizeState::completed_deallocated;
   fails_ = false;
+  Record<nvme::SanitizeEndEvent> event;
+  event.set(nvme::sanitize_end_event::sprog, nvme::kSanitizeNoProgress)
+      .set(nvme::sanitize_end_event::sstat, static_cast<unsigned>(state_));
+  subsystem_.persistent_log().add(nvme::PersistentEventType::sanitize_completion, event.bytes());
   subsystem_.trace_state("sanitize.end", "state " + std::to_string(static_cast<unsigned>(state_)));
   subsystem_.tell(Change::sanitize);
   if (subsystem_.departs(departure::sanitize_silent)) return;

@@ -20,6 +20,7 @@ struct SanitizeRequest {
   bool no_deallocate = false;   ///< NDAS
   unsigned passes = 1;
   std::uint32_t cdw10 = 0;
+  std::uint32_t cdw11 = 0;
 };
 
 class Sanitizer {

@@ -23,6 +23,8 @@ Subsystem::Subsystem(World& world, SubsystemOptions options, SubsystemHooks* hoo
       firmware_(options_.firmware_update, options_.firmware),
       capacity_(options_.namespace_management.capacity_bytes),
       management_port_(world, *hooks_, {}) {
+  // ZASL is never above MDTS.
+  if (options_.mdts != 0) options_.zoned.append_limit = std::min(options_.zoned.append_limit, options_.mdts);
   if (options_.controllers != ControllerModel::static_controllers) return;
   for (const std::uint16_t cntlid : options_.static_cntlids) {
     controllers_[cntlid] = std::make_unique<Controller>(*this, cntlid);
@@ -89,6 +91,15 @@ void Subsystem::set_temperature(std::uint16_t kelvins) {
     tell(Change::temperature);
   }
   for (const auto& [id, controller] : controllers_) controller->on_temperature();
+  const unsigned passed = temperature_ >= kCriticalTemperature ? 2 : temperature_ >= kWarningTemperature ? 1 : 0;
+  if (passed > thermal_excursion_) {
+    const unsigned threshold = passed == 2 ? kCriticalTemperature : kWarningTemperature;
+    Record<nvme::ThermalEvent> event;
+    event.set(nvme::thermal_event::over, std::min(temperature_ - threshold, 255u))
+        .set(nvme::thermal_event::threshold, passed);
+    persistent_log_.add(nvme::PersistentEventType::thermal_excursion, event.bytes());
+  }
+  thermal_excursion_ = passed;
 }
 
 void Subsystem::set_percentage_used(std::uint8_t percent) {
@@ -178,11 +189,36 @@ void Subsystem::end_associations(std::string_view why) {
   for (const auto& [id, controller] : controllers_) controller->end_association(why);
 }
 
+void Subsystem::record_reset(const Controller* one) {
+  namespace cr = nvme::controller_reset;
+  if (!options_.persistent_log.supported) return;
+  Bytes event(nvme::ResetEvent::size);
+  put_text(event, firmware_.running(), ' ');
+  for (const auto& [id, controller] : controllers_) {
+    if (one != nullptr ? controller.get() != one : !controller->in_association()) continue;
+    Record<nvme::ControllerResetDescriptor> reset;
+    reset.set(cr::cntlid, id)
+        .set(cr::in_progress, sanitizer_.running() ? 2u : 0u)
+        .set(cr::power_cycles, power_losses_)
+        .set(cr::since_power_on_ms, static_cast<std::uint64_t>(world_.now().count_ns() / 1'000'000))
+        .set(cr::timestamp, ByteView{controller->timestamp().bytes()});
+    event.insert(event.end(), reset.bytes().begin(), reset.bytes().end());
+  }
+  persistent_log_.add(nvme::PersistentEventType::power_on_or_reset, event, one);
+}
+
 void Subsystem::reset_subsystem() {
   world_.trace().mark("subsystem.reset");
+  record_reset(nullptr);
+  if (departs(departure::persistent_forgets)) persistent_log_.clear();
+  if (departs(departure::telemetry_forgets)) telemetry_.forget();
+  if (departs(departure::lockdown_reset)) lockdown_.lift_all();
   trace_state("subsystem.reset", options_.nqn);
   for (const auto& [id, controller] : controllers_) controller->on_subsystem_reset();
   if (departs(departure::cache_lost_at_nssr)) lose_caches();
+  for (const auto& [nsid, ns] : namespaces_) {
+    if (ns->zoned() && !departs(departure::zone_nssr_keeps_open)) ns->zones()->on_subsystem_reset();
+  }
   self_tests_.on_subsystem_reset();
   if (departs(departure::sanitize_power)) sanitizer_.forget();
   if (!departs(departure::firmware_never_runs) && firmware_.on_reset(true)) tell(Change::firmware);
@@ -194,8 +230,12 @@ void Subsystem::reset_subsystem() {
 
 void Subsystem::lose_caches() {
   Rng rng = world_.stream("subsystem.power/" + options_.nqn + '/' + std::to_string(power_losses_++));
-  const std::uint32_t atomic_blocks = departs(departure::power_tears) ? 1 : options_.atomic_power_fail_blocks;
-  for (const auto& [nsid, ns] : namespaces_) ns->lose_power(rng, atomic_blocks);
+  for (const auto& [nsid, ns] : namespaces_) {
+    AtomicUnit atomic = ns->atomic_unit(options_.atomic_power_fail_blocks);
+    if (departs(departure::power_tears)) atomic.blocks = 1;
+    ns->lose_power(rng, atomic);
+    if (ns->zoned() && departs(departure::zone_power_rewinds)) ns->zones()->initialize(true);
+  }
 }
 
 void Subsystem::power_cycle() {
@@ -208,6 +248,7 @@ void Subsystem::power_cycle() {
     if (!keeps) table.on_power_loss();
     if (loses) table.forget_all();
   }
+  if (!departs(departure::lockdown_power)) lockdown_.lift_all();
   reset_subsystem();
   // Of a reset by NSSR there is nothing to tell.
   for (const auto& [id, controller] : controllers_) {

@@ -8,18 +8,27 @@
 #include <vector>
 
 #include "model/subsystem/controller.h"
+#include "model/subsystem/directives.h"
+#include "model/subsystem/endurance.h"
+#include "model/subsystem/lockdown.h"
 #include "model/subsystem/management.h"
 #include "model/subsystem/namespace.h"
 #include "model/subsystem/options.h"
+#include "model/subsystem/persistent_log.h"
 #include "model/subsystem/port.h"
 #include "model/subsystem/sanitize.h"
 #include "model/subsystem/security.h"
 #include "model/subsystem/self_test.h"
+#include "model/subsystem/telemetry.h"
 #include "wire/nvme/logs.h"
 
 namespace fb::subsystem {
 
 class DiscoveryService;
+
+/// WCTEMP and CCTEMP, in kelvins.
+inline constexpr std::uint16_t kWarningTemperature = 343;
+inline constexpr std::uint16_t kCriticalTemperature = 353;
 
 class Subsystem {
  public:
@@ -74,6 +83,18 @@ class Subsystem {
   /// Namespaces that had this NSID and are gone.
   std::uint32_t incarnations(std::uint32_t nsid) const;
 
+  // ---- zones: what happens to them without a command; hosts are told ----
+
+  void make_zone_read_only(Namespace& ns, std::size_t index);
+  void take_zone_offline(Namespace& ns, std::size_t index);
+  /// False: the zone is not active, or the namespace has no excursions.
+  bool zone_excursion(Namespace& ns, std::size_t index);
+  /// Attributes Reset Zone Recommended and Finish Zone Recommended.
+  void recommend_zone(Namespace& ns, std::size_t index, std::uint8_t attributes);
+  void zone_changed(const Namespace& ns, std::size_t index);
+  /// A controller has shut down. Zones are as after a reset when all have.
+  void on_shutdown_done();
+
   // ---- asymmetric access ----
 
   /// For hosts that come through port `portid`; 0: through any. Hosts are told.
@@ -95,10 +116,17 @@ class Subsystem {
   void set_available_spare(std::uint8_t percent);
   std::uint8_t available_spare() const { return available_spare_; }
 
-  // ---- firmware, security ----
+  Telemetry& telemetry() { return telemetry_; }
+  PersistentLog& persistent_log() { return persistent_log_; }
+  EnduranceGroups& endurance() { return endurance_; }
+  const EnduranceGroups& endurance() const { return endurance_; }
+
+  // ---- firmware, security, directives ----
 
   FirmwareSlots& firmware() { return firmware_; }
   SecurityResponder& security() { return security_; }
+  Lockdown& lockdown() { return lockdown_; }
+  Directives& directives() { return directives_; }
 
   // ---- sanitize, self-test ----
 
@@ -133,6 +161,8 @@ class Subsystem {
   /// What power_cycle() does to volatile write caches.
   void lose_caches();
   void reset_subsystem_later();
+  /// Into the persistent event log; null: all controllers that have a host.
+  void record_reset(const Controller* one);
   void end_associations(std::string_view why);
   /// Destroys the controllers of ended associations (dynamic model) in an event of its own.
   void reap_later();
@@ -181,6 +211,7 @@ class Subsystem {
   std::map<std::uint32_t, AnaGroupState> ana_groups_;
   std::uint64_t ana_changes_ = 0;
   std::uint16_t temperature_ = 310;
+  unsigned thermal_excursion_ = 0;  ///< 1: above the warning temperature, 2: above the critical one
   std::uint8_t critical_warning_ = 0;
   std::uint8_t percentage_used_ = 0;
   std::uint8_t available_spare_ = 100;
@@ -189,6 +220,11 @@ class Subsystem {
   std::uint64_t power_losses_ = 0;
   std::map<std::uint32_t, std::uint32_t> incarnations_;  ///< by NSID
   std::uint64_t capacity_ = 0;
+  Lockdown lockdown_{options_.lockdown};
+  Directives directives_{options_.directives};
+  Telemetry telemetry_{*this};
+  PersistentLog persistent_log_{*this};
+  EnduranceGroups endurance_{*this, options_.endurance, capacity_};
   Sanitizer sanitizer_{*this};
   SelfTests self_tests_{*this};
   bool moved_ = false;

@@ -24,6 +24,17 @@ Result<Namespace*> Subsystem::add_namespace(NamespaceOptions options) {
     return Failure{Problem{"ANA group " + std::to_string(options.ana_group) +
                            " of namespace " + std::to_string(nsid) + " does not exist"}};
   }
+  if (options_.endurance.supported()) {
+    if (options.endurance_group == 0) options.endurance_group = endurance_.first_group();
+    if (!endurance_.has(options.endurance_group)) {
+      return Failure{Problem{"endurance group " + std::to_string(options.endurance_group) + " of namespace " +
+                             std::to_string(nsid) + " does not exist"}};
+    }
+    if (options.nvm_set == 0) options.nvm_set = endurance_.first_set_of(options.endurance_group);
+  }
+  if (options.zones.zone_blocks != 0 && (!options_.zoned.supported || !has_version(2, 0))) {
+    return Failure{Problem{"namespace " + std::to_string(nsid) + " is zoned, which the subsystem does not support"}};
+  }
   auto made = std::make_unique<Namespace>(options_.nqn, std::move(options));
   if (find_format(made->layout()) >= block_formats()) {
     return Failure{Problem{"namespace " + std::to_string(nsid) + " has a block format that the subsystem lacks"}};
@@ -51,6 +62,8 @@ bool Subsystem::remove_namespace(std::uint32_t nsid, const Controller* by) {
   const auto found = namespaces_.find(nsid);
   if (found == namespaces_.end()) return false;
   self_tests_.on_namespace_removed(nsid);
+  if (!departs(departure::streams_outlive_namespace)) directives_.forget(nsid);
+  endurance_.note_removed(*found->second);
   const Attachments attachments = found->second->attachments();
   namespaces_.erase(found);
   ++incarnations_[nsid];
@@ -103,6 +116,45 @@ std::uint64_t Subsystem::allocated_bytes() const {
 }
 
 std::uint64_t Subsystem::capacity_bytes() const { return capacity_; }
+
+// ---- zones ----
+
+void Subsystem::zone_changed(const Namespace& ns, std::size_t index) {
+  for (const auto& [id, controller] : controllers_) {
+    if (ns.attachments().has(id)) controller->on_zone_changed(ns.nsid(), ns.zones()->start_of(index));
+  }
+}
+
+void Subsystem::make_zone_read_only(Namespace& ns, std::size_t index) {
+  ns.zones()->make_read_only(index);
+  zone_changed(ns, index);
+}
+
+void Subsystem::take_zone_offline(Namespace& ns, std::size_t index) {
+  ns.zones()->take_offline(index);
+  zone_changed(ns, index);
+}
+
+bool Subsystem::zone_excursion(Namespace& ns, std::size_t index) {
+  if (!ns.zones()->options().excursions || !ns.zones()->excursion(index)) return false;
+  zone_changed(ns, index);
+  return true;
+}
+
+void Subsystem::recommend_zone(Namespace& ns, std::size_t index, std::uint8_t attributes) {
+  ns.zones()->recommend(index, attributes);
+  zone_changed(ns, index);
+}
+
+void Subsystem::on_shutdown_done() {
+  const bool all = std::all_of(controllers_.begin(), controllers_.end(), [](const auto& entry) {
+    return !entry.second->in_association() || entry.second->state() == ControllerState::shut_down;
+  });
+  if (!all || departs(departure::zone_shutdown_keeps_open)) return;
+  for (const auto& [nsid, ns] : namespaces_) {
+    if (ns->zoned()) ns->zones()->on_subsystem_reset();
+  }
+}
 
 // ---- attachment ----
 

@@ -86,18 +86,18 @@ class WriteCache final : public BlockStore {
     return medium_->flush();
   }
 
-  void lose_power(Rng& rng, std::uint32_t block_bytes, std::uint32_t atomic_blocks) override {
+  void lose_power(Rng& rng, const AtomicUnit& atomic) override {
     // What the medium does not take now is lost like the rest.
     for (const Pending& one : pending_) {
-      const std::uint64_t blocks = (one.length + block_bytes - 1) / block_bytes;
-      const std::uint64_t fate = rng.below(blocks > atomic_blocks ? 3 : 2);
+      const std::uint64_t blocks = (one.length + atomic.block_bytes - 1) / atomic.block_bytes;
+      const std::uint64_t fate = rng.below(atomic.holds(one.offset, one.length) ? 2 : 3);
       if (fate == 1) (void)store(one);
-      if (fate == 2) store_part(one, rng, block_bytes, blocks);
+      if (fate == 2) store_part(one, rng, atomic.block_bytes, blocks);
     }
     pending_.clear();
     bytes_pending_ = 0;
     (void)medium_->flush();
-    medium_->lose_power(rng, block_bytes, atomic_blocks);
+    medium_->lose_power(rng, atomic);
   }
 
  private:

@@ -28,6 +28,8 @@ struct TargetSide {
     std::uint16_t io_queues_max = 16;
     bool null = false;  ///< the namespace keeps nothing and reads as zeroes
     std::uint8_t protection_type = 0;  ///< with 8 bytes of metadata
+    /// What the I/O needs and nothing else: no ANA, no reservations, no directives, no Lockdown.
+    bool bare = false;
   };
   using Listen = std::function<std::unique_ptr<transport::ControllerFabric>(
       const transport::ControllerFabricOptions&, transport::ControllerAcceptor&)>;
@@ -37,6 +39,10 @@ struct TargetSide {
       : world(w) {
     subsystem::SubsystemOptions system;
     system.io_queues_max = options.io_queues_max;
+    if (options.bare) {
+      system.ana = system.reservations = false;
+      system.directives.supported = system.lockdown.supported = false;
+    }
     disk = &target.add_subsystem(system);
     subsystem::NamespaceOptions space;
     space.block_bytes = 4096;

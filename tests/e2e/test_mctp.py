@@ -62,7 +62,7 @@ REACHING = [
     ("endurance-log mctp:1,9:1", INVALID_PAGE),
     ("predictable-lat-log mctp:1,9:1", INVALID_PAGE),
     ("pred-lat-event-agg-log mctp:1,9:1", INVALID_PAGE),
-    ("persistent-event-log mctp:1,9:1", INVALID_PAGE),
+    ("persistent-event-log mctp:1,9:1", r"Support Thermal Excursion Event"),
     ("lba-status-log mctp:1,9:1", INVALID_PAGE),
     ("endurance-event-agg-log mctp:1,9:1", INVALID_PAGE),
     ("media-unit-stat-log mctp:1,9:1", INVALID_PAGE),

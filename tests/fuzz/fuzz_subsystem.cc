@@ -25,12 +25,18 @@ Bytes any_sqe(Input& in) {
 
 struct Session {
   explicit Session(std::uint8_t kind) : rig(options(kind), nullptr, discovery(kind)) {
+    if (rig.disk->options().zoned.supported) {
+      NamespaceOptions zoned;
+      zoned.blocks = 64;
+      zoned.zones = {.zone_blocks = 8, .max_active = 3, .max_open = 2, .extension_units = 1};
+      (void)rig.disk->add_namespace(std::move(zoned));
+    }
     test::ConnectWords words;
     words.kato = 5000;
     if (rig.disk->options().controllers == ControllerModel::static_controllers) words.cntlid = 2;
     lines.push_back(rig.open());
     cntlid = static_cast<std::uint16_t>(test::Rig::connect(lines[0], words).dw0());
-    rig.enable(lines[0]);
+    rig.enable(lines[0], rig.disk->options().zoned.supported ? 0x00460061 : 0x00460001);
     words.qid = 1;
     words.cntlid = cntlid;
     words.kato = 0;
@@ -51,6 +57,7 @@ struct Session {
     if ((kind & 4) != 0) made.version = fabrics::version(1, 4, 0);
     if ((kind & 8) != 0) made.io_latency = Duration::us(50);
     if ((kind & 16) != 0) made.traffic_based_keep_alive = true;
+    if ((kind & 4) == 0) made.zoned.supported = true;
     made.mdts = 2;
     return made;
   }

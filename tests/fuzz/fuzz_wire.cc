@@ -7,7 +7,9 @@
 #include "wire/fabrics/nqn.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/logs.h"
+#include "wire/nvme/persistent_events.h"
 #include "wire/nvme/sgl.h"
+#include "wire/nvme/zones.h"
 #include "wire/rdma/mad.h"
 #include "wire/tcp/pdu.h"
 
@@ -38,6 +40,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fb::nvme::NamespaceIdWalk ids(bytes);
   fb::nvme::NamespaceId id;
   while (ids.next(id)) ++words;
+  for (const std::size_t extension : {0u, 64u, 16320u}) words += fb::nvme::read_zone_report(bytes, extension).size();
+  words += fb::nvme::read_changed_zones(bytes).starts.size();
+  fb::nvme::PersistentEventWalk events(bytes);
+  fb::nvme::PersistentEvent event;
+  while (events.next(event)) words += event.data.size();
   if (size >= 16) {
     const auto sgl = fb::nvme::SglDescriptor::parse(bytes.first<16>());
     words += fb::fabrics::describe_sgl(sgl).size();

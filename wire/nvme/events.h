@@ -32,6 +32,7 @@ inline constexpr std::uint8_t notice_ana_change = 0x03;
 inline constexpr std::uint8_t notice_predictable_latency = 0x04;
 inline constexpr std::uint8_t notice_lba_status = 0x05;
 inline constexpr std::uint8_t notice_endurance_group = 0x06;
+inline constexpr std::uint8_t notice_zone_descriptor = 0xEF;
 inline constexpr std::uint8_t notice_discovery_log = 0xF0;
 inline constexpr std::uint8_t notice_host_discovery_log = 0xF1;
 inline constexpr std::uint8_t notice_ave_discovery_log = 0xF2;
@@ -59,13 +60,22 @@ struct Event {
   EventType type = EventType::error;
   std::uint8_t info = 0;
   std::uint8_t lid = 0;
+  /// What the event is about, of those that say so: an NSID.
+  std::uint32_t parameter = 0;
 
   constexpr std::uint32_t dw0() const {
     return static_cast<std::uint32_t>(type) | std::uint32_t{info} << 8 | std::uint32_t{lid} << 16;
   }
+  /// DW0, and DW1 above it.
+  constexpr std::uint64_t dwords() const { return std::uint64_t{parameter} << 32 | dw0(); }
   static constexpr Event from_dw0(std::uint32_t dw0) {
     return {static_cast<EventType>(dw0 & 7), static_cast<std::uint8_t>(dw0 >> 8 & 0xFF),
             static_cast<std::uint8_t>(dw0 >> 16 & 0xFF)};
+  }
+  static constexpr Event from_dwords(std::uint64_t dwords) {
+    Event event = from_dw0(static_cast<std::uint32_t>(dwords));
+    event.parameter = static_cast<std::uint32_t>(dwords >> 32);
+    return event;
   }
   constexpr bool operator==(const Event&) const = default;
 };

@@ -180,6 +180,8 @@ inline constexpr Le<"high", 4, std::uint16_t> high{};
 inline constexpr LeBits<"synch", 6, std::uint8_t, 0, 0, bool> synch{};
 inline constexpr LeBits<"to", 6, std::uint8_t, 3, 1> to{};
 }  // namespace timestamp
+inline constexpr unsigned kTimestampSinceReset = 0;
+inline constexpr unsigned kTimestampOfHost = 1;
 using Timestamp = Layout<8, timestamp::low, timestamp::high, timestamp::synch, timestamp::to>;
 
 /// 16h.

@@ -147,10 +147,16 @@ inline constexpr std::uint8_t ana_reporting = 1u << 3;
 
 namespace ctratt_bits {
 inline constexpr std::uint32_t host_id_128 = 1u << 0;
+inline constexpr std::uint32_t nvm_sets = 1u << 2;
+inline constexpr std::uint32_t endurance_groups = 1u << 4;
 inline constexpr std::uint32_t traffic_based_keep_alive = 1u << 6;
 inline constexpr std::uint32_t sq_associations = 1u << 8;
 inline constexpr std::uint32_t uuid_list = 1u << 9;
 inline constexpr std::uint32_t multi_domain = 1u << 10;
+inline constexpr std::uint32_t fixed_capacity_management = 1u << 11;
+inline constexpr std::uint32_t variable_capacity_management = 1u << 12;
+inline constexpr std::uint32_t delete_endurance_group = 1u << 13;
+inline constexpr std::uint32_t delete_nvm_set = 1u << 14;
 inline constexpr std::uint32_t extended_lba_formats = 1u << 15;
 }  // namespace ctratt_bits
 

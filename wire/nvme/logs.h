@@ -22,12 +22,15 @@ enum class LogPage : std::uint8_t {
   endurance_group = 0x09,
   ana = 0x0C,
   persistent_event = 0x0D,
+  endurance_group_events = 0x0F,
   feature_effects = 0x12,
   mi_command_effects = 0x13,
+  lockdown = 0x14,
   discovery = 0x70,
   host_discovery = 0x71,
   reservation_notification = 0x80,
   sanitize_status = 0x81,
+  changed_zones = 0xBF,
 };
 
 /// "SMART / Health Information"; "Reserved" or "Vendor Specific" for others.

@@ -62,12 +62,15 @@ std::string_view log_page_name(std::uint8_t lid) {
     case LogPage::endurance_group: return "Endurance Group Information";
     case LogPage::ana: return "Asymmetric Namespace Access";
     case LogPage::persistent_event: return "Persistent Event";
+    case LogPage::endurance_group_events: return "Endurance Group Event Aggregate";
     case LogPage::feature_effects: return "Feature Identifiers Supported and Effects";
     case LogPage::mi_command_effects: return "NVMe-MI Commands Supported and Effects";
+    case LogPage::lockdown: return "Command and Feature Lockdown";
     case LogPage::discovery: return "Discovery";
     case LogPage::host_discovery: return "Host Discovery";
     case LogPage::reservation_notification: return "Reservation Notification";
     case LogPage::sanitize_status: return "Sanitize Status";
+    case LogPage::changed_zones: return "Changed Zone List";
   }
   return unnamed(lid);
 }
@@ -133,6 +136,7 @@ std::string_view notice_name(std::uint8_t info) {
     case event_info::notice_predictable_latency: return "predictable latency event";
     case event_info::notice_lba_status: return "LBA status alert";
     case event_info::notice_endurance_group: return "endurance group event";
+    case event_info::notice_zone_descriptor: return "zone descriptor changed";
     case event_info::notice_discovery_log: return "discovery log changed";
     case event_info::notice_host_discovery_log: return "host discovery log changed";
     case event_info::notice_ave_discovery_log: return "AVE discovery log changed";

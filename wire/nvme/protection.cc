@@ -63,11 +63,6 @@ void store_be_bytes(std::uint8_t* to, T value, std::size_t bytes) {
 
 std::uint16_t guard_16(ByteView data) { return crc16_t10dif(0, data.data(), data.size()); }
 
-std::uint16_t copy_with_guard_16(MutableBytes to, ByteView data) {
-  // The library asks for a source that it may write to, and does not.
-  return crc16_t10dif_copy(0, to.data(), const_cast<std::uint8_t*>(data.data()), data.size());
-}
-
 std::uint32_t guard_32(ByteView data) {
   return ~crc32_iscsi(const_cast<unsigned char*>(data.data()), static_cast<int>(data.size()), ~0u);
 }

@@ -91,7 +91,5 @@ void advance_tags(const BlockLayout& layout, ProtectionTags& tags);
 std::uint16_t guard_16(ByteView data);
 std::uint32_t guard_32(ByteView data);
 std::uint64_t guard_64(ByteView data);
-/// Copies and computes in one pass. `to` is as long as `data`.
-std::uint16_t copy_with_guard_16(MutableBytes to, ByteView data);
 
 }  // namespace fb::nvme

@@ -121,7 +121,8 @@
   X(1, 0x3B, controller_data_queue_full, "Controller Data Queue Full")                             \
   X(1, 0x3F, ccr_in_progress, "Cross-Controller Reset In Progress")                                \
   X(1, 0x40, ccr_limit_exceeded, "Cross-Controller Reset Limit Exceeded")                          \
-  X(1, 0x41, ccr_invalid, "Cross-Controller Reset Invalid")
+  X(1, 0x41, ccr_invalid, "Cross-Controller Reset Invalid")                                        \
+  X(1, 0x7F, stream_allocation_failed, "Stream Resource Allocation Failed")
 
 // Meaning of 1/80h..1/BFh for Fabrics commands and the discovery log.
 #define FB_NVME_FABRICS_STATUS(X)                                                                  \

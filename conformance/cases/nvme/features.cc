@@ -56,16 +56,19 @@ CONFORMANCE_CASE(features_refuse_an_unknown_identifier, "nvme.features.unknown",
 CONFORMANCE_CASE(features_refuse_to_save_what_cannot_be_saved, "nvme.features.not-saveable",
                  roles::controller, needs(claims_oncs<nvme::oncs_bits::save_and_select>)) {
   RawAssociation& association = bench.associate();
-  constexpr auto kFeature = FeatureId::async_event_configuration;
-  const auto capabilities =
-      association.admin().send(host::get_features(kFeature, FeatureSelect::capabilities)).wait();
-  check.precondition_success(capabilities, "Get Features with SEL 3");
-  check.precondition((capabilities.dw0() & nvme::feature_capability_bits::saveable) == 0,
-                     "the feature can be saved");
-  auto command = host::set_features(kFeature, 0);
-  command.set(nvme::features_sqe::sv, true);
-  check.status(association.admin().send(command).wait(),
-               one_of(sc::feature_not_saveable, sc::invalid_field));
+  for (const FeatureId id : {FeatureId::async_event_configuration, FeatureId::power_management,
+                             FeatureId::number_of_queues, FeatureId::host_behavior_support}) {
+    const auto capabilities =
+        association.admin().send(host::get_features(id, FeatureSelect::capabilities)).wait();
+    const bool saveable = (capabilities.dw0() & nvme::feature_capability_bits::saveable) != 0;
+    if (!capabilities.ok() || saveable) continue;
+    auto command = host::set_features(id, 0);
+    command.set(nvme::features_sqe::sv, true);
+    const Bytes data(id == FeatureId::host_behavior_support ? nvme::HostBehavior::size : 0);
+    check.status(association.admin().send(command, data).wait(), one_of(sc::feature_not_saveable, sc::invalid_field));
+    return;
+  }
+  check.precondition(false, "a feature cannot be saved");
 }
 
 CONFORMANCE_CASE(changeable_features_take_their_value_again, "nvme.features.changeable",

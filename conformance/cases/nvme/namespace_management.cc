@@ -89,7 +89,7 @@ CONFORMANCE_CASE(created_namespace_is_as_asked_for, "nvme.namespace.create.attri
 }
 
 CONFORMANCE_CASE(creation_takes_capacity, "nvme.namespace.create.capacity", roles::controller, with_management,
-                 needs(manages_namespaces)) {
+                 needs(has_no_endurance_groups), needs(manages_namespaces)) {
   Manager manager(bench, check);
   const std::uint64_t before = manager.unallocated_bytes();
   const std::uint32_t nsid = manager.made({.nsze = 8192, .ncap = 8192});
@@ -128,7 +128,7 @@ CONFORMANCE_CASE(created_namespace_is_empty, "nvme.namespace.create.empty", role
 }
 
 CONFORMANCE_CASE(creation_beyond_the_capacity_is_refused, "nvme.namespace.create.too-large", roles::controller,
-                 with_management, needs(manages_namespaces), reaches{"namespace.create.capacity"}) {
+                 with_management, needs(has_no_endurance_groups), needs(manages_namespaces), reaches{"namespace.create.capacity"}) {
   Manager manager(bench, check);
   const std::uint64_t blocks = manager.unallocated_bytes() / kFirstBlockBytes + 1;
   check.status(manager.create({.nsze = blocks, .ncap = blocks}), sc::namespace_insufficient_capacity);

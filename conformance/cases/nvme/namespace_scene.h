@@ -16,6 +16,13 @@ inline std::optional<std::string> manages_namespaces(const Declared& declared) {
   return "OACS bit 3 (Namespace Management) is clear";
 }
 
+/// With endurance groups UNVMCAP is what is in none of them, whatever namespaces take.
+inline std::optional<std::string> has_no_endurance_groups(const Declared& declared) {
+  const auto bit = nvme::ctratt_bits::endurance_groups;
+  if (!declared.known || (declared.identify().get(nvme::id_ctrl::ctratt) & bit) == 0) return {};
+  return "CTRATT bit 4 (Endurance Groups) is set";
+}
+
 /// What a namespace is to be like.
 struct Shape {
   std::uint64_t nsze = 2048;

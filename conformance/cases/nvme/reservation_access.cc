@@ -177,4 +177,48 @@ CONFORMANCE_CASE(strangers_do_not_format, "nvme.reservation.access.format", role
   });
 }
 
+namespace {
+
+/// What a stranger is refused, and a block of the holder's that is there still.
+template <class Act>
+void strangers_are_refused(ControllerBench& bench, Check& check, std::string_view what, Act&& act) {
+  ReservationScene scene(bench, check, 2);
+  scene.held(ReservationType::write_exclusive);
+  check.precondition_success(scene.write(0, kLba, 0x21), "Write of the holder");
+  check.status(act(scene), sc::reservation_conflict, what);
+  const auto read = scene.read(0, kLba);
+  if (check.success(read, "Read")) check.bytes("the block", read.data, pattern(0x21, 1, scene.block_bytes()));
+}
+const arranged with_what_is_lost{"namespaces to lose", [](EmbeddedSetup& setup) {
+                                   setup.subsystem.reservations = true;
+                                   setup.subsystem.sanitize = {};
+                                   setup.subsystem.namespace_management.supported = true;
+                                 }};
+
+}  // namespace
+
+CONFORMANCE_CASE(strangers_do_not_sanitize, "nvme.reservation.access.sanitize", roles::controller, with_what_is_lost,
+                 reaches{"reservation.access"}) {
+  strangers_are_refused(bench, check, "Sanitize", [](ReservationScene& scene) {
+    return scene.association(1).admin().send(host::sanitize(nvme::SanitizeAction::crypto_erase)).wait();
+  });
+}
+
+CONFORMANCE_CASE(strangers_do_not_detach, "nvme.reservation.access.attachment", roles::controller, with_what_is_lost,
+                 reaches{"reservation.access"}) {
+  strangers_are_refused(bench, check, "Namespace Attachment", [](ReservationScene& scene) {
+    Bytes list(nvme::kIdentifySize);
+    const std::uint16_t holder[] = {scene.association(0).cntlid()};
+    nvme::write_controller_list(list, holder);
+    return scene.association(1).admin().send(host::detach_namespace(scene.nsid()), list).wait();
+  });
+}
+
+CONFORMANCE_CASE(strangers_do_not_delete, "nvme.reservation.access.deletion", roles::controller, with_what_is_lost,
+                 reaches{"reservation.access"}) {
+  strangers_are_refused(bench, check, "Namespace Management", [](ReservationScene& scene) {
+    return scene.association(1).admin().send(host::delete_namespace(scene.nsid())).wait();
+  });
+}
+
 }  // namespace fb::conformance

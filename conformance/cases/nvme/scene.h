@@ -37,6 +37,10 @@ inline std::optional<std::string> has_namespace(const Declared& declared) {
   if (!declared.known || declared.nsid != 0) return {};
   return "no active namespace";
 }
+inline std::optional<std::string> has_two_namespaces(const Declared& declared) {
+  if (!declared.known || declared.namespaces.size() >= 2) return {};
+  return "there are no two namespaces";
+}
 inline std::optional<std::string> reports_ana(const Declared& declared) {
   const auto bit = nvme::cmic_bits::ana_reporting;
   if (!declared.known || (declared.identify().get(nvme::id_ctrl::cmic) & bit) != 0) return {};

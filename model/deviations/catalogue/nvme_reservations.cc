@@ -39,8 +39,9 @@ template <IoOpcode Opcode>
 bool unguarded(const CommandContext& command, Refusal& refusal) {
   return refusal.check != "reservation.access" || !is_io(command, code(Opcode));
 }
-bool formats_unguarded(const CommandContext& command, Refusal& refusal) {
-  return refusal.check != "reservation.access" || !is_admin(command, code(AdminOpcode::format_nvm));
+template <AdminOpcode Opcode>
+bool admin_unguarded(const CommandContext& command, Refusal& refusal) {
+  return refusal.check != "reservation.access" || !is_admin(command, code(Opcode));
 }
 
 bool is_report(const CommandContext& command, ByteView data) {
@@ -233,7 +234,14 @@ RESERVATION(reservation_hides_itself, "access.reservation-commands", "refuses Re
 RESERVATION(reservation_hides_the_namespace, "access.admin", "refuses Identify to hosts without access",
             Departs{departure::reservation_guards_all});
 RESERVATION(reservation_lets_formats_through, "access.format", "lets anybody format",
-            hooks<Refusing, &formats_unguarded>());
+            hooks<Refusing, &admin_unguarded<AdminOpcode::format_nvm>>());
+
+RESERVATION(reservation_lets_sanitize_through, "access.sanitize", "lets anybody sanitize",
+            hooks<Refusing, &admin_unguarded<AdminOpcode::sanitize>>());
+RESERVATION(reservation_lets_detach_through, "access.attachment", "lets anybody attach and detach",
+            hooks<Refusing, &admin_unguarded<AdminOpcode::namespace_attachment>>());
+RESERVATION(reservation_lets_deletion_through, "access.deletion", "lets anybody delete",
+            hooks<Refusing, &admin_unguarded<AdminOpcode::namespace_management>>());
 
 // ---- Report, persistence ----
 

@@ -17,6 +17,7 @@ struct Variant {
 
 constexpr Variant kVariants[] = {
     {"of_version_1_4", [](EmbeddedSetup& s) { s.subsystem.version = fabrics::version(1, 4, 0); }},
+    {"of_version_2_1", [](EmbeddedSetup& s) { s.subsystem.version = fabrics::version(2, 1, 0); }},
     {"with_static_controllers",
      [](EmbeddedSetup& s) { s.subsystem.controllers = subsystem::ControllerModel::static_controllers; }},
     {"that_demands_a_keep_alive_timeout", [](EmbeddedSetup& s) { s.subsystem.kato_required = true; }},
@@ -34,6 +35,22 @@ constexpr Variant kVariants[] = {
        s.subsystem.copy.formats = 0;
        s.subsystem.namespace_management.supported = s.subsystem.self_test.supported = false;
        s.subsystem.sanitize = {.block_erase = false, .crypto_erase = false, .overwrite = false};
+       s.subsystem.timestamp = s.subsystem.saveable_features = s.subsystem.telemetry.supported = false;
+       s.subsystem.persistent_log.supported = s.subsystem.directives.supported = s.subsystem.lockdown.supported = false;
+     }},
+    {"with_endurance_groups_of_its_own",
+     [](EmbeddedSetup& s) {
+       s.subsystem.endurance = {.groups = 3};
+       s.subsystem.telemetry = {.area_1_end = 1, .area_2_end = 1, .area_3_end = 1};
+     }},
+    {"with_two_streams", [](EmbeddedSetup& s) { s.subsystem.directives.streams = 2; }},
+    {"without_streams", [](EmbeddedSetup& s) { s.subsystem.directives.streams = 0; }},
+    {"with_limits_of_its_namespaces",
+     [](EmbeddedSetup& s) {
+       for (subsystem::NamespaceOptions& one : s.namespaces) {
+         one.limits = {.atomic_power_fail = 16, .boundary_power_fail = 64, .optimal_boundary = 256,
+                       .write_granularity = 8, .write_alignment = 8, .optimal_write = 32};
+       }
      }},
     {"that_copies_one_range_at_once",
      [](EmbeddedSetup& s) {

@@ -353,8 +353,42 @@ void discover_restart(Watched& rig) {
   discover(rig, "", false, false);
 }
 
+/// A zoned namespace behind a controller that has it in its second combination of command sets alone.
+void zones(Watched& rig) {
+  rig.hooks.on_data_out = [](const nvme::Sqe& sqe, MutableBytes data) {
+    const bool combinations = sqe.bytes()[0] == 0x06 && sqe.bytes()[40] == 0x1C;
+    if (combinations && data.size() >= 16) store_le<std::uint64_t>(data.data(), 1);
+    if (combinations && data.size() >= 16) store_le<std::uint64_t>(data.data() + 8, 5);
+  };
+  rig.hooks.departure = "sub.zone.profile";
+  subsystem::NamespaceOptions options;
+  options.blocks = 1024;
+  options.zones = {.zone_blocks = 64};
+  BENCH_ASSERT(rig.disk->add_namespace(std::move(options)).ok(), "room for a namespace");
+  if (rig.start(modest(rig)) == nullptr) return;
+  Namespace* const ns = rig.host->find(rig.disk->options().nqn, 2);
+  if (ns == nullptr) return;
+  Bytes large(40 * 512, 1), small(4 * 512, 2), over(40 * 512, 3), across(30 * 512, 4);
+  rig.finish(ns->write(0, large));
+  rig.finish(ns->write(40, across));
+  const auto append = [&](Bytes& data) {
+    const auto done = ns->zone_append(192, data).wait_for(Duration::s(60));
+    rig.fold(done ? done->status.raw() + done->lba : 0xFFFF);
+  };
+  append(small);
+  append(over);
+  bool lost = false;
+  rig.hooks.on_completion = [&](std::uint16_t qid, const nvme::Sqe& sqe, MutableBytes) {
+    const bool appended = qid != 0 && sqe.bytes()[0] == 0x7D;
+    return appended && !std::exchange(lost, true) ? Answer::disconnect_instead : Answer::send;
+  };
+  append(small);
+  rig.world->run_for(Duration::s(30));
+  rig.hooks.on_completion = nullptr;
+}
+
 constexpr Situation kSituations[] = {
-    ordinary, protected_io, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
+    ordinary, zones, protected_io, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
     subsystem_departs<kReserved>, subsystem_departs<kOther>, subsystem_departs<kNeverReady>,
     authentication, fatal_status, slow_ready, silent_keep_alive, errors, losses, io_queue_lost,
     silence, wrong_cid, discover_plainly, discover_counting, discover_bad_port, discover_circle,
@@ -371,6 +405,7 @@ Seen look(std::string_view departure) {
     SubsystemOptions options;
     options.mdts = 2;
     options.io_queues_max = 4;
+    options.zoned = {.supported = situation == zones, .append_limit = 1};
     Watched rig(departure, options);
     situation(rig);
     seen.digests.push_back(rig.digest);

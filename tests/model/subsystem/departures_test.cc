@@ -7,12 +7,14 @@
 #include "model/subsystem/checks.h"
 #include "model/subsystem/departures.h"
 #include "tests/model/subsystem/copy_session.h"
+#include "tests/model/subsystem/history_session.h"
 #include "tests/model/subsystem/management_session.h"
 #include "tests/model/subsystem/media_session.h"
 #include "tests/model/subsystem/power_session.h"
 #include "tests/model/subsystem/protection_session.h"
 #include "tests/model/subsystem/reservation_session.h"
 #include "tests/model/subsystem/rig.h"
+#include "tests/model/subsystem/zone_session.h"
 #include "wire/fabrics/auth.h"
 #include "wire/fabrics/connect.h"
 #include "wire/nvme/features.h"
@@ -641,6 +643,8 @@ std::string session(SubsystemHooks* hooks, int variant) {
   }
   authentication(rig, out);
   if (variant == 0) power_losses(hooks, out);
+  if (variant == 0) histories(hooks, out);
+  if (variant == 0) zoned_namespaces(hooks, out);
   // Away again without a word.
   admin.lose();
   rig.world->run_for(Duration::s(200));

@@ -256,7 +256,7 @@ TEST(WriteCache, KeepsOffTheMediumWhatWasNotFlushed) {
   ASSERT_TRUE(cache->write(0, Bytes(64 * 512, 0x99)));
   for (std::uint64_t seed = 1; seed < 5; ++seed) {
     Rng rng(seed);
-    cache->lose_power(rng, 512, 1);
+    cache->lose_power(rng, {.block_bytes = 512, .blocks = 1});
     Bytes seen(64 * 512), kept(64 * 512);
     ASSERT_TRUE(cache->read(0, seen));
     ASSERT_TRUE(medium.read(0, kept));
@@ -275,7 +275,7 @@ TEST(WriteCache, TheSameDrawsLoseTheSame) {
       writes.fill(data);
       EXPECT_TRUE(writes.chance(1, 4) ? cache->zero(block * 512, data.size()) : cache->write(block * 512, data));
     }
-    cache->lose_power(power, 512, 8);
+    cache->lose_power(power, {.block_bytes = 512, .blocks = 8});
     Bytes all(256 * 512);
     EXPECT_TRUE(cache->read(0, all));
     return all;

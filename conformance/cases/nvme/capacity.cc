@@ -1,0 +1,126 @@
+// Capacity Management. What a case makes it deletes again.
+#include "conformance/cases/nvme/endurance_scene.h"
+
+namespace fb::conformance {
+
+namespace {
+
+namespace eg = nvme::endurance_group;
+using nvme::CapacityOperation;
+
+constexpr auto kManaged =
+    claims_ctratt<nvme::ctratt_bits::endurance_groups | nvme::ctratt_bits::variable_capacity_management>;
+constexpr auto kDeletes = claims_ctratt<nvme::ctratt_bits::delete_endurance_group>;
+constexpr auto kDeletesSets = claims_ctratt<nvme::ctratt_bits::nvm_sets | nvme::ctratt_bits::delete_nvm_set>;
+/// A real product may round up to its granularity; no product is as small as this.
+constexpr std::uint64_t kBytes = std::uint64_t{1} << 30;
+
+/// Which of those made is there; the rest of the products that cannot make any is not judged.
+bool lists(const std::vector<std::uint16_t>& ids, std::uint16_t id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+void needs_room(EnduranceScene& scene, Check& check) {
+  check.precondition(scene.manager.unallocated_bytes() >= kBytes, "a gibibyte is in no endurance group");
+}
+
+const furnished with_two_groups_at_most{[](EmbeddedSetup& setup) {
+  set_up_groups(setup);
+  setup.subsystem.endurance.groups_max = 2;
+}};
+
+}  // namespace
+
+CONFORMANCE_CASE(endurance_groups_are_made, "nvme.capacity.create", roles::controller, needs(kManaged), needs(kDeletes),
+                 needs(is_version_2), having_groups) {
+  EnduranceScene scene(bench, check);
+  needs_room(scene, check);
+  const std::uint64_t before = scene.manager.unallocated_bytes();
+  const auto reply = scene.manage(CapacityOperation::create_endurance_group, 0, kBytes);
+  check.require_success(reply, "Capacity Management");
+  const auto group = static_cast<std::uint16_t>(reply.dw0() & 0xFFFF);
+  check.that(lists(scene.groups(), group), "the group is in the list", std::to_string(group));
+  const std::uint64_t got = scene.counter(group, eg::tegcap);
+  check.that(got >= kBytes, "TEGCAP is no less than was asked for", std::to_string(got));
+  check.equal("UNVMCAP", scene.manager.unallocated_bytes(), before - got);
+  check.precondition_success(scene.manage(CapacityOperation::delete_endurance_group, group), "Capacity Management");
+}
+
+CONFORMANCE_CASE(capacity_is_limited, "nvme.capacity.room", roles::controller, needs(kManaged), needs(is_version_2),
+                 having_groups, reaches{"capacity.room"}) {
+  EnduranceScene scene(bench, check);
+  const std::uint64_t left = scene.manager.unallocated_bytes();
+  check.status(scene.manage(CapacityOperation::create_endurance_group, 0, left + kBytes), sc::insufficient_capacity);
+}
+
+CONFORMANCE_CASE(endurance_groups_are_limited, "nvme.capacity.identifier", roles::controller, needs(kManaged),
+                 needs(is_version_2), with_two_groups_at_most) {
+  EnduranceScene scene(bench, check);
+  needs_room(scene, check);
+  const unsigned last = bench.declared().identify().get(nvme::id_ctrl::endgidmax);
+  check.precondition(scene.groups().size() == last, "there are ENDGIDMAX groups already");
+  check.status(scene.manage(CapacityOperation::create_endurance_group, 0, kBytes), sc::identifier_unavailable);
+}
+
+CONFORMANCE_CASE(unknown_capacity_cannot_be_deleted, "nvme.capacity.unknown", roles::controller, needs(kManaged),
+                 needs(kDeletes), needs(is_version_2), having_groups, reaches{"capacity.element"}) {
+  EnduranceScene scene(bench, check);
+  const auto groups = scene.groups();
+  std::uint16_t group = 1;
+  while (lists(groups, group)) ++group;
+  check.status(scene.manage(CapacityOperation::delete_endurance_group, group), sc::invalid_field);
+}
+
+CONFORMANCE_CASE(unknown_capacity_operations_are_refused, "nvme.capacity.operation", roles::controller,
+                 needs(kManaged), needs(is_version_2), having_groups, reaches{"capacity.operation"}) {
+  EnduranceScene scene(bench, check);
+  check.status(scene.manage(static_cast<CapacityOperation>(9), 0, kBytes), sc::invalid_field);
+}
+
+CONFORMANCE_CASE(endurance_groups_are_deleted, "nvme.capacity.delete", roles::controller, needs(kManaged),
+                 needs(kDeletes), needs(manages_namespaces), needs(is_version_2), having_groups) {
+  EnduranceScene scene(bench, check);
+  needs_room(scene, check);
+  const std::uint64_t before = scene.manager.unallocated_bytes();
+  const std::uint16_t group = scene.made(CapacityOperation::create_endurance_group, 0, kBytes);
+  const bool sets = (bench.declared().identify().get(nvme::id_ctrl::ctratt) & nvme::ctratt_bits::nvm_sets) != 0;
+  const std::uint16_t set = sets ? scene.made(CapacityOperation::create_nvm_set, group, kBytes / 2) : std::uint16_t{0};
+  const auto created = scene.create_in(group, set);
+  check.precondition_success(created, "Namespace Management");
+  check.require_success(scene.manage(CapacityOperation::delete_endurance_group, group), "Capacity Management");
+  check.that(!lists(scene.groups(), group), "the group is gone", "it is listed");
+  check.that(!scene.manager.allocated(created.dw0()), "its namespace is gone", "it is listed");
+  check.equal("UNVMCAP", scene.manager.unallocated_bytes(), before);
+}
+
+CONFORMANCE_CASE(nvm_sets_are_made, "nvme.capacity.set.create", roles::controller, needs(kManaged), needs(kDeletes),
+                 needs(kDeletesSets), needs(is_version_2), having_groups) {
+  EnduranceScene scene(bench, check);
+  needs_room(scene, check);
+  const std::uint16_t group = scene.made(CapacityOperation::create_endurance_group, 0, kBytes);
+  const auto reply = scene.manage(CapacityOperation::create_nvm_set, group, kBytes / 2);
+  check.require_success(reply, "Capacity Management");
+  const auto sets = scene.sets();
+  const auto set = std::find_if(sets.begin(), sets.end(), [&](const auto& one) { return one.id == (reply.dw0() & 0xFFFF); });
+  check.require(set != sets.end(), "the NVM set is in the list");
+  check.equal("ENDGID", unsigned{set->group}, unsigned{group});
+  check.that(set->bytes >= kBytes / 2, "TNVMSETCAP is no less than was asked for", std::to_string(set->bytes));
+  check.precondition_success(scene.manage(CapacityOperation::delete_endurance_group, group), "Capacity Management");
+}
+
+CONFORMANCE_CASE(nvm_sets_are_deleted, "nvme.capacity.set.delete", roles::controller, needs(kManaged), needs(kDeletes),
+                 needs(kDeletesSets), needs(manages_namespaces), needs(is_version_2), having_groups) {
+  EnduranceScene scene(bench, check);
+  needs_room(scene, check);
+  const std::uint16_t group = scene.made(CapacityOperation::create_endurance_group, 0, kBytes);
+  const std::uint16_t set = scene.made(CapacityOperation::create_nvm_set, group, kBytes / 2);
+  const auto created = scene.create_in(group, set);
+  check.precondition_success(created, "Namespace Management");
+  check.require_success(scene.manage(CapacityOperation::delete_nvm_set, set), "Capacity Management");
+  const auto sets = scene.sets();
+  check.that(std::none_of(sets.begin(), sets.end(), [set](const auto& one) { return one.id == set; }),
+             "the NVM set is gone", "it is listed");
+  check.that(!scene.manager.allocated(created.dw0()), "its namespace is gone", "it is listed");
+  check.precondition_success(scene.manage(CapacityOperation::delete_endurance_group, group), "Capacity Management");
+}
+
+}  // namespace fb::conformance

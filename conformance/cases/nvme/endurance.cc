@@ -1,0 +1,190 @@
+// Endurance groups and NVM sets.
+#include "conformance/cases/nvme/endurance_scene.h"
+#include "conformance/runner/embedded_controller.h"
+#include "model/subsystem/subsystem.h"
+
+namespace fb::conformance {
+
+namespace {
+
+namespace eg = nvme::endurance_group;
+
+constexpr auto kHasSets = claims_ctratt<nvme::ctratt_bits::nvm_sets>;
+const arranged with_warnings{"warnings of endurance groups", &set_up_groups};
+constexpr std::uint8_t kSpare = nvme::endurance_warning_bits::spare;
+constexpr std::uint8_t kReadOnly = nvme::endurance_warning_bits::read_only;
+
+bool holds(const std::vector<std::uint16_t>& ids, std::uint16_t id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+bool ascends(const std::vector<std::uint16_t>& ids) {
+  return std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end();
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(endurance_groups_have_information, "nvme.endurance.claim", roles::controller, needs(kHasGroups),
+                 needs(is_version_2), having_groups) {
+  EnduranceScene scene(bench, check);
+  const auto groups = scene.groups();
+  check.that(!groups.empty(), "there is an endurance group", "the list is empty");
+  for (const std::uint16_t group : groups) {
+    check.success(scene.information(group), "Get Log Page 09h of group " + std::to_string(group));
+  }
+}
+
+CONFORMANCE_CASE(endurance_group_list_ascends, "nvme.endurance.list", roles::controller, needs(kHasGroups),
+                 needs(is_version_2), having_groups) {
+  EnduranceScene scene(bench, check);
+  const auto groups = scene.groups();
+  const unsigned last = bench.declared().identify().get(nvme::id_ctrl::endgidmax);
+  check.that(ascends(groups), "the identifiers ascend");
+  for (const std::uint16_t group : groups) {
+    check.that(group != 0 && group <= last, "identifiers are 1 to ENDGIDMAX", std::to_string(group));
+  }
+  if (groups.empty()) return;
+  const auto from = static_cast<std::uint16_t>(groups.front() + 1);
+  const auto rest = scene.groups(from);
+  const bool behind = std::all_of(rest.begin(), rest.end(), [from](std::uint16_t id) { return id >= from; });
+  check.that(behind && rest.size() + 1 == groups.size(), "the list begins with the identifier asked for",
+             std::to_string(rest.size()) + " entries");
+}
+
+CONFORMANCE_CASE(namespaces_are_in_endurance_groups, "nvme.endurance.namespace", roles::controller, needs(kHasGroups),
+                 needs(is_version_2), needs(has_namespace), having_groups) {
+  EnduranceScene scene(bench, check);
+  const auto groups = scene.groups();
+  const Bytes page = scene.manager.page(nvme::Cns::identify_namespace, bench.nsid());
+  const std::uint16_t group = View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::endgid);
+  check.that(holds(groups, group), "ENDGID is in the list", std::to_string(group));
+}
+
+CONFORMANCE_CASE(unknown_endurance_groups_have_no_information, "nvme.endurance.unknown", roles::controller,
+                 needs(kHasGroups), needs(is_version_2), having_groups, reaches{"log.endurance.group"}) {
+  EnduranceScene scene(bench, check);
+  const auto groups = scene.groups();
+  std::uint16_t group = 1;
+  while (holds(groups, group)) ++group;
+  check.status(scene.information(group), sc::invalid_field);
+}
+
+CONFORMANCE_CASE(endurance_groups_count_commands, "nvme.endurance.counts", roles::controller, needs(kHasGroups),
+                 needs(is_version_2), needs(has_namespace), having_groups) {
+  EnduranceScene scene(bench, check);
+  const Bytes page = scene.manager.page(nvme::Cns::identify_namespace, bench.nsid());
+  const std::uint16_t group = View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::endgid);
+  const std::uint64_t reads = scene.counter(group, eg::hrc), writes = scene.counter(group, eg::hwc);
+  const Bytes data = pattern(3, 1, bench.declared().block_bytes);
+  for (int i = 0; i < 4; ++i) {
+    check.precondition_success(scene.manager.io().send(host::write(bench.nsid(), 0, 1), data).wait(), "Write");
+    check.precondition_success(scene.manager.io().send(host::read(bench.nsid(), 0, 1), data.size()).wait(), "Read");
+  }
+  check.that(scene.counter(group, eg::hrc) >= reads + 4, "host read commands grow by four");
+  check.that(scene.counter(group, eg::hwc) >= writes + 4, "host write commands grow by four");
+}
+
+CONFORMANCE_CASE(endurance_group_capacity_adds_up, "nvme.endurance.capacity", roles::controller, needs(kHasGroups),
+                 needs(is_version_2), having_groups) {
+  EnduranceScene scene(bench, check);
+  for (const std::uint16_t group : scene.groups()) {
+    const std::uint64_t whole = scene.counter(group, eg::tegcap), left = scene.counter(group, eg::uegcap);
+    check.that(left <= whole, "UEGCAP is not above TEGCAP", std::to_string(left) + " of " + std::to_string(whole));
+  }
+}
+
+CONFORMANCE_CASE(namespaces_need_an_endurance_group, "nvme.endurance.create", roles::controller, needs(kHasGroups),
+                 needs(is_version_2), needs(manages_namespaces), having_groups,
+                 reaches{"namespace.create.endurance_group"}) {
+  EnduranceScene scene(bench, check);
+  const auto groups = scene.groups();
+  std::uint16_t group = 1;
+  while (holds(groups, group)) ++group;
+  check.refused(scene.create_in(group, 0), "Namespace Management");
+}
+
+CONFORMANCE_CASE(endurance_warnings_are_announced, "nvme.endurance.event", roles::controller, with_warnings) {
+  EnduranceScene scene(bench, check);
+  scene.listen(2, kSpare);
+  auto request = scene.admin().send(host::async_event_request());
+  bench.subsystem().endurance().set_warning(2, kSpare);
+  const auto event = request.wait_for(kSoon);
+  check.require(event.has_value(), "an event comes");
+  check.equal("event", event->dw0() & 0xFFFFFF, 0x0F0602u);
+  const Bytes page = scene.events();
+  check.equal("groups listed", load_le<std::uint64_t>(page.data()), 1u);
+  check.equal("group", unsigned{load_le<std::uint16_t>(page.data() + 8)}, 2u);
+}
+
+CONFORMANCE_CASE(endurance_warnings_are_not_forced_on_hosts, "nvme.endurance.event.disabled", roles::controller,
+                 with_warnings) {
+  EnduranceScene scene(bench, check);
+  scene.listen(2, kSpare);
+  auto request = scene.admin().send(host::async_event_request());
+  bench.subsystem().endurance().set_warning(2, kReadOnly);
+  bench.subsystem().endurance().set_warning(1, kSpare);
+  check.that(!request.wait_for(kSilence).has_value(), "no event comes", "one came");
+}
+
+CONFORMANCE_CASE(endurance_events_end_with_a_read, "nvme.endurance.event.read", roles::controller, with_warnings) {
+  EnduranceScene scene(bench, check);
+  scene.listen(2, kSpare);
+  bench.subsystem().endurance().set_warning(2, kSpare);
+  check.precondition(load_le<std::uint64_t>(scene.events().data()) == 1, "the group is listed");
+  check.precondition_success(scene.information(2, false), "Get Log Page 09h");
+  check.equal("groups listed", load_le<std::uint64_t>(scene.events().data()), 0u);
+}
+
+namespace {
+
+Bytes smart(EnduranceScene& scene, Check& check) {
+  const auto reply = scene.admin().send(host::get_log(nvme::LogPage::smart, 512), 512).wait();
+  check.require_success(reply, "Get Log Page 02h");
+  return reply.data;
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(health_sums_endurance_warnings_up, "nvme.endurance.smart", roles::controller, with_warnings) {
+  EnduranceScene scene(bench, check);
+  bench.subsystem().endurance().set_warning(1, kReadOnly);
+  bench.subsystem().endurance().set_warning(2, kSpare);
+  check.equal("byte 6", unsigned{smart(scene, check)[nvme::smart::egcws.offset]}, unsigned{kReadOnly | kSpare});
+}
+
+CONFORMANCE_CASE(warnings_of_all_groups_are_the_subsystems, "nvme.endurance.smart.all", roles::controller,
+                 with_warnings) {
+  EnduranceScene scene(bench, check);
+  bench.subsystem().endurance().set_warning(1, kSpare);
+  check.precondition((smart(scene, check)[0] & kSpare) == 0, "a warning of one group is no critical warning");
+  bench.subsystem().endurance().set_warning(2, kSpare);
+  check.equal("available spare in the critical warning", smart(scene, check)[0] & unsigned{kSpare}, unsigned{kSpare});
+}
+
+CONFORMANCE_CASE(nvm_set_list_ascends, "nvme.nvm-sets.list", roles::controller, needs(kHasSets), needs(kHasGroups),
+                 needs(is_version_2), having_groups) {
+  EnduranceScene scene(bench, check);
+  const auto groups = scene.groups();
+  const unsigned last = bench.declared().identify().get(nvme::id_ctrl::nsetidmax);
+  std::vector<std::uint16_t> ids;
+  for (const auto& set : scene.sets()) {
+    ids.push_back(set.id);
+    check.that(set.id != 0 && set.id <= last, "identifiers are 1 to NSETIDMAX", std::to_string(set.id));
+    check.that(holds(groups, set.group), "ENDGID is in the list of endurance groups", std::to_string(set.group));
+  }
+  check.that(!ids.empty(), "there is an NVM set", "the list is empty");
+  check.that(ascends(ids), "the identifiers ascend");
+}
+
+CONFORMANCE_CASE(namespaces_are_in_nvm_sets, "nvme.nvm-sets.namespace", roles::controller, needs(kHasSets),
+                 needs(kHasGroups), needs(is_version_2), needs(has_namespace), having_groups) {
+  EnduranceScene scene(bench, check);
+  const Bytes page = scene.manager.page(nvme::Cns::identify_namespace, bench.nsid());
+  const View<nvme::IdentifyNamespace> ns{page};
+  const auto sets = scene.sets();
+  const bool there = std::any_of(sets.begin(), sets.end(), [&](const auto& set) {
+    return set.id == ns.get(nvme::id_ns::nvmsetid) && set.group == ns.get(nvme::id_ns::endgid);
+  });
+  check.that(there, "NVMSETID is in the list, with that ENDGID", std::to_string(ns.get(nvme::id_ns::nvmsetid)));
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,93 @@
+// Zones that change by themselves: events, and the list of changed zones.
+#include "conformance/cases/nvme/zone_scene.h"
+#include "conformance/runner/embedded_controller.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/nvme/events.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr nvme::Event kEvent{nvme::EventType::notice, nvme::event_info::notice_zone_descriptor,
+                             lid_of(nvme::LogPage::changed_zones)};
+
+nvme::ChangedZones changed_zones(Check& check, ZoneScene& scene) {
+  const auto bytes = static_cast<std::uint32_t>(nvme::kChangedZonesBytes);
+  const auto reply = scene.admin()
+                         .send(host::get_log(lid_of(nvme::LogPage::changed_zones), bytes, 0, scene.nsid()), bytes)
+                         .wait();
+  check.require_success(reply, "Get Log Page BFh");
+  return nvme::read_changed_zones(reply.data);
+}
+
+/// The host asks for these events, or for none.
+void listen(Check& check, ZoneScene& scene, std::uint32_t events) {
+  check.precondition_success(
+      scene.admin().send(host::set_features(nvme::FeatureId::async_event_configuration, events)).wait(),
+      "Set Features");
+}
+
+void fail_zone(ControllerBench& bench, const ZoneScene& scene, std::uint64_t start) {
+  subsystem::Namespace& ns = *bench.subsystem().find_namespace(scene.nsid());
+  bench.subsystem().make_zone_read_only(ns, ns.zones()->index_of(start));
+}
+
+std::optional<std::string> announces_zones(const Declared& declared) {
+  const auto bit = nvme::event_config_bits::zone_descriptor;
+  if (!declared.known || (declared.identify().get(nvme::id_ctrl::oaes) & bit) != 0) return {};
+  return "OAES bit 27 (Zone Descriptor Changed) is clear";
+}
+const needs announced{announces_zones};
+
+}  // namespace
+
+CONFORMANCE_CASE(changed_zone_is_announced, "nvme.zones.events.changed", roles::controller, failing_zones, zones,
+                 announced) {
+  ZoneScene scene(bench, check);
+  listen(check, scene, nvme::event_config_bits::zone_descriptor);
+  auto request = scene.admin().send(host::async_event_request());
+  fail_zone(bench, scene, scene.zone(1));
+  const auto reply = request.wait_for(kSoon);
+  check.require(reply.has_value(), "an event comes");
+  check.require_success(*reply);
+  check.equal("event", nvme::Event::from_dw0(reply->dw0()), kEvent);
+  check.equal("NSID of the event", reply->value() >> 32, scene.nsid());
+}
+
+CONFORMANCE_CASE(changed_zone_is_listed, "nvme.zones.events.list", roles::controller, failing_zones, zones, announced) {
+  ZoneScene scene(bench, check);
+  listen(check, scene, nvme::event_config_bits::zone_descriptor);
+  auto request = scene.admin().send(host::async_event_request());
+  fail_zone(bench, scene, scene.zone(1));
+  check.precondition(request.wait_for(kSoon).has_value(), "an event comes");
+  const nvme::ChangedZones zones_told = changed_zones(check, scene);
+  check.equal("zones in the list", zones_told.starts.size(), 1u);
+  check.that(zones_told.starts == std::vector<std::uint64_t>{scene.zone(1)}, "the list has the zone that changed",
+             "it has not");
+  check.that(changed_zones(check, scene).starts.empty(), "the list is empty once it was read", "it is not");
+}
+
+CONFORMANCE_CASE(zones_are_announced_on_demand, "nvme.zones.events.asked", roles::controller, failing_zones, zones) {
+  ZoneScene scene(bench, check);
+  listen(check, scene, 0);
+  auto request = scene.admin().send(host::async_event_request());
+  fail_zone(bench, scene, scene.zone(1));
+  check.that(!request.wait_for(kSilence).has_value(), "no event comes", "one came");
+}
+
+CONFORMANCE_CASE(changes_by_commands_are_not_announced, "nvme.zones.events.commands", roles::controller,
+                 zoned_namespaces, zones, announced) {
+  ZoneScene scene(bench, check);
+  listen(check, scene, nvme::event_config_bits::zone_descriptor);
+  changed_zones(check, scene);
+  auto request = scene.admin().send(host::async_event_request());
+  scene.fill(scene.zone(0), 2);
+  scene.finish(scene.zone(0));
+  scene.open(scene.zone(1));
+  scene.done(scene.send(ZoneSendAction::reset, scene.zone(0)), "Reset Zone");
+  const auto reply = request.wait_for(kSilence);
+  const bool told = reply && reply->ok() && nvme::Event::from_dw0(reply->dw0()) == kEvent;
+  check.that(!told, "no event comes", "one came");
+}
+
+}  // namespace fb::conformance
