@@ -32,6 +32,7 @@ struct PacketContext {
 struct Verdict {
   bool drop = false;
   bool corrupted = false;         ///< the filter has changed the payload
+  std::size_t cut = 0;            ///< so many bytes are missing at its end
   std::uint32_t duplicates = 0;   ///< further copies, sent right behind the packet
   Duration delay = {};            ///< extra time on the link: later packets overtake
   Duration duplicate_delay = {};  ///< extra time of the copies

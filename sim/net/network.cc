@@ -299,11 +299,13 @@ void SimNetwork::send(Link* link, Packet& packet, const SimHost& from) {
     return;
   }
   const bool late = verdict.delay > Duration{};
-  if (verdict.corrupted) ++link->counters.corrupted;
+  const bool damaged = verdict.corrupted || verdict.cut > 0;
+  packet.size -= std::min(packet.size, verdict.cut);
+  if (damaged) ++link->counters.corrupted;
   if (late) ++link->counters.delayed;
   const bool sent = put_on_wire(
       packet, from, verdict.delay,
-      verdict.corrupted ? "corrupted by filter" : (late ? "delayed by filter" : ""));
+      damaged ? "corrupted by filter" : (late ? "delayed by filter" : ""));
   for (std::uint32_t i = 0; i < verdict.duplicates; ++i) {
     Packet& copy = acquire();
     copy.reserve(from.mtu_);
@@ -311,7 +313,7 @@ void SimNetwork::send(Link* link, Packet& packet, const SimHost& from) {
     copy.source = packet.source;
     copy.destination = packet.destination;
     copy.link = link;
-    std::copy(bytes.begin(), bytes.end(), copy.payload().begin());
+    std::copy_n(bytes.begin(), packet.size, copy.payload().begin());
     ++link->counters.sent;
     ++link->counters.duplicated;
     link->counters.sent_bytes += packet.size;

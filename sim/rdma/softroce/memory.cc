@@ -95,6 +95,7 @@ MemoryTable::Found MemoryTable::find(std::uint32_t domain, std::uint32_t key, st
                                      SoftHooks* hooks) const {
   const Region* region = slot_of(key);
   if (region == nullptr || !region->valid) return {KeyCheck::unknown_key, nullptr};
+  if (hooks != nullptr && hooks->key_lost()) return {KeyCheck::unknown_key, nullptr};
   if (region->key_byte != (key & 0xFF) &&
       !departs(hooks, Departure::responder_key_byte_unchecked)) {
     return {KeyCheck::unknown_key, nullptr};

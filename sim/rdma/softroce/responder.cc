@@ -97,6 +97,17 @@ bool RcResponder::sequence_fits(const InPacket& packet, Message kind) {
 bool RcResponder::hold_receive(const InPacket& packet) {
   if (packet.facts->first) received_bytes_ = 0;
   if (receive_held_) return true;
+  if (core_.s.hooks != nullptr && packet.facts->first) {
+    const SoftHooks::Receiver receiver = core_.s.hooks->receiver();
+    if (receiver == SoftHooks::Receiver::broken) {
+      refuse(packet, NakCode::remote_operational_error, "the queue pair has failed");
+      return false;
+    }
+    if (receiver == SoftHooks::Receiver::not_ready) {
+      not_ready(packet.psn);
+      return false;
+    }
+  }
   if (!core_.take_receive(receive_, receive_sges_)) {
     if (!core_.departs(Departure::responder_no_rnr_nak)) not_ready(packet.psn);
     return false;
