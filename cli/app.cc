@@ -68,6 +68,8 @@ int run_program(int argc, const char* const* argv) {
   add_list(app, outcome);
   add_requirements(app, outcome);
   add_replay(app, outcome);
+  add_campaign(app, outcome);
+  add_shrink(app, outcome);
   add_target(app, outcome);
   add_host(app, outcome);
   add_mctp(app, outcome);

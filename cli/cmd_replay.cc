@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/replay_world.h"
 #include "conformance/report/report.h"
 #include "conformance/runner/replay.h"
 #include "conformance/runner/waivers.h"
@@ -88,7 +89,16 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
   return run;
 }
 
+/// A file of a campaign's world; what cannot be read is not.
+bool is_world(const std::string& path) {
+  std::ifstream file(path);
+  return file && conformance::is_replay_file(read_text(path));
+}
+
 int replay(const ReplayArguments& arguments) {
+  if (!arguments.what.starts_with("fb1:") && is_world(arguments.what)) {
+    return replay_world(arguments.what, arguments.report, arguments.json);
+  }
   std::optional<ReportFolder> folder;
   if (!arguments.report.empty()) folder = or_throw(ReportFolder::open(arguments.report));
   Interrupter interrupter;
@@ -121,11 +131,12 @@ int replay(const ReplayArguments& arguments) {
 void add_replay(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<ReplayArguments>();
   CLI::App* command = app.add_subcommand(
-      "replay", "Run a case again from its replay token, or what failed from a results.json");
+      "replay", "Run a case again from its replay token or a results.json, or a world from a campaign's file");
   command->footer("Examples:\n"
                   "  fabricbench replay fb1:connect_refuses_sqsize_zero:v=0.1.0:seed=1:dut=embedded:...\n"
-                  "  fabricbench replay report/results.json --case connect_refuses_sqsize_zero");
-  command->add_option("what", arguments->what, "A replay token, or a results.json")
+                  "  fabricbench replay report/results.json --case connect_refuses_sqsize_zero\n"
+                  "  fabricbench replay campaign/data-stale-17.json --report report");
+  command->add_option("what", arguments->what, "A replay token, a results.json, or a file that a campaign or shrink left")
       ->required()
       ->type_name("TOKEN|FILE");
   command->add_option("--case", arguments->case_name, "Only this case of the file")->type_name("NAME");

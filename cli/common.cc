@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <random>
+#include <sstream>
 
 namespace fb::cli {
 
@@ -137,6 +139,13 @@ net::LocalHost local_host(const std::string& text, const Endpoint& to) {
                     "has an address of its own (127.0.0.3 for example)");
   }
   return *parsed;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) throw UserError(path + ": cannot be read");
+  return text.str();
 }
 
 std::string today() { return time_text("%Y-%m-%d"); }

@@ -49,6 +49,9 @@ Result<IpAddress> local_address_towards(const Endpoint& to);
 /// What --local says, or the address that the routing table gives when it is empty.
 net::LocalHost local_host(const std::string& text, const Endpoint& to);
 
+/// A whole file; UserError when it cannot be read.
+std::string read_text(const std::string& path);
+
 /// Today's date as 2027-01-31, and the time of now as 2027-01-31T12:00:00Z.
 std::string today();
 std::string now_text();
@@ -93,6 +96,8 @@ void add_selftest(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);
 void add_requirements(CLI::App& app, Outcome& outcome);
 void add_replay(CLI::App& app, Outcome& outcome);
+void add_campaign(CLI::App& app, Outcome& outcome);
+void add_shrink(CLI::App& app, Outcome& outcome);
 void add_target(CLI::App& app, Outcome& outcome);
 void add_host(CLI::App& app, Outcome& outcome);
 void add_mctp(CLI::App& app, Outcome& outcome);

@@ -1,0 +1,250 @@
+// fabricbench campaign: many worlds under faults, and what the failures among them have in common.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cli/common.h"
+#include "conformance/campaign/campaign.h"
+#include "conformance/report/report.h"
+
+namespace fb::cli {
+
+namespace {
+
+using namespace conformance;
+
+struct CampaignArguments {
+  std::string workload = "mixed";
+  std::string plan;
+  std::string seeds = "1..1000";
+  std::string out = "campaign";
+  std::string resume;
+  std::vector<std::string> deviations;
+  std::size_t steps = 60;
+  std::size_t failures_max = 0;
+  unsigned jobs = default_jobs();
+  bool twice = false;
+  bool json = false;
+  bool list_faults = false;
+  bool print_plan = false;
+  bool keep = false;  ///< --out was given
+};
+
+fault::Plan plan_of(const CampaignArguments& arguments) {
+  if (arguments.plan.empty()) return standard_plan();
+  if (arguments.plan == "none") return {};
+  return or_throw(fault::parse_plan(read_text(arguments.plan), arguments.plan));
+}
+
+void list_faults() {
+  std::printf("%-17s %-11s %s\n", "KIND", "WHERE", "WHAT");
+  for (const fault::KindFacts& facts : fault::all_kinds()) {
+    std::string what(facts.story);
+    for (const auto& [from, to] : {std::pair{"{thing}", "it"}, std::pair{"{amount}", "AMOUNT"}}) {
+      if (const std::size_t at = what.find(from); at != std::string::npos) what.replace(at, std::string_view(from).size(), to);
+    }
+    if (facts.lies) what += " *";
+    std::printf("%-17s %-11s %s\n", std::string(facts.name).c_str(), std::string(fault::name_of(facts.site)).c_str(), what.c_str());
+  }
+  std::puts("* no check can notice it: a world where it struck is inconclusive at worst");
+}
+
+/// "data: stale" -> "data-stale".
+std::string slug_of(const std::string& signature) {
+  std::string slug;
+  for (const char c : signature.substr(0, 48)) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) slug += c;
+    else if (!slug.empty() && slug.back() != '-') slug += '-';
+  }
+  while (slug.ends_with('-')) slug.pop_back();
+  return slug;
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  if (error) throw UserError(path.parent_path().string() + ": " + error.message());
+  or_throw(capture::write_atomically(path.string(), Bytes(text.begin(), text.end())));
+}
+
+/// Writes the file of each failure; gives their names in the same order.
+std::vector<std::string> write_replays(const CampaignArguments& arguments, const CampaignOptions& options,
+                                       const CampaignResult& result) {
+  std::vector<std::string> names;
+  for (const CampaignFailure& failure : result.state.failures) {
+    const auto path = std::filesystem::path(arguments.out) / fmt::format("{}-{}.json", slug_of(failure.signature), failure.seed);
+    write_file(path, to_json(replay_of(options, failure)));
+    names.push_back(path.string());
+  }
+  return names;
+}
+
+nlohmann::ordered_json result_json(const CampaignOptions& options, const CampaignResult& result,
+                                   const std::vector<std::string>& replays) {
+  nlohmann::ordered_json json;
+  json["workload"] = options.workload;
+  json["plan"] = options.plan.name;
+  json["seeds"] = fmt::format("{}..{}", options.seeds.first, options.seeds.last);
+  json["steps"] = options.steps;
+  json["deviations"] = options.deviations;
+  json["worlds"] = result.worlds;
+  json["inconclusive"] = result.state.inconclusive;
+  json["strikes"] = result.state.strikes;
+  json["failures"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < result.state.failures.size(); ++i) {
+    const CampaignFailure& failure = result.state.failures[i];
+    json["failures"].push_back({{"signature", failure.signature},
+                                {"text", failure.text},
+                                {"seed", failure.seed},
+                                {"count", failure.count},
+                                {"digest", digest_text(failure.digest)},
+                                {"replay", replays[i]}});
+  }
+  json["canary"] = result.canary;
+  json["interrupted"] = result.interrupted;
+  json["next"] = result.state.next;
+  json["rate_per_s"] = result.rate();
+  json["seconds"] = result.seconds;
+  json["digest"] = digest_text(result.state.digest);
+  return json;
+}
+
+/// Where an earlier run of the same campaign stopped.
+CampaignState read_state(const std::string& path, const CampaignOptions& options) {
+  CampaignState state;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(read_text(path));
+    const std::string seeds = fmt::format("{}..{}", options.seeds.first, options.seeds.last);
+    const bool same = json.at("workload") == options.workload && json.at("plan") == options.plan.name &&
+                      json.at("seeds") == seeds && json.at("steps") == options.steps &&
+                      json.at("deviations") == options.deviations;
+    if (!same) throw UserError(path + ": it is of another campaign (workload, plan, seeds, steps or deviations differ)");
+    state.next = json.at("next");
+    state.digest = std::stoull(json.at("digest").get<std::string>(), nullptr, 16);
+    state.inconclusive = json.at("inconclusive");
+    state.strikes = json.at("strikes");
+    for (const auto& one : json.at("failures")) {
+      state.failures.push_back({one.at("signature"), one.at("text"), one.at("seed"), one.at("count"),
+                                std::stoull(one.at("digest").get<std::string>(), nullptr, 16)});
+    }
+  } catch (const nlohmann::json::exception& problem) {
+    throw UserError(path + " is no result of a campaign: " + problem.what());
+  } catch (const std::logic_error&) {
+    throw UserError(path + " is no result of a campaign: it holds a digest that is none");
+  }
+  return state;
+}
+
+void print_result(const CampaignOptions& options, const CampaignResult& result, const std::vector<std::string>& replays) {
+  for (std::size_t i = 0; i < result.state.failures.size(); ++i) {
+    const CampaignFailure& failure = result.state.failures[i];
+    std::printf("FAIL  %s\n      %llu of the worlds, first with seed %llu: %s\n      fabricbench shrink %s\n",
+                failure.signature.c_str(), static_cast<unsigned long long>(failure.count),
+                static_cast<unsigned long long>(failure.seed), failure.text.c_str(), replays[i].c_str());
+  }
+  std::printf("%llu worlds of %s under plan %s: %zu distinct failures, %llu inconclusive, %llu faults struck\n",
+              static_cast<unsigned long long>(result.worlds), options.workload.c_str(), options.plan.name.c_str(),
+              result.state.failures.size(), static_cast<unsigned long long>(result.state.inconclusive),
+              static_cast<unsigned long long>(result.state.strikes));
+  std::printf("canary %s, %.0f worlds a second, digest %s%s\n", result.canary.c_str(), result.rate(),
+              digest_text(result.state.digest).c_str(), result.interrupted ? ", INTERRUPTED" : "");
+  if (result.canary == "missed") {
+    std::puts("The planted defect was not found: this campaign finds too little to say anything.");
+  }
+}
+
+std::string progress_text(const CampaignOptions& options, std::uint64_t done, std::size_t failures, double seconds) {
+  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+  const double left = rate > 0 ? static_cast<double>(options.seeds.count() - done) / rate : 0;
+  return fmt::format("{} of {} worlds, {:.0f}/s, {:.0f} s left, {} distinct failures", done, options.seeds.count(), rate, left, failures);
+}
+
+int campaign(const CampaignArguments& arguments) {
+  if (arguments.list_faults) {
+    list_faults();
+    return exit_code::good;
+  }
+  CampaignOptions options;
+  options.plan = plan_of(arguments);
+  if (arguments.print_plan) {
+    std::fputs(fault::to_yaml(options.plan).c_str(), stdout);
+    return exit_code::good;
+  }
+  options.workload = arguments.workload;
+  options.seeds = or_throw(parse_seeds(arguments.seeds));
+  options.steps = arguments.steps;
+  options.jobs = arguments.jobs;
+  options.deviations = or_throw(deviations::DeviationSet::of_names(arguments.deviations)).names();
+  options.twice = arguments.twice;
+  options.failures_max = arguments.failures_max;
+  CampaignState state;
+  if (!arguments.resume.empty()) {
+    state = read_state(arguments.resume, options);
+    options.resume = &state;
+  }
+  Interrupter interrupter;
+  const SignalWatcher watcher([&] { interrupter.fire(); });
+  options.interrupter = &interrupter;
+  ProgressLine progress;
+  const auto began = std::chrono::steady_clock::now();
+  options.progress = [&](std::uint64_t done, std::size_t failures) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    progress.show(progress_text(options, done, failures, seconds));
+  };
+  const CampaignResult result = run_campaign(options);
+  progress.clear();
+  const std::vector<std::string> replays = write_replays(arguments, options, result);
+  const std::string json = result_json(options, result, replays).dump(1) + "\n";
+  const std::string file = (std::filesystem::path(arguments.out) / "campaign.json").string();
+  const bool keep = arguments.keep || result.interrupted || !replays.empty();
+  if (keep) write_file(file, json);
+  if (arguments.json) {
+    std::fputs(json.c_str(), stdout);
+  } else {
+    print_result(options, result, replays);
+    if (keep) std::printf("result in %s\n", file.c_str());
+    if (result.interrupted) std::printf("go on with the same options and --resume %s\n", file.c_str());
+  }
+  if (result.interrupted) return exit_code::interrupted;
+  return replays.empty() && result.canary == "caught" ? exit_code::good : exit_code::red;
+}
+
+}  // namespace
+
+void add_campaign(CLI::App& app, Outcome& outcome) {
+  auto arguments = std::make_shared<CampaignArguments>();
+  CLI::App* command = app.add_subcommand("campaign", "Run many seeded worlds under faults, and tell what fails in them");
+  std::string known;
+  for (const WorkloadFacts& facts : workloads()) known += (known.empty() ? "" : ", ") + std::string(facts.name);
+  command->footer("Examples:\n"
+                  "  fabricbench campaign --seeds 1..10000\n"
+                  "  fabricbench campaign --workload tcp --faults plan.yaml --seeds 1..500 --out nightly\n"
+                  "  fabricbench campaign --print-plan > plan.yaml\n"
+                  "  fabricbench campaign --deviation responder_executes_duplicates --seeds 1..200");
+  command->add_option("--workload", arguments->workload, "What the worlds do: " + known)->type_name("NAME")->capture_default_str();
+  command->add_option("--faults", arguments->plan, "The plan; left out: the standard one, 'none': no faults")->type_name("FILE");
+  command->add_option("--seeds", arguments->seeds, "One world a seed: a number or a range")->type_name("A..B")->capture_default_str();
+  command->add_option("--steps", arguments->steps, "Commands of one world")->check(CLI::Range(1u, 100000u))->capture_default_str();
+  command->add_option("--jobs", arguments->jobs, "Worlds at a time")->check(CLI::Range(1u, 256u))->capture_default_str();
+  command->add_option("--deviation", arguments->deviations, "Make the products misbehave in one way")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  const CLI::Option* out = command->add_option("--out", arguments->out, "Folder of the result and of files to replay")
+                               ->type_name("DIR")
+                               ->capture_default_str();
+  command->add_option("--resume", arguments->resume, "Go on where this result (campaign.json) ended")->type_name("FILE");
+  command->add_option("--stop-after", arguments->failures_max, "Stop after so many distinct failures; 0: never")->type_name("N");
+  command->add_flag("--twice", arguments->twice, "Run each world twice and compare the digests");
+  command->add_flag("--list-faults", arguments->list_faults, "Print the kinds of faults and stop");
+  command->add_flag("--print-plan", arguments->print_plan, "Print the plan as YAML and stop");
+  command->add_flag("--json", arguments->json, "Print the result as one JSON document");
+  command->callback([arguments, out, &outcome] {
+    arguments->keep = out->count() > 0;
+    outcome.code = campaign(*arguments);
+  });
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,58 @@
+#include "cli/replay_world.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/common.h"
+#include "conformance/campaign/run_world.h"
+#include "conformance/campaign/shrink.h"
+#include "conformance/report/report.h"
+#include "sim/capture/pcapng.h"
+
+namespace fb::cli {
+
+using namespace conformance;
+
+ReplayFile read_replay_file(const std::string& path) { return or_throw(parse_replay_file(read_text(path), path)); }
+
+namespace {
+
+std::string keep_capture(const capture::PcapngWriter& writer, const std::string& report) {
+  const std::filesystem::path path = std::filesystem::path(report) / "captures" / "world.pcapng";
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  if (error) throw UserError(path.parent_path().string() + ": " + error.message());
+  or_throw(writer.write_file(path.string()));
+  return path.string();
+}
+
+}  // namespace
+
+int replay_world(const std::string& path, const std::string& report, bool json) {
+  const ReplayFile file = read_replay_file(path);
+  Interrupter interrupter;
+  const SignalWatcher watcher([&] { interrupter.fire(); });
+  std::optional<capture::PcapngWriter> writer;
+  if (!report.empty()) writer.emplace(capture::PcapngOptions{.title = path});
+  const WorldOutcome outcome = run_world(file.recipe, {.sink = writer ? &*writer : nullptr, .interrupter = &interrupter});
+  const std::string capture = writer ? keep_capture(*writer, report) : "";
+  const bool same = outcome.digest == file.digest && outcome.signature == file.signature;
+  const std::vector<std::string> story = tell_story(file.recipe, outcome);
+  if (json) {
+    nlohmann::ordered_json document = {{"verdict", name_of(outcome.verdict)}, {"signature", outcome.signature},
+                                       {"text", outcome.text},               {"digest", digest_text(outcome.digest)},
+                                       {"as_recorded", same},                {"capture", capture},
+                                       {"story", story}};
+    std::puts(document.dump(1).c_str());
+  } else {
+    for (const std::string& sentence : story) std::puts(sentence.c_str());
+    std::printf("%s: %s, digest %s (%s)\n", path.c_str(), std::string(name_of(outcome.verdict)).c_str(),
+                digest_text(outcome.digest).c_str(), same ? "as recorded" : "the file says another one");
+    if (!capture.empty()) std::printf("packets in %s\n", capture.c_str());
+  }
+  return outcome.verdict == WorldVerdict::fail ? exit_code::red : exit_code::good;
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,17 @@
+// A world of a campaign again, from its file.
+#pragma once
+
+#include <string>
+
+#include "conformance/campaign/replay_file.h"
+
+namespace fb::cli {
+
+/// The file; UserError when it is none.
+conformance::ReplayFile read_replay_file(const std::string& path);
+
+/// Runs it, prints its digest and its story, or one JSON document, and leaves its packets in
+/// FOLDER/captures/world.pcapng where a folder is named. The exit code of the verdict.
+int replay_world(const std::string& path, const std::string& report, bool json);
+
+}  // namespace fb::cli

@@ -1,0 +1,154 @@
+#include "conformance/campaign/campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+
+namespace fb::conformance {
+
+namespace {
+
+/// Worlds between two looks at the clock, and between two states that a campaign can be resumed from.
+constexpr std::uint64_t kBatch = 128;
+/// The canary has so many worlds of each kind to be found in.
+constexpr std::uint64_t kCanaryWorlds = 60;
+
+std::uint64_t folded(std::uint64_t digest, std::uint64_t word) { return mix64(digest ^ word); }
+
+Recipe recipe_of(const CampaignOptions& options, std::uint64_t seed) {
+  auto made = make_recipe(options.workload, seed, options.plan, options.steps);
+  if (!made) throw UserError(made.error().text);
+  Recipe recipe = std::move(made).value();
+  recipe.deviations = options.deviations;
+  return recipe;
+}
+
+bool stopped(const CampaignOptions& options) {
+  return options.interrupter != nullptr && options.interrupter->fired();
+}
+
+WorldOutcome run_seed(const CampaignOptions& options, std::uint64_t seed) {
+  const Recipe recipe = recipe_of(options, seed);
+  WorldOutcome outcome = run_world(recipe, {.interrupter = options.interrupter});
+  if (!options.twice) return outcome;
+  // With somebody who listens: that must not matter either.
+  struct Listener final : TraceSink {
+    void on_event(const TraceEvent&) override {}
+  } listener;
+  const WorldOutcome again = run_world(recipe, {.sink = &listener, .interrupter = options.interrupter});
+  if (again.digest != outcome.digest) {
+    outcome.verdict = WorldVerdict::fail;
+    outcome.signature = "not deterministic";
+    outcome.text = "two runs of one world differ";
+  }
+  return outcome;
+}
+
+void add_failure(CampaignState& state, std::uint64_t seed, const WorldOutcome& outcome) {
+  for (CampaignFailure& known : state.failures) {
+    if (known.signature != outcome.signature) continue;
+    ++known.count;
+    return;
+  }
+  state.failures.push_back({outcome.signature, outcome.text, seed, 1, outcome.digest});
+}
+
+void take(CampaignState& state, std::uint64_t seed, const WorldOutcome& outcome) {
+  state.digest = folded(state.digest, outcome.digest);
+  state.strikes += outcome.strikes.size();
+  if (outcome.verdict == WorldVerdict::inconclusive) ++state.inconclusive;
+  if (outcome.verdict == WorldVerdict::fail) add_failure(state, seed, outcome);
+  state.next = seed + 1;
+}
+
+/// The next worlds, as many as a batch has. False when interrupted: they count as not run then.
+bool run_batch(const CampaignOptions& options, CampaignState& state) {
+  const std::uint64_t first = state.next;
+  const std::uint64_t count = std::min(kBatch, options.seeds.last - first + 1);
+  std::vector<WorldOutcome> outcomes(count);
+  try {
+    for_each_parallel(count, options.jobs,
+                      [&](std::size_t index) { outcomes[index] = run_seed(options, first + index); });
+  } catch (const WaitFailure&) {
+    return false;
+  }
+  if (stopped(options)) return false;
+  for (std::uint64_t i = 0; i < count; ++i) take(state, first + i, outcomes[i]);
+  return true;
+}
+
+bool canary_found(const CampaignOptions& options, WorldKind kind) {
+  CampaignOptions planted = options;
+  planted.deviations = {std::string(canary_deviation(kind))};
+  std::uint64_t tried = 0;
+  for (std::uint64_t seed = options.seeds.first; tried < kCanaryWorlds; ++seed) {
+    if (world_kind(options.workload, seed).value() != kind) continue;
+    ++tried;
+    if (run_world(recipe_of(planted, seed), {.interrupter = options.interrupter}).verdict == WorldVerdict::fail) return true;
+  }
+  return false;
+}
+
+std::string look_for_canaries(const CampaignOptions& options) {
+  std::vector<WorldKind> kinds = {WorldKind::rdma, WorldKind::tcp, WorldKind::management};
+  if (options.workload != "mixed") kinds = {world_kind(options.workload, 1).value()};
+  for (const WorldKind kind : kinds) {
+    if (!canary_found(options, kind)) return "missed";
+  }
+  return "caught";
+}
+
+}  // namespace
+
+Result<Seeds> parse_seeds(std::string_view text) {
+  const auto wrong = Failure{Problem{fmt::format("--seeds '{}': a number, or a range as 1..10000", text)}};
+  Seeds seeds;
+  const char* const end = text.data() + text.size();
+  auto read = std::from_chars(text.data(), end, seeds.first);
+  if (read.ec != std::errc{}) return wrong;
+  seeds.last = seeds.first;
+  if (read.ptr == end) return seeds;
+  if (!std::string_view(read.ptr, end).starts_with("..")) return wrong;
+  read = std::from_chars(read.ptr + 2, end, seeds.last);
+  if (read.ec != std::errc{} || read.ptr != end || seeds.last < seeds.first) return wrong;
+  return seeds;
+}
+
+std::string_view canary_deviation(WorldKind kind) {
+  return kind == WorldKind::management ? "vpd_read_one_byte_short" : "write_ends_wrong";
+}
+
+CampaignResult run_campaign(const CampaignOptions& options) {
+  if (const auto kind = world_kind(options.workload, 1); !kind) throw UserError(kind.error().text);
+  const auto began = std::chrono::steady_clock::now();
+  CampaignResult result;
+  result.canary = "not run";
+  if (options.resume != nullptr) result.state = *options.resume;
+  else result.state.next = options.seeds.first;
+  const std::uint64_t before = result.state.next;
+  while (result.state.next <= options.seeds.last) {
+    if (stopped(options) || !run_batch(options, result.state)) {
+      result.interrupted = true;
+      break;
+    }
+    if (options.progress) options.progress(result.state.next - options.seeds.first, result.state.failures.size());
+    if (options.failures_max != 0 && result.state.failures.size() >= options.failures_max) break;
+  }
+  result.worlds = result.state.next - options.seeds.first;
+  result.worlds_here = result.state.next - before;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  try {
+    if (!result.interrupted) result.canary = look_for_canaries(options);
+  } catch (const WaitFailure&) {
+    result.interrupted = true;
+  }
+  return result;
+}
+
+ReplayFile replay_of(const CampaignOptions& options, const CampaignFailure& failure) {
+  return {recipe_of(options, failure.seed), failure.signature, failure.digest};
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,52 @@
+// One world of hosts and a subsystem: workers go through their steps, faults strike, and everything that is read is
+// held against what may be there. At the end faults cease, everybody recovers, and all is read once more.
+#pragma once
+
+#include "conformance/campaign/block_truth.h"
+#include "conformance/campaign/fabric_scene.h"
+#include "conformance/campaign/judge.h"
+#include "conformance/campaign/recipe.h"
+
+namespace fb::conformance {
+
+class FabricRun final : private host::ControllerListener {
+ public:
+  FabricRun(World& world, const Recipe& recipe, const FabricShape& shape, fault::Points& points,
+            const deviations::DeviationSet& deviations, Judge& judge);
+  ~FabricRun();
+
+  /// The whole life of the world.
+  void run();
+
+ private:
+  class Worker;
+  /// A path whose ANA state goes back to optimized after a while.
+  class Mending;
+
+  void on_state(host::Controller& controller, host::ControllerState state) override;
+  bool connect_all();
+  /// Faults that strike as a step begins.
+  void before_step();
+  void apply(const fault::Decision& decision);
+  void set_path_state(const fault::Decision& decision);
+  void reset_first_controller();
+  /// Whether a fault in the lifetime of a command explains its status.
+  bool explained(nvme::Status status, Instant began) const;
+  void finish();
+  bool recover();
+  void read_all(host::Namespace& space);
+  void leave();
+
+  World& world_;
+  const Recipe& recipe_;
+  fault::Points& points_;
+  fault::Point& step_point_;
+  Judge& judge_;
+  FabricScene scene_;
+  BlockTruth truth_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<Mending>> mendings_;
+  std::size_t busy_ = 0;  ///< workers that have steps left
+};
+
+}  // namespace fb::conformance

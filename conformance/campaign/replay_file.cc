@@ -1,0 +1,82 @@
+#include "conformance/campaign/replay_file.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "conformance/runner/runner.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr const char* kFormat = "fabricbench-world-1";
+
+std::uint64_t hex_of(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (text.size() != 16 || end.ec != std::errc{} || end.ptr != text.data() + text.size()) {
+    throw UserError("'" + text + "' is no digest");
+  }
+  return value;
+}
+
+template <class T>
+T taken(Result<T> result) {
+  if (!result) throw UserError(result.error().text);
+  return std::move(result).value();
+}
+
+ReplayFile read(const nlohmann::json& json) {
+  ReplayFile file;
+  file.recipe.workload = json.at("workload");
+  file.recipe.seed = json.at("seed");
+  file.recipe.deviations = json.at("deviations").get<std::vector<std::string>>();
+  for (const auto& step : json.at("steps")) file.recipe.steps.push_back(taken(parse_step(step.get<std::string>())));
+  for (const auto& fault : json.at("faults")) {
+    file.recipe.schedule.decisions.push_back(taken(fault::parse_decision(fault.get<std::string>())));
+  }
+  file.signature = json.at("signature");
+  file.digest = hex_of(json.at("digest"));
+  return file;
+}
+
+}  // namespace
+
+std::string to_json(const ReplayFile& file) {
+  nlohmann::ordered_json json;
+  json["format"] = kFormat;
+  json["version"] = tool_version();
+  json["workload"] = file.recipe.workload;
+  json["seed"] = file.recipe.seed;
+  json["deviations"] = file.recipe.deviations;
+  json["signature"] = file.signature;
+  json["digest"] = fmt::format("{:016x}", file.digest);
+  json["faults"] = nlohmann::ordered_json::array();
+  for (const fault::Decision& decision : file.recipe.schedule.decisions) json["faults"].push_back(fault::to_string(decision));
+  json["steps"] = nlohmann::ordered_json::array();
+  for (const Step& step : file.recipe.steps) json["steps"].push_back(to_string(step));
+  return json.dump(1) + "\n";
+}
+
+bool is_replay_file(std::string_view text) { return text.find("fabricbench-world-") != std::string_view::npos; }
+
+Result<ReplayFile> parse_replay_file(std::string_view text, const std::string& source) {
+  const auto wrong = [&](const std::string& why) { return Failure{Problem{source + ": " + why}}; };
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    if (json.value("format", "") != kFormat) return wrong(fmt::format("not a file of the form {}", kFormat));
+    const std::string version = json.value("version", "");
+    if (version != tool_version()) {
+      return wrong(fmt::format("written by version {}, this is {}: the world would be another", version, tool_version()));
+    }
+    return read(json);
+  } catch (const nlohmann::json::exception& problem) {
+    return wrong(problem.what());
+  } catch (const UserError& problem) {
+    return wrong(problem.what());
+  }
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,61 @@
+#include "conformance/campaign/run_world.h"
+
+#include "conformance/campaign/fabric_run.h"
+#include "conformance/campaign/management_run.h"
+#include "conformance/runner/runner.h"
+
+namespace fb::conformance {
+
+namespace {
+
+void run_kind(WorldKind kind, World& world, const Recipe& recipe, fault::Points& points,
+              const deviations::DeviationSet& deviations, Judge& judge) {
+  if (kind == WorldKind::management) {
+    ManagementRun(world, recipe, management_shape(recipe.seed), points, deviations, judge).run();
+  } else {
+    FabricRun(world, recipe, fabric_shape(kind, recipe.seed), points, deviations, judge).run();
+  }
+}
+
+template <class T>
+T or_user_error(Result<T> result) {
+  if (!result) throw UserError(result.error().text);
+  return std::move(result).value();
+}
+
+}  // namespace
+
+WorldOutcome run_world(const Recipe& recipe, const WorldOptions& options) {
+  const WorldKind kind = or_user_error(world_kind(recipe.workload, recipe.seed));
+  const auto deviations = or_user_error(deviations::DeviationSet::of_names(recipe.deviations));
+  const auto world = World::make_virtual(mix64(recipe.seed));
+  const Interrupter::Guard guard(options.interrupter, *world);
+  if (options.sink != nullptr) world->trace().add_sink(*options.sink);
+  fault::Points points(*world, recipe.schedule);
+  Judge judge;
+  WorldOutcome outcome;
+  std::string broken;
+  try {
+    run_kind(kind, *world, recipe, points, deviations, judge);
+  } catch (const WaitFailure& failure) {
+    if (failure.end() == WaitEnd::interrupted) throw;
+    judge.breaks_promise("stuck: " + without_numbers(failure.what()).substr(0, 60), failure.what());
+  } catch (const UserError&) {
+    throw;
+  } catch (const std::exception& problem) {
+    broken = problem.what();
+  }
+  outcome.strikes = points.strikes();
+  judge.tell(outcome);
+  if (!broken.empty()) {
+    // Whatever the faults were: nothing may break the bench or its products.
+    outcome.verdict = WorldVerdict::fail;
+    outcome.signature = "broken: " + without_numbers(broken).substr(0, 80);
+    outcome.text = broken;
+  }
+  outcome.digest = mix64(world->digest() ^ static_cast<std::uint64_t>(outcome.verdict)) ^ hash_name(outcome.signature);
+  outcome.virtual_ns = world->now().count_ns();
+  return outcome;
+}
+
+}  // namespace fb::conformance

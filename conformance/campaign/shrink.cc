@@ -1,0 +1,128 @@
+#include "conformance/campaign/shrink.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "conformance/campaign/run_world.h"
+#include "conformance/runner/runner.h"
+
+namespace fb::conformance {
+
+namespace {
+
+/// No time is left, or the user has had enough.
+struct Enough {};
+
+class Shrinker {
+ public:
+  Shrinker(ReplayFile& best, const ShrinkOptions& options, ShrinkResult& result)
+      : best_(best), options_(options), result_(result), began_(std::chrono::steady_clock::now()) {}
+
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  }
+
+  /// Whether this recipe still fails in the same way; then it is the best.
+  bool try_out(Recipe recipe) {
+    if (seconds() > options_.seconds_max) throw Enough{};
+    ++result_.worlds;
+    const WorldOutcome outcome = run_world(recipe, {.interrupter = options_.interrupter});
+    if (outcome.verdict != WorldVerdict::fail || outcome.signature != best_.signature) return false;
+    best_.recipe = std::move(recipe);
+    best_.digest = outcome.digest;
+    if (options_.progress) options_.progress(best_.recipe.schedule.decisions.size(), best_.recipe.steps.size());
+    return true;
+  }
+
+  /// Leaves out what can be left out of a list, in ever smaller pieces.
+  template <class List>
+  bool thin_out(List Recipe::*list) {
+    return thin_out([list](Recipe& recipe) -> List& { return recipe.*list; });
+  }
+  bool thin_out_faults() {
+    return thin_out([](Recipe& recipe) -> std::vector<fault::Decision>& { return recipe.schedule.decisions; });
+  }
+
+  /// Shorter pauses, smaller amounts.
+  void soften() {
+    for (std::size_t i = 0; i < best_.recipe.steps.size(); ++i) {
+      if (best_.recipe.steps[i].pause_us == 0) continue;
+      Recipe recipe = best_.recipe;
+      recipe.steps[i].pause_us = 0;
+      try_out(std::move(recipe));
+    }
+  }
+
+ private:
+  template <class ListOf>
+  bool thin_out(ListOf&& list_of) {
+    bool any = false;
+    std::size_t piece = list_of(best_.recipe).size();
+    while (piece > 0) {
+      bool removed = false;
+      for (std::size_t at = 0; at < list_of(best_.recipe).size();) {
+        Recipe recipe = best_.recipe;
+        auto& list = list_of(recipe);
+        const std::size_t end = std::min(at + piece, list.size());
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(at), list.begin() + static_cast<std::ptrdiff_t>(end));
+        if (try_out(std::move(recipe))) {
+          removed = any = true;
+        } else {
+          at += piece;
+        }
+      }
+      if (!removed || piece > 1) piece /= 2;
+    }
+    return any;
+  }
+
+  ReplayFile& best_;
+  const ShrinkOptions& options_;
+  ShrinkResult& result_;
+  std::chrono::steady_clock::time_point began_;
+};
+
+/// Only what struck: the rest never happened.
+Recipe struck_only(const Recipe& recipe, const WorldOutcome& outcome) {
+  Recipe left = recipe;
+  left.schedule.decisions.clear();
+  for (const fault::Strike& strike : outcome.strikes) left.schedule.decisions.push_back(strike.decision);
+  std::sort(left.schedule.decisions.begin(), left.schedule.decisions.end());
+  return left;
+}
+
+}  // namespace
+
+Result<ShrinkResult> shrink(const ReplayFile& file, const ShrinkOptions& options) {
+  const WorldOutcome first = run_world(file.recipe, {.interrupter = options.interrupter});
+  if (first.verdict != WorldVerdict::fail || first.signature != file.signature) {
+    return Failure{Problem{fmt::format("the world does not fail with '{}': {}", file.signature,
+                                       first.signature.empty() ? "it passes" : "it ends with '" + first.signature + "'")}};
+  }
+  ShrinkResult result;
+  result.smallest = file;
+  result.decisions_before = file.recipe.schedule.decisions.size();
+  result.steps_before = file.recipe.steps.size();
+  Shrinker shrinker(result.smallest, options, result);
+  try {
+    shrinker.try_out(struck_only(file.recipe, first));
+    bool again = true;
+    while (again) {
+      again = shrinker.thin_out_faults();
+      again = shrinker.thin_out(&Recipe::steps) || again;
+    }
+    shrinker.soften();
+  } catch (const Enough&) {
+  } catch (const WaitFailure&) {
+    result.interrupted = true;
+  }
+  result.seconds = shrinker.seconds();
+  result.decisions_after = result.smallest.recipe.schedule.decisions.size();
+  result.steps_after = result.smallest.recipe.steps.size();
+  result.story = tell_story(result.smallest.recipe, run_world(result.smallest.recipe));
+  return result;
+}
+
+}  // namespace fb::conformance
