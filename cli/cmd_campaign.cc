@@ -81,11 +81,15 @@ std::vector<std::string> write_replays(const CampaignArguments& arguments, const
   return names;
 }
 
+std::string plan_digest(const fault::Plan& plan) { return digest_text(hash_name(fault::to_yaml(plan))); }
+
 nlohmann::ordered_json result_json(const CampaignOptions& options, const CampaignResult& result,
                                    const std::vector<std::string>& replays) {
   nlohmann::ordered_json json;
   json["workload"] = options.workload;
+  json["version"] = tool_version();
   json["plan"] = options.plan.name;
+  json["plan_digest"] = plan_digest(options.plan);
   json["seeds"] = fmt::format("{}..{}", options.seeds.first, options.seeds.last);
   json["steps"] = options.steps;
   json["deviations"] = options.deviations;
@@ -117,10 +121,10 @@ CampaignState read_state(const std::string& path, const CampaignOptions& options
   try {
     const nlohmann::json json = nlohmann::json::parse(read_text(path));
     const std::string seeds = fmt::format("{}..{}", options.seeds.first, options.seeds.last);
-    const bool same = json.at("workload") == options.workload && json.at("plan") == options.plan.name &&
-                      json.at("seeds") == seeds && json.at("steps") == options.steps &&
+    const bool same = json.at("workload") == options.workload && json.at("version") == tool_version() &&
+                      json.at("plan_digest") == plan_digest(options.plan) && json.at("seeds") == seeds && json.at("steps") == options.steps &&
                       json.at("deviations") == options.deviations;
-    if (!same) throw UserError(path + ": it is of another campaign (workload, plan, seeds, steps or deviations differ)");
+    if (!same) throw UserError(path + ": it is of another campaign (workload, plan, seeds, steps, deviations or version differ)");
     state.next = json.at("next");
     state.digest = std::stoull(json.at("digest").get<std::string>(), nullptr, 16);
     state.inconclusive = json.at("inconclusive");
@@ -155,8 +159,10 @@ void print_result(const CampaignOptions& options, const CampaignResult& result, 
   }
 }
 
-std::string progress_text(const CampaignOptions& options, std::uint64_t done, std::size_t failures, double seconds) {
-  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+/// `before` of them were done when this run began.
+std::string progress_text(const CampaignOptions& options, std::uint64_t done, std::uint64_t before, std::size_t failures,
+                          double seconds) {
+  const double rate = seconds > 0 ? static_cast<double>(done - before) / seconds : 0;
   const double left = rate > 0 ? static_cast<double>(options.seeds.count() - done) / rate : 0;
   return fmt::format("{} of {} worlds, {:.0f}/s, {:.0f} s left, {} distinct failures", done, options.seeds.count(), rate, left, failures);
 }
@@ -191,7 +197,8 @@ int campaign(const CampaignArguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
   options.progress = [&](std::uint64_t done, std::size_t failures) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-    progress.show(progress_text(options, done, failures, seconds));
+    const std::uint64_t before = options.resume == nullptr ? 0 : state.next - options.seeds.first;
+    progress.show(progress_text(options, done, before, failures, seconds));
   };
   const CampaignResult result = run_campaign(options);
   progress.clear();

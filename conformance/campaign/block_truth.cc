@@ -31,7 +31,7 @@ BlockTruth::BlockTruth(std::uint64_t blocks, std::uint32_t block_bytes) : block_
   blank.end = now();
   blank.blocks = static_cast<std::uint32_t>(blocks);
   writes_.push_back(blank);
-  history_.assign(blocks, {0});
+  history_.assign(blocks, {Layer{}});
 }
 
 BlockTruth::Id BlockTruth::begin_write(std::uint64_t lba, std::uint32_t blocks, bool zeroes, bool atomic) {
@@ -44,7 +44,7 @@ BlockTruth::Id BlockTruth::begin_write(std::uint64_t lba, std::uint32_t blocks, 
   write.zeroes = zeroes;
   write.atomic = atomic;
   writes_.push_back(write);
-  for (std::uint32_t i = 0; i < blocks; ++i) history_[lba + i].push_back(id);
+  for (std::uint32_t i = 0; i < blocks; ++i) history_[lba + i].push_back({id});
   return id;
 }
 
@@ -69,24 +69,36 @@ std::optional<BlockTruth::Id> BlockTruth::owner(std::uint64_t lba, ByteView bloc
   return id;
 }
 
-/// Some other write began after this one had ended, and had ended itself before the read began.
-bool BlockTruth::gone(const Write& write, std::uint64_t lba, Tick started) const {
+/// Something else was seen there; or some other write began after this one had ended. Both before the read began.
+bool BlockTruth::gone(const Layer& layer, std::uint64_t lba, Tick started) const {
+  const Write& write = writes_[layer.id];
   if (write.end == 0) return false;
-  for (const Id other : history_[lba]) {
-    const Write& later = writes_[other];
+  if (layer.replaced != 0 && layer.replaced < started) return true;
+  for (const Layer& other : history_[lba]) {
+    const Write& later = writes_[other.id];
     if (!later.withdrawn && !later.weak && later.end != 0 && later.start > write.end && later.end < started) return true;
   }
   return false;
 }
 
-bool BlockTruth::possible(std::uint64_t lba, Id id, Tick started) const {
-  const Write& write = writes_[id];
-  return lba >= write.lba && lba < write.lba + write.blocks && !write.withdrawn && !gone(write, lba, started);
+bool BlockTruth::possible(std::uint64_t lba, const Layer& layer, Tick started) const {
+  return !writes_[layer.id].withdrawn && !gone(layer, lba, started);
+}
+
+bool BlockTruth::same(const Layer& layer, std::optional<Id> seen) const {
+  return writes_[layer.id].zeroes ? !seen : seen == layer.id;
+}
+
+const BlockTruth::Layer* BlockTruth::find(std::uint64_t lba, Id id) const {
+  for (const Layer& layer : history_[lba]) {
+    if (layer.id == id) return &layer;
+  }
+  return nullptr;
 }
 
 bool BlockTruth::zero_possible(std::uint64_t lba, Tick started) const {
-  for (const Id id : history_[lba]) {
-    if (writes_[id].zeroes && possible(lba, id, started)) return true;
+  for (const Layer& layer : history_[lba]) {
+    if (writes_[layer.id].zeroes && possible(lba, layer, started)) return true;
   }
   return false;
 }
@@ -106,7 +118,8 @@ std::optional<std::string> BlockTruth::check(std::uint64_t lba, ByteView data, T
     }
     seen[i] = owner(lba + i, block);
     if (!seen[i]) return fmt::format("corrupt: LBA {} holds what nobody wrote there", lba + i);
-    if (possible(lba + i, *seen[i], started)) continue;
+    const Layer* const layer = find(lba + i, *seen[i]);
+    if (layer != nullptr && possible(lba + i, *layer, started)) continue;
     const char* const what = writes_[*seen[i]].withdrawn ? "refused" : "stale";
     return fmt::format("{}: LBA {} holds {}", what, lba + i, tell(*seen[i]));
   }
@@ -125,14 +138,25 @@ std::optional<std::string> BlockTruth::check(std::uint64_t lba, ByteView data, T
   return std::nullopt;
 }
 
+void BlockTruth::observe(std::uint64_t lba, ByteView data, Tick started) {
+  // What was read before the power was lost says nothing about what is there now.
+  if (started < power_lost_) return;
+  for (std::size_t i = 0; i * block_bytes_ < data.size(); ++i) {
+    const ByteView block = data.subspan(i * block_bytes_, block_bytes_);
+    const std::optional<Id> seen = all_zero(block) ? std::nullopt : owner(lba + i, block);
+    for (Layer& layer : history_[lba + i]) {
+      const Tick end = writes_[layer.id].end;
+      if (layer.replaced == 0 && end != 0 && end < started && !same(layer, seen)) layer.replaced = now();
+    }
+  }
+}
+
 bool BlockTruth::may_differ(std::uint64_t lba, ByteView data, Tick started) const {
   for (std::size_t i = 0; i * block_bytes_ < data.size(); ++i) {
     const ByteView block = data.subspan(i * block_bytes_, block_bytes_);
-    const bool zero = all_zero(block);
-    const std::optional<Id> named = zero ? std::nullopt : owner(lba + i, block);
-    for (const Id id : history_[lba + i]) {
-      const bool same = writes_[id].zeroes ? zero : named == id;
-      if (!same && possible(lba + i, id, started)) return true;
+    const std::optional<Id> seen = all_zero(block) ? std::nullopt : owner(lba + i, block);
+    for (const Layer& layer : history_[lba + i]) {
+      if (!same(layer, seen) && possible(lba + i, layer, started)) return true;
     }
   }
   return false;
@@ -142,8 +166,8 @@ void BlockTruth::likely(std::uint64_t lba, MutableBytes data) const {
   for (std::size_t i = 0; i * block_bytes_ < data.size(); ++i) {
     const MutableBytes block = data.subspan(i * block_bytes_, block_bytes_);
     Id last = 0;
-    for (const Id id : history_[lba + i]) {
-      if (!writes_[id].withdrawn) last = id;
+    for (const Layer& layer : history_[lba + i]) {
+      if (!writes_[layer.id].withdrawn) last = layer.id;
     }
     if (writes_[last].zeroes) {
       std::fill(block.begin(), block.end(), std::uint8_t{0});
@@ -163,6 +187,10 @@ void BlockTruth::power_lost() {
   for (Write& write : writes_) {
     if (write.end != 0 && !write.durable) write.weak = true;
   }
+  for (std::vector<Layer>& layers : history_) {
+    for (Layer& layer : layers) layer.replaced = 0;
+  }
+  power_lost_ = now();
 }
 
 }  // namespace fb::conformance

@@ -36,6 +36,9 @@ class BlockTruth {
   std::optional<std::string> check(std::uint64_t lba, ByteView data, Tick started) const;
   /// Whether these bytes, and whether other bytes, may have been there since `started`.
   bool may_be(std::uint64_t lba, ByteView data, Tick started) const { return !check(lba, data, started); }
+  /// A read that began at `started` and has ended gave this: what had been written and acknowledged before it began is
+  /// known to be overwritten now, where something else was seen.
+  void observe(std::uint64_t lba, ByteView data, Tick started);
   bool may_differ(std::uint64_t lba, ByteView data, Tick started) const;
   /// Bytes that are likely to be there now: those of the last write that began.
   void likely(std::uint64_t lba, MutableBytes data) const;
@@ -57,17 +60,26 @@ class BlockTruth {
     bool weak = false;       ///< a loss of power may have undone it
     bool withdrawn = false;
   };
+  /// A write as one block knows it.
+  struct Layer {
+    Id id = 0;
+    Tick replaced = 0;  ///< something else has been seen there by then; 0: not so
+  };
   /// The write that a block's bytes name; nothing when they are nobody's.
   std::optional<Id> owner(std::uint64_t lba, ByteView block) const;
-  bool gone(const Write& write, std::uint64_t lba, Tick started) const;
-  bool possible(std::uint64_t lba, Id id, Tick started) const;
+  bool gone(const Layer& layer, std::uint64_t lba, Tick started) const;
+  bool possible(std::uint64_t lba, const Layer& layer, Tick started) const;
+  /// Whether a block that holds this (nothing: zeroes) holds what the write left there.
+  bool same(const Layer& layer, std::optional<Id> seen) const;
+  const Layer* find(std::uint64_t lba, Id id) const;
   bool zero_possible(std::uint64_t lba, Tick started) const;
   std::string tell(Id id) const;
 
   std::uint32_t block_bytes_;
   Tick tick_ = 0;
+  Tick power_lost_ = 0;
   std::vector<Write> writes_;
-  std::vector<std::vector<Id>> history_;  ///< by block, in the order of their beginning
+  std::vector<std::vector<Layer>> history_;  ///< by block, in the order of their beginning
 };
 
 }  // namespace fb::conformance

@@ -121,7 +121,9 @@ std::string_view canary_deviation(WorldKind kind) {
 }
 
 CampaignResult run_campaign(const CampaignOptions& options) {
-  if (const auto kind = world_kind(options.workload, 1); !kind) throw UserError(kind.error().text);
+  const auto places = places_of_workload(options.workload);
+  if (!places) throw UserError(places.error().text);
+  if (const auto fitting = fault::fits(options.plan, *places); !fitting) throw UserError(fitting.error().text);
   const auto began = std::chrono::steady_clock::now();
   CampaignResult result;
   result.canary = "not run";

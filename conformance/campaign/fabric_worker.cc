@@ -76,7 +76,8 @@ void FabricRun::Worker::wrong(const std::string& what) {
 
 void FabricRun::Worker::check_read(Status status) {
   if (!status.ok()) return failed(status);
-  if (const auto why = run_.truth_.check(step_->at, data_, tick_)) wrong(*why);
+  if (const auto why = run_.truth_.check(step_->at, data_, tick_)) return wrong(*why);
+  run_.truth_.observe(step_->at, data_, tick_);
 }
 
 void FabricRun::Worker::read(host::Namespace& space) {
@@ -109,6 +110,7 @@ void FabricRun::Worker::compare(host::Namespace& space) {
     if (!status.ok() && !differs) return failed(status);
     const auto why = run_.truth_.check(step_->at, data_, tick_);
     if (status.ok() && why) return wrong("compared: " + *why);
+    if (status.ok()) run_.truth_.observe(step_->at, data_, tick_);
     if (differs && !run_.truth_.may_differ(step_->at, data_, tick_)) wrong("differs: Compare failed with what is there");
   });
 }

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "conformance/campaign/shapes.h"
 #include "conformance/runner/runner.h"
 
 namespace fb::conformance {
@@ -28,7 +31,26 @@ T taken(Result<T> result) {
   return std::move(result).value();
 }
 
+constexpr std::array<std::string_view, 9> kFields = {"format",    "version", "workload", "seed", "deviations",
+                                                      "signature", "digest",  "faults",   "steps"};
+
+/// Faults strike where the world has a place for them, or not at all: one that has none is a mistake.
+void check_places(const Recipe& recipe) {
+  const WorldKind kind = taken(world_kind(recipe.workload, recipe.seed));
+  const std::vector<fault::Place> places = kind == WorldKind::management ? places_of(management_shape(recipe.seed))
+                                                                         : places_of(fabric_shape(kind, recipe.seed));
+  for (const fault::Decision& decision : recipe.schedule.decisions) {
+    if (std::find(places.begin(), places.end(), decision.place) != places.end()) continue;
+    throw UserError(fmt::format("'{}': this world has no {}", fault::to_string(decision), fault::to_string(decision.place)));
+  }
+}
+
 ReplayFile read(const nlohmann::json& json) {
+  for (const auto& field : json.items()) {
+    if (std::find(kFields.begin(), kFields.end(), field.key()) == kFields.end()) {
+      throw UserError("a field that there is none of: '" + field.key() + "'");
+    }
+  }
   ReplayFile file;
   file.recipe.workload = json.at("workload");
   file.recipe.seed = json.at("seed");
@@ -39,6 +61,8 @@ ReplayFile read(const nlohmann::json& json) {
   }
   file.signature = json.at("signature");
   file.digest = hex_of(json.at("digest"));
+  std::sort(file.recipe.schedule.decisions.begin(), file.recipe.schedule.decisions.end());
+  check_places(file.recipe);
   return file;
 }
 

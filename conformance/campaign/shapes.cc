@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/rng.h"
 #include "conformance/campaign/recipe.h"
 
@@ -97,5 +99,21 @@ std::vector<Place> places_of(const FabricShape& shape) {
 }
 
 std::vector<Place> places_of(const ManagementShape&) { return {{Site::frame, "bus"}, {Site::step, {}}}; }
+
+Result<std::vector<Place>> places_of_workload(std::string_view workload) {
+  if (const auto known = world_kind(workload, 1); !known) return Failure{known.error()};
+  std::vector<Place> places;
+  const auto add = [&](const std::vector<Place>& more) { places.insert(places.end(), more.begin(), more.end()); };
+  FabricShape largest;
+  largest.paths = largest.hosts = 2;
+  for (const WorldKind kind : {WorldKind::rdma, WorldKind::tcp}) {
+    largest.kind = kind;
+    if (workload == "mixed" || workload == (kind == WorldKind::rdma ? "rdma" : "tcp")) add(places_of(largest));
+  }
+  if (workload == "mixed" || workload == "management") add(places_of(ManagementShape{}));
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  return places;
+}
 
 }  // namespace fb::conformance

@@ -50,5 +50,7 @@ ManagementShape management_shape(std::uint64_t seed);
 /// Where faults may strike.
 std::vector<fault::Place> places_of(const FabricShape& shape);
 std::vector<fault::Place> places_of(const ManagementShape& shape);
+/// Of any world of the workload. The Problem names an unknown workload.
+Result<std::vector<fault::Place>> places_of_workload(std::string_view workload);
 
 }  // namespace fb::conformance

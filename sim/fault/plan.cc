@@ -1,5 +1,7 @@
 #include "sim/fault/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/rng.h"
@@ -37,6 +39,29 @@ Schedule generate(const Plan& plan, std::uint64_t seed, const std::vector<Place>
   const auto end = std::unique(schedule.decisions.begin(), schedule.decisions.end());
   schedule.decisions.erase(end, schedule.decisions.end());
   return schedule;
+}
+
+Result<void> fits(const Plan& plan, const std::vector<Place>& places) {
+  bool any = plan.rules.empty();
+  for (const Rule& rule : plan.rules) {
+    const Site site = facts_of(rule.kind).site;
+    bool fitting = false;
+    std::string known;
+    for (const Place& place : places) {
+      if (place.site != site) continue;
+      fitting = fitting || rule.where.empty() || rule.where == place.where;
+      known += (known.empty() ? "" : ", ") + place.where;
+    }
+    any = any || fitting;
+    if (fitting || rule.where.empty()) continue;
+    const std::string at = plan.source.empty() ? "" : fmt::format("{}:{}: ", plan.source, rule.line);
+    const std::string why = known.empty() ? fmt::format("{} has no place in these worlds", name_of(rule.kind))
+                                          : fmt::format("{} strikes at one of: {}", name_of(rule.kind), known);
+    return Failure{Problem{fmt::format("{}no place '{}': {}", at, rule.where, why)}};
+  }
+  if (any) return {};
+  const std::string which = plan.source.empty() ? plan.name : plan.source;
+  return Failure{Problem{which + ": none of its faults can strike in worlds of this workload"}};
 }
 
 }  // namespace fb::fault

@@ -32,10 +32,12 @@ struct Rule {
   std::uint64_t from = 0;
   std::uint64_t to = 100'000;
   std::uint64_t low = 0, high = 0;  ///< of the amount, both included
+  int line = 0;              ///< where its file has it; 0: no file
 };
 
 struct Plan {
   std::string name = "none";
+  std::string source;  ///< the file, for Problems
   bool swarm = false;
   std::vector<Rule> rules;
 };
@@ -43,6 +45,10 @@ struct Plan {
 /// The schedule of one world. The same seed, plan and places give the same schedule; a further place, or a further
 /// rule behind the others, changes no decision of the rest.
 Schedule generate(const Plan& plan, std::uint64_t seed, const std::vector<Place>& places);
+
+/// Whether each rule that names a place names one of these, and any rule can strike at all. The Problem tells of the
+/// first that cannot, with its line.
+Result<void> fits(const Plan& plan, const std::vector<Place>& places);
 
 /// `source` names the text in Problems: "plan.yaml:7: ...".
 Result<Plan> parse_plan(std::string_view text, const std::string& source);

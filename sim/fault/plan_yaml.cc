@@ -74,6 +74,7 @@ Rule read_rule(const YAML::Node& node) {
   if (facts == nullptr) fail(kind, fmt::format("no kind of fault is named '{}'", kind.IsScalar() ? kind.Scalar() : "?"));
   Rule rule;
   rule.kind = facts->kind;
+  rule.line = node.Mark().line + 1;
   rule.low = facts->low;
   rule.high = facts->high;
   for (const auto& entry : node) {
@@ -116,7 +117,9 @@ Plan read_plan(const YAML::Node& root) {
 
 Result<Plan> parse_plan(std::string_view text, const std::string& source) {
   try {
-    return read_plan(YAML::Load(std::string(text)));
+    Plan plan = read_plan(YAML::Load(std::string(text)));
+    plan.source = source;
+    return plan;
   } catch (const PlanFault& fault) {
     return Failure{Problem{fmt::format("{}:{}: {}", source, std::max(fault.line, 1), fault.text)}};
   } catch (const YAML::Exception& broken) {

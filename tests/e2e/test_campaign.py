@@ -1,0 +1,164 @@
+"""Campaigns as a user runs them: plans, failures found, files that replay and shrink, interruption."""
+
+import json
+import signal
+import time
+
+import pytest
+
+# A defect that loses the ends of writes: it shows in a world of any kind of fabric.
+PLANTED = ("--deviation", "write_ends_wrong")
+
+
+@pytest.fixture
+def found(fabricbench, tmp_path):
+    """A campaign with a planted defect; its JSON."""
+    done = fabricbench("campaign", "--workload", "rdma", "--seeds", "1..60", *PLANTED, "--out", tmp_path / "out", "--json")
+    assert done.code == 1, done.out + done.err
+    return done.json
+
+
+def test_honest_products_get_over_the_standard_faults(fabricbench, tmp_path):
+    done = fabricbench("campaign", "--seeds", "1..200", "--out", tmp_path / "out", "--json")
+    assert done.code == 0, done.out + done.err
+    result = done.json
+    assert (result["worlds"], result["failures"], result["canary"]) == (200, [], "caught")
+    assert result["strikes"] > 1000
+
+
+def test_the_digest_does_not_depend_on_the_number_of_threads(fabricbench, tmp_path):
+    digests = {fabricbench("campaign", "--seeds", "1..100", "--jobs", jobs, "--out", tmp_path / "o", "--json").json["digest"]
+               for jobs in (1, 2, 3)}
+    assert len(digests) == 1
+    other = fabricbench("campaign", "--seeds", "2..101", "--out", tmp_path / "o", "--json").json["digest"]
+    assert other not in digests
+
+
+def test_a_defect_is_found_replayed_and_shrunk(fabricbench, found):
+    failure = found["failures"][0]
+    again = fabricbench("replay", failure["replay"], "--json")
+    assert again.code == 1
+    assert again.json["as_recorded"] and again.json["digest"] == failure["digest"]
+    less = fabricbench("shrink", failure["replay"], "--json")
+    assert less.code == 0, less.err
+    assert less.json["decisions_after"] <= 5 and less.json["seconds"] < 30
+    assert any("write_ends_wrong" in sentence for sentence in less.json["story"])
+    last = fabricbench("replay", less.json["replay"])
+    assert last.code == 1 and "as recorded" in last.out
+
+
+def test_a_world_leaves_its_packets(fabricbench, found, tmp_path):
+    done = fabricbench("replay", found["failures"][0]["replay"], "--report", tmp_path / "report", "--json")
+    assert done.json["as_recorded"], "listening changes nothing"
+    assert (tmp_path / "report" / "captures" / "world.pcapng").stat().st_size > 1000
+
+
+def test_lines_for_people_fit_the_terminal(fabricbench, tmp_path):
+    done = fabricbench("campaign", "--workload", "tcp", "--seeds", "1..40", *PLANTED, "--out", "out", cwd=tmp_path)
+    assert done.code == 1
+    assert "FAIL" in done.out and "canary caught" in done.out
+    assert (tmp_path / "out" / "campaign.json").exists()
+    for line in done.out.splitlines():
+        assert len(line) <= 80 or "fabricbench shrink" in line or line.startswith("      "), line
+
+
+def test_a_plan_of_ones_own(fabricbench, tmp_path):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("name: lossy\nfaults:\n  - kind: drop\n    every: 10\n    most: 50\n")
+    done = fabricbench("campaign", "--workload", "rdma", "--faults", plan, "--seeds", "1..30", "--out", tmp_path / "o", "--json")
+    assert done.code == 0 and done.json["plan"] == "lossy" and done.json["strikes"] > 100
+    none = fabricbench("campaign", "--faults", "none", "--seeds", "1..30", "--out", tmp_path / "o", "--json")
+    assert none.code == 0 and none.json["strikes"] == 0
+
+
+def test_the_standard_plan_reads_back(fabricbench, tmp_path):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(fabricbench("campaign", "--print-plan").out)
+    said = [fabricbench("campaign", *options, "--seeds", "1..30", "--out", tmp_path / "o", "--json").json["digest"]
+            for options in ((), ("--faults", plan))]
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("plan, says", [
+    ("faults:\n  - kind: drop\n    often: 3\n", "plan.yaml:3: a fault has no field 'often'"),
+    ("faults:\n  - kind: gremlin\n", "plan.yaml:2: no kind of fault is named 'gremlin'"),
+    ("faults:\n  - kind: drop\n    where: moon->target\n", "plan.yaml:2: no place 'moon->target'"),
+    ("faults: [", "plan.yaml:"),
+    ("faults:\n  - kind: frame_drop\n", "none of its faults can strike"),
+])
+def test_a_bad_plan_is_one_line(fabricbench, tmp_path, plan, says):
+    file = tmp_path / "plan.yaml"
+    file.write_text(plan)
+    done = fabricbench("campaign", "--workload", "rdma", "--faults", file, "--seeds", "1..5", "--out", tmp_path / "o")
+    assert done.code == 2 and says in done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert not (tmp_path / "o").exists(), "nothing was run"
+
+
+@pytest.mark.parametrize("arguments, says", [
+    (("--seeds", "5..1"), "--seeds '5..1'"),
+    (("--seeds", "many"), "--seeds 'many'"),
+    (("--workload", "golf"), "no workload 'golf'"),
+    (("--deviation", "golf"), "golf"),
+    (("--faults", "/nowhere/plan.yaml"), "/nowhere/plan.yaml"),
+    (("--resume", "/nowhere/campaign.json"), "/nowhere/campaign.json"),
+])
+def test_wrong_use_is_one_line(fabricbench, tmp_path, arguments, says):
+    done = fabricbench("campaign", *arguments, "--out", tmp_path / "o")
+    assert done.code == 2 and says in done.err
+    assert len(done.err.strip().splitlines()) == 1
+
+
+def changed(path, **fields):
+    world = json.loads(path.read_text())
+    world.update(fields)
+    path.write_text(json.dumps(world))
+    return path
+
+
+@pytest.mark.parametrize("fields, says", [
+    ({"version": "0.0.1"}, "written by version 0.0.1"),
+    ({"format": "fabricbench-world-9"}, "not a file of the form"),
+    ({"faults": ["packet:moon->target#1 drop"]}, "this world has no packet:moon->target"),
+    ({"faults": ["gremlin"]}, "no decision: 'gremlin'"),
+    ({"steps": ["0 juggle 1+1"]}, "no step"),
+    ({"colour": "red"}, "'colour'"),
+    ({"seed": "one"}, "world.json"),
+    ({"deviations": ["golf"]}, "golf"),
+])
+@pytest.mark.parametrize("command", ["replay", "shrink"])
+def test_a_bad_file_is_one_line(fabricbench, found, tmp_path, command, fields, says):
+    file = tmp_path / "world.json"
+    file.write_text(open(found["failures"][0]["replay"], encoding="utf-8").read())
+    done = fabricbench(command, changed(file, **fields))
+    assert done.code == 2 and says in done.err, done.err
+    assert len(done.err.strip().splitlines()) == 1
+
+
+def test_a_world_that_passes_cannot_be_shrunk(fabricbench, found, tmp_path):
+    file = tmp_path / "world.json"
+    file.write_text(open(found["failures"][0]["replay"], encoding="utf-8").read())
+    changed(file, deviations=[])
+    done = fabricbench("shrink", file)
+    assert done.code == 2 and "it passes" in done.err
+    replayed = fabricbench("replay", file)
+    assert replayed.code == 1 and "the file says another one" in replayed.out
+
+
+def test_an_interrupted_campaign_goes_on_to_the_same_end(fabricbench, start_program, tmp_path):
+    options = ["campaign", "--seeds", "1..1500", *PLANTED, "--out", str(tmp_path / "out"), "--json"]
+    whole = fabricbench(*options).json
+    process = start_program(*options)
+    time.sleep(0.7)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, out + err
+    part = json.loads(out)
+    assert part["interrupted"] and part["worlds"] < 1500
+    rest = fabricbench(*options, "--resume", tmp_path / "out" / "campaign.json").json
+    assert rest["worlds"] == 1500 and not rest["interrupted"]
+    assert rest["digest"] == whole["digest"]
+    assert [(f["signature"], f["seed"], f["count"]) for f in rest["failures"]] == \
+        [(f["signature"], f["seed"], f["count"]) for f in whole["failures"]]
+    done = fabricbench(*options, "--steps", "61", "--resume", tmp_path / "out" / "campaign.json")
+    assert done.code == 2 and "another campaign" in done.err
