@@ -55,6 +55,11 @@ void BlockTruth::fill(Id id, std::uint64_t lba, MutableBytes data) const {
   }
 }
 
+void BlockTruth::narrow(ByteView blocks, MutableBytes data) const {
+  const std::size_t count = data.size() / block_bytes_, each = blocks.size() / count;
+  for (std::size_t i = 0; i < count; ++i) std::copy_n(&blocks[i * each], block_bytes_, &data[i * block_bytes_]);
+}
+
 void BlockTruth::acknowledge(Id id) { writes_[id].end = now(); }
 
 void BlockTruth::withdraw(Id id) { writes_[id].withdrawn = true; }

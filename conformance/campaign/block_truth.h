@@ -26,6 +26,8 @@ class BlockTruth {
 
   /// `zeroes`: what it leaves reads as zeroes. `atomic`: one command that is not torn.
   Id begin_write(std::uint64_t lba, std::uint32_t blocks, bool zeroes = false, bool atomic = true);
+  /// The data out of blocks that are longer, with something behind it.
+  void narrow(ByteView blocks, MutableBytes data) const;
   /// Its bytes: each block says whose it is.
   void fill(Id id, std::uint64_t lba, MutableBytes data) const;
   void acknowledge(Id id);

@@ -50,8 +50,8 @@ FabricRun::FabricRun(World& world, const Recipe& recipe, const FabricShape& shap
       points_(points),
       step_point_(points.at({fault::Site::step, {}})),
       judge_(judge),
-      scene_(world, shape, points, deviations),
-      truth_(shape.blocks, shape.block_bytes) {
+      truth_(shape.blocks, shape.block_bytes),
+      scene_(world, shape, points, deviations) {
   const std::size_t all = std::size_t{shape.hosts} * shape.workers;
   for (std::size_t i = 0; i < all; ++i) workers_.push_back(std::make_unique<Worker>(*this, i % shape.hosts));
   for (const Step& step : recipe.steps) workers_[step.worker % all]->add(step);
@@ -59,6 +59,7 @@ FabricRun::FabricRun(World& world, const Recipe& recipe, const FabricShape& shap
 }
 
 FabricRun::~FabricRun() {
+  over_ = true;
   for (std::size_t i = 0; i < scene_.hosts(); ++i) scene_.host(i).remove_listener(*this);
 }
 
@@ -220,14 +221,15 @@ bool FabricRun::recover() {
 
 void FabricRun::read_all(host::Namespace& space) {
   const std::uint64_t blocks = truth_.blocks();
-  Bytes first(blocks * truth_.block_bytes()), again(first.size());
+  Bytes first(blocks * truth_.block_bytes()), again(first.size()), sent(blocks * space.block_bytes());
   for (Bytes* buffer : {&first, &again}) {
     const BlockTruth::Tick tick = truth_.now();
-    const auto status = space.read(0, *buffer).wait_for(kPatience);
+    const auto status = space.read(0, sent).wait_for(kPatience);
     if (!status || !status->ok()) {
       judge_.breaks_promise("stuck at the end", status ? "read: " + nvme::to_string(*status) : "a read has no end");
       return;
     }
+    truth_.narrow(sent, *buffer);
     // Pieces of the read may lie on both sides of a transfer limit: each block counts by itself.
     for (std::uint64_t lba = 0; lba < blocks; ++lba) {
       const ByteView block = ByteView(*buffer).subspan(lba * truth_.block_bytes(), truth_.block_bytes());

@@ -42,11 +42,12 @@ class FabricRun final : private host::ControllerListener {
   fault::Points& points_;
   fault::Point& step_point_;
   Judge& judge_;
-  FabricScene scene_;
   BlockTruth truth_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::unique_ptr<Mending>> mendings_;
   std::size_t busy_ = 0;  ///< workers that have steps left
+  bool over_ = false;     ///< the world is taken down: what commands still say means nothing
+  FabricScene scene_;     ///< goes first, and ends the workers' commands
 };
 
 }  // namespace fb::conformance

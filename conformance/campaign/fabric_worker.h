@@ -30,6 +30,8 @@ class FabricRun::Worker {
   /// Write Zeroes, Dataset Management.
   void clear(host::Namespace& space);
   void flush(host::Namespace& space);
+  /// The data as the namespace has it: where the host keeps the protection information, with room for it.
+  MutableBytes widened(const host::Namespace& space, ByteView data, Bytes& buffer) const;
   void check_read(Status status);
   /// `then` looks at the end of the command; afterwards comes the next step.
   template <class Then>
@@ -48,6 +50,7 @@ class FabricRun::Worker {
   BlockTruth::Tick tick_ = 0;
   BlockTruth::Id id_ = 0;
   Bytes data_, other_;
+  Bytes sent_, sent_other_;  ///< the same as they are handed over
   Timer<Worker, &Worker::begin> timer_{"campaign.step", *this};
 };
 

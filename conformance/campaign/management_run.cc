@@ -106,7 +106,8 @@ class ManagementRun::Worker {
     tries_ = 0;
     if (step_->deed == Deed::set_feature) {
       setting_ = drive_->settings.size();
-      drive_->settings.push_back({300 + static_cast<std::uint32_t>(setting_), ++drive_->tick, 0});
+      // Above what the drive's temperature is, so that no warning begins.
+      drive_->settings.push_back({350 + static_cast<std::uint32_t>(setting_), ++drive_->tick, 0});
     }
     ask();
   }
@@ -117,6 +118,7 @@ class ManagementRun::Worker {
     run_.ask(*step_, *drive_, [this](const mi::Reply& reply, Bytes content) { on_answer(reply, std::move(content)); });
   }
   void on_answer(const mi::Reply& reply, Bytes content) {
+    if (run_.over_) return;
     if (reply.outcome == mi::Outcome::violation) {
       run_.judge_.fails("management: violation of " + std::string(reply.violation->rule),
                         to_string(*step_) + ": " + mi::to_string(*reply.violation));
@@ -172,8 +174,9 @@ ManagementRun::ManagementRun(World& world, const Recipe& recipe, const Managemen
 }
 
 ManagementRun::~ManagementRun() {
-  workers_.clear();
+  over_ = true;
   requester_.reset();
+  workers_.clear();
 }
 
 void ManagementRun::add_drive(std::size_t index, const deviations::DeviationSet& deviations) {

@@ -53,6 +53,7 @@ class ManagementRun {
   std::vector<std::unique_ptr<DriveSide>> drives_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::size_t busy_ = 0;
+  bool over_ = false;  ///< what is still told means nothing
 };
 
 }  // namespace fb::conformance

@@ -115,7 +115,8 @@ class Namespace {
   /// Most bytes of one Zone Append; 0: no controller has it.
   std::uint64_t max_append() const;
 
-  /// Fused Compare and Write of one range, on one queue. Two statuses: of the Compare and the Write.
+  /// Fused Compare and Write of one range, on one queue. Two statuses: of the Compare and the Write. Where the controller
+  /// has no fused commands, or queues of two entries, the answer is Invalid Field, and nothing is sent.
   /// Not repeated after a loss (then Host Pathing Error): a second attempt could compare with what the
   /// first one wrote.
   Op<std::pair<nvme::Status, nvme::Status>> compare_and_write(std::uint64_t lba,

@@ -276,7 +276,13 @@ Op<std::pair<nvme::Status, nvme::Status>> Namespace::compare_and_write(std::uint
   const bool fits = blocks > 0 && data.size() % facts_.block_bytes == 0 &&
                     expected.size() == data.size() && data.size() <= max_transfer();
   Path* const path = paths_.choose();
-  const bool fuses = path == nullptr || (path->controller->facts().fuses & nvme::fuses_bits::compare_and_write) != 0;
+  // Two entries are one command at a time.
+  const auto can_fuse = [](Controller& controller) {
+    const Queue* const queue = controller.io_queue(0);
+    return (controller.facts().fuses & nvme::fuses_bits::compare_and_write) != 0 &&
+           (queue == nullptr || queue->entries() > 2);
+  };
+  const bool fuses = path == nullptr || can_fuse(*path->controller);
   if (!fits || path == nullptr || !fuses) {
     const nvme::Status status = !fits || !fuses ? nvme::sc::invalid_field : no_path_status();
     made.promise.settle({status, status});

@@ -113,7 +113,7 @@ bool Queue::submit(Command& command) {
 }
 
 bool Queue::submit_fused(Command& first, Command& second) {
-  if (state_ != State::connected) return false;
+  if (state_ != State::connected || options_.entries - 1u - options_.reserve < 2) return false;
   BENCH_ASSERT(!first.pending() && !second.pending(), "a command is submitted once at a time");
   first.sqe.set(nvme::sqe::fuse, nvme::Fuse::first);
   second.sqe.set(nvme::sqe::fuse, nvme::Fuse::second);

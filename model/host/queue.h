@@ -111,7 +111,7 @@ class Queue final : private transport::HostChannelHandler {
 
   /// False when the queue is not connected (nothing happens then).
   bool submit(Command& command);
-  /// Both, adjacent and in order; sets FUSE.
+  /// Both, adjacent and in order; sets FUSE. False too where the queue never has room for both.
   bool submit_fused(Command& first, Command& second);
   /// Takes a command that was not sent yet out of the queue; false when it was sent.
   bool withdraw(Command& command);

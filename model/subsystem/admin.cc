@@ -137,9 +137,7 @@ void Controller::on_admin(const Command& command) {
 /// Aborts a command that is held; of a fused pair, the other half fails with it.
 void Controller::abort_held(const Command& victim) {
   Queue& queue = *victim.queue;
-  transport::ArrivedCommand* partner = nullptr;
-  if (queue.fused_first == victim.arrived) partner = queue.fused_second;
-  if (queue.fused_second == victim.arrived) partner = queue.fused_first;
+  transport::ArrivedCommand* const partner = queue.partner(victim);
   queue.complete(victim, sc::abort_requested);
   if (partner != nullptr && queue.alive()) {
     queue.complete({&queue, partner}, sc::aborted_failed_fused);

@@ -138,9 +138,7 @@ void Controller::on_data(const Command& command) {
         return set_features_data(command);
     }
   }
-  if (command.arrived == queue.fused_first || command.arrived == queue.fused_second) {
-    return on_fused_data(command);
-  }
+  if (queue.fused(command)) return on_fused_data(command);
   if (subsystem_.sanitizer().refuses() &&
       !sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) {
     return;

@@ -36,9 +36,8 @@ bool Controller::on_fuse(const Command& command) {
   const bool offered = subsystem_.options().fused_compare_and_write && opcode == wanted;
   if (fuse == Fuse::first) {
     if (!offered) return queue.refuse(command, check::fused_operation);
-    if (queue.fused_first != nullptr) {  // the pair before is still fetching its data
-      return queue.refuse(command, check::fused_missing);
-    }
+    // A deviation keeps a first half behind which something else came.
+    if (queue.fused_first != nullptr) return queue.refuse(command, check::fused_missing);
     queue.fused_first = command.arrived;
     queue.hold(command, Phase::fused);
     return true;
@@ -102,22 +101,21 @@ void Controller::start_fused(const Command& first, const Command& second) {
     }
     return;
   }
-  queue.fused_first = first.arrived;
-  queue.fused_second = second.arrived;
-  queue.fused_missing_data = 2;
+  queue.fuse(first, second);
   queue.pull(first);
   if (queue.alive()) queue.pull(second);
 }
 
 void Controller::on_fused_data(const Command& command) {
   Queue& queue = *command.queue;
+  transport::ArrivedCommand* const partner = queue.partner(command);
+  if (partner == nullptr) return queue.complete(command, sc::aborted_failed_fused);
   queue.hold(command, Phase::fused_data);
-  if (queue.fused_missing_data > 0 && --queue.fused_missing_data > 0) return;
-  if (queue.fused_first == nullptr || queue.fused_second == nullptr) return;
-  const Command first{&queue, queue.fused_first};
-  const Command second{&queue, queue.fused_second};
-  queue.fused_first = nullptr;
-  queue.fused_second = nullptr;
+  const Command other{&queue, partner};
+  if (queue.phase(other) != Phase::fused_data) return;
+  const bool leads = queue.is_first_half(command);
+  const Command first = leads ? command : other;
+  const Command second = leads ? other : command;
   queue.hold(first, Phase::running);
   queue.hold(second, Phase::running);
   if (!first.arrived->fault.ok() || !second.arrived->fault.ok()) {

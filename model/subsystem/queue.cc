@@ -109,7 +109,7 @@ void Queue::void_commands() {
   slots_.clear();
   first_ = last_ = kNoSlot;
   outstanding_ = 0;
-  fused_first = fused_second = nullptr;
+  fused_first = nullptr;
   port_.world().loop().cancel(delay_timer_);
   port_.world().loop().cancel(idle_timer_);
   if (authentication_ != nullptr) authentication_->stop();
@@ -133,7 +133,8 @@ void Queue::unlink(std::uint16_t index) {
   (slot.previous == kNoSlot ? first_ : slots_[slot.previous].next) = slot.next;
   (slot.next == kNoSlot ? last_ : slots_[slot.next].previous) = slot.previous;
   if (fused_first == slot.command) fused_first = nullptr;
-  if (fused_second == slot.command) fused_second = nullptr;
+  if (slot.partner != nullptr) slots_[slot.partner->index].partner = nullptr;
+  slot.partner = nullptr;
   slot.phase = Phase::none;
   slot.command = nullptr;
   --outstanding_;
@@ -206,8 +207,7 @@ void Queue::on_pulled(transport::ArrivedCommand& arrived) {
   if (slot.phase == Phase::withheld) return;  // aborted meanwhile; a hook holds that answer back
   BENCH_ASSERT(slot.phase == Phase::pulling, "data for a command that asked for none");
   slot.phase = Phase::running;
-  const bool fused = &arrived == fused_first || &arrived == fused_second;
-  if (!arrived.fault.ok() && !fused) return fail_damaged(command);
+  if (!arrived.fault.ok() && !fused(command)) return fail_damaged(command);
   if (hooked_) hooks_.data_in(context(command), command.data());
   if (is_connect(command)) return finish_connect(command);
   if (controller_ == nullptr) return discard(command);
@@ -412,7 +412,16 @@ void Queue::discard_all() {
     if (slot.phase != Phase::running) discard(command_of(slot.command));
     at = next;
   }
-  fused_first = fused_second = nullptr;
+  fused_first = nullptr;
+}
+
+void Queue::fuse(const Command& first, const Command& second) {
+  Slot& a = slots_[first.arrived->index];
+  Slot& b = slots_[second.arrived->index];
+  a.half = Half::first;
+  b.half = Half::second;
+  a.partner = second.arrived;
+  b.partner = first.arrived;
 }
 
 void Queue::abort_all(nvme::Status status, const Command* except) {

@@ -128,11 +128,15 @@ class Queue final : public transport::ControllerChannelHandler {
   /// All held commands are completed with `status`.
   void abort_all(nvme::Status status, const Command* except);
 
-  /// The fused first half that waits, at most one.
+  /// The fused first half that waits for its second, at most one.
   transport::ArrivedCommand* fused_first = nullptr;
-  /// Halves of a fused pair whose data is being fetched.
-  transport::ArrivedCommand* fused_second = nullptr;
-  unsigned fused_missing_data = 0;
+  /// From now on they are one operation.
+  void fuse(const Command& first, const Command& second);
+  /// Whether the command is half of one, even when the other half is gone.
+  bool fused(const Command& command) const { return slots_[command.arrived->index].half != Half::none; }
+  bool is_first_half(const Command& command) const { return slots_[command.arrived->index].half == Half::first; }
+  /// The other half; nullptr when it is gone.
+  transport::ArrivedCommand* partner(const Command& command) const { return slots_[command.arrived->index].partner; }
 
   std::uint32_t entries() const { return entries_; }
   std::uint64_t commands_fetched() const { return fetched_; }
@@ -144,12 +148,15 @@ class Queue final : public transport::ControllerChannelHandler {
   void on_end(std::string_view why) override;
 
  private:
+  enum class Half : std::uint8_t { none, first, second };
   struct Slot {
     transport::ArrivedCommand* command = nullptr;
     Phase phase = Phase::none;
     std::uint16_t previous = kNoSlot;
     std::uint16_t next = kNoSlot;
     Instant due;
+    transport::ArrivedCommand* partner = nullptr;  ///< the other half of a fused operation
+    Half half = Half::none;
   };
   static constexpr std::uint16_t kNoSlot = 0xFFFF;
 
