@@ -190,7 +190,9 @@ void BlockTruth::flushed(Tick started) {
 
 void BlockTruth::power_lost() {
   for (Write& write : writes_) {
-    if (write.end != 0 && !write.durable) write.weak = true;
+    if (write.durable) continue;
+    write.weak = write.end != 0;
+    write.atomic = false;  // only single blocks are promised to be whole then
   }
   for (std::vector<Layer>& layers : history_) {
     for (Layer& layer : layers) layer.replaced = 0;

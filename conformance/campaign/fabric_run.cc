@@ -51,6 +51,7 @@ FabricRun::FabricRun(World& world, const Recipe& recipe, const FabricShape& shap
       step_point_(points.at({fault::Site::step, {}})),
       judge_(judge),
       truth_(shape.blocks, shape.block_bytes),
+      reservations_(shape.hosts),
       scene_(world, shape, points, deviations) {
   const std::size_t all = std::size_t{shape.hosts} * shape.workers;
   for (std::size_t i = 0; i < all; ++i) workers_.push_back(std::make_unique<Worker>(*this, i % shape.hosts));
@@ -108,6 +109,7 @@ void FabricRun::apply(const Decision& decision) {
     case Kind::power_cycle:
       disk.power_cycle();
       if (scene_.shape().cache) truth_.power_lost();
+      reservations_.power_lost(truth_.now());
       return;
     case Kind::associations_end:
       return disk.end_associations("a fault");

@@ -6,6 +6,7 @@
 #include "conformance/campaign/fabric_scene.h"
 #include "conformance/campaign/judge.h"
 #include "conformance/campaign/recipe.h"
+#include "conformance/campaign/reservation_truth.h"
 
 namespace fb::conformance {
 
@@ -43,6 +44,7 @@ class FabricRun final : private host::ControllerListener {
   fault::Point& step_point_;
   Judge& judge_;
   BlockTruth truth_;
+  ReservationTruth reservations_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::unique_ptr<Mending>> mendings_;
   std::size_t busy_ = 0;  ///< workers that have steps left

@@ -55,6 +55,8 @@ void FabricRun::Worker::carry_out(host::Namespace& space) {
     case Deed::deallocate: return clear(space);
     case Deed::verify:
       return await(space.verify(step_->at, step_->count), [this](Status status) { failed(status); });
+    case Deed::reserve: return reserve();
+    case Deed::release: return release();
     case Deed::rescan:
       for (host::Controller* controller : run_.scene_.host(host_).controllers()) {
         if (controller->live()) controller->rescan();
@@ -62,6 +64,19 @@ void FabricRun::Worker::carry_out(host::Namespace& space) {
       return next();
     default: return next();
   }
+}
+
+bool FabricRun::Worker::may_end(Status status) {
+  const bool refused = same_code(status, sc::reservation_conflict);
+  if (!refused && !status.ok()) return true;
+  const auto why = refused ? run_.reservations_.check_refused(host_, tick_) : run_.reservations_.check_written(host_, tick_);
+  if (why) wrong(*why);
+  return !refused;
+}
+
+void FabricRun::Worker::on_changed(Status status) {
+  if (!may_end(status)) return;
+  status.ok() ? run_.truth_.acknowledge(id_) : failed(status);
 }
 
 void FabricRun::Worker::failed(Status status) {
@@ -100,7 +115,7 @@ void FabricRun::Worker::write(host::Namespace& space) {
   data_.resize(bytes());
   run_.truth_.fill(id_, step_->at, data_);
   await(space.write(step_->at, widened(space, data_, sent_)), [this](Status status) {
-    status.ok() ? run_.truth_.acknowledge(id_) : failed(status);
+    on_changed(status);
   });
 }
 
@@ -108,7 +123,7 @@ void FabricRun::Worker::clear(host::Namespace& space) {
   id_ = run_.truth_.begin_write(step_->at, step_->count, true);
   Op<Status> op = step_->deed == Deed::deallocate ? space.deallocate(step_->at, step_->count)
                                                   : space.write_zeroes(step_->at, step_->count);
-  await(std::move(op), [this](Status status) { status.ok() ? run_.truth_.acknowledge(id_) : failed(status); });
+  await(std::move(op), [this](Status status) { on_changed(status); });
 }
 
 void FabricRun::Worker::compare(host::Namespace& space) {
@@ -134,7 +149,10 @@ void FabricRun::Worker::compare_and_write(host::Namespace& space) {
   space.compare_and_write(step_->at, expected, widened(space, data_, sent_)).on_settled([this](const std::pair<Status, Status>& answers) {
     if (run_.over_) return;
     const auto& [compared, written] = answers;
-    if (compared.ok() && written.ok()) {
+    const bool refused = !may_end(written) || !may_end(compared);
+    if (refused) {
+      // It may have been done before, when an answer was lost.
+    } else if (compared.ok() && written.ok()) {
       run_.truth_.acknowledge(id_);
       if (const auto why = run_.truth_.check(step_->at, other_, tick_)) wrong("compared: " + *why);
     } else if (same_code(compared, sc::compare_failure)) {
@@ -150,7 +168,13 @@ void FabricRun::Worker::compare_and_write(host::Namespace& space) {
 }
 
 void FabricRun::Worker::flush(host::Namespace& space) {
-  await(space.flush(), [this](Status status) { status.ok() ? run_.truth_.flushed(tick_) : failed(status); });
+  await(space.flush(), [this](Status status) {
+    if (same_code(status, sc::reservation_conflict)) {
+      may_end(status);
+    } else {
+      status.ok() ? run_.truth_.flushed(tick_) : failed(status);
+    }
+  });
 }
 
 }  // namespace fb::conformance

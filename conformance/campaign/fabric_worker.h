@@ -9,7 +9,8 @@ namespace fb::conformance {
 
 class FabricRun::Worker {
  public:
-  Worker(FabricRun& run, std::size_t host) : run_(run), host_(host) {}
+  Worker(FabricRun& run, std::size_t host);
+  ~Worker();
 
   void add(const Step& step) { steps_.push_back(step); }
   void start();
@@ -30,6 +31,11 @@ class FabricRun::Worker {
   /// Write Zeroes, Dataset Management.
   void clear(host::Namespace& space);
   void flush(host::Namespace& space);
+  void reserve();
+  void release();
+  /// A command of its own on the first path that is there; without one, or without an answer, `then` is told so.
+  using Answered = std::function<void(std::optional<Status>)>;
+  void call(const nvme::Sqe& sqe, Bytes data, Answered then);
   /// The data as the namespace has it: where the host keeps the protection information, with room for it.
   MutableBytes widened(const host::Namespace& space, ByteView data, Bytes& buffer) const;
   void check_read(Status status);
@@ -37,6 +43,10 @@ class FabricRun::Worker {
   template <class Then>
   void await(Op<Status> op, Then then);
   void next();
+  /// A command that changes blocks has ended: whether it may have ended so, in the light of reservations. False: it was
+  /// refused for one, rightly.
+  bool may_end(Status status);
+  void on_changed(Status status);
   /// A command failed: whether it was allowed to.
   void failed(Status status);
   void wrong(const std::string& what);
@@ -51,6 +61,8 @@ class FabricRun::Worker {
   BlockTruth::Id id_ = 0;
   Bytes data_, other_;
   Bytes sent_, sent_other_;  ///< the same as they are handed over
+  class Call;
+  std::unique_ptr<Call> call_;
   Timer<Worker, &Worker::begin> timer_{"campaign.step", *this};
 };
 

@@ -188,7 +188,7 @@ void ManagementRun::add_drive(std::size_t index, const deviations::DeviationSet&
   options.subsystem.serial = fmt::format("FB{:010}", index + 1);
   options.subsystem.static_cntlids = {1, 2};
   options.end.name = fmt::format("drive{}", index + 1);
-  options.end.eid = side->eid;
+  options.end.eid = options.node.static_eid = side->eid;  // there is no bus owner to give it back after a reset
   if (shape_.medium == "pcie") options.endpoint.port = 0;
   deviations.alter(options);
   const mctp::PhysicalAddress at = product_address_on(shape_.medium, static_cast<unsigned>(index));

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::array<std::string_view, kDeeds> kDeedNames = {
     "read",   "write",           "flush",       "compare",       "compare_and_write", "write_zeroes",
-    "deallocate", "verify",      "rescan",      "health",        "subsystem_info",    "controllers",
+    "deallocate", "verify",      "rescan",      "reserve",       "release",
+    "health",     "subsystem_info", "controllers",
     "configuration", "vpd_read", "identify",    "smart",         "set_feature"};
 
 /// A deed by its share of a hundred.
@@ -44,6 +45,7 @@ Step fabric_step(Rng& rng, const FabricShape& shape) {
                          {Deed::deallocate, 3},
                          {Deed::verify, 2},
                          {Deed::rescan, 2}});
+  if (shape.reservations && rng.chance(1, 10)) step.deed = rng.chance(1, 2) ? Deed::reserve : Deed::release;
   step.count = static_cast<std::uint32_t>(rng.between(1, rng.chance(1, 8) ? 16 : 4));
   step.at = rng.below(shape.blocks - step.count + 1);
   step.pause_us = rng.chance(1, 3) ? static_cast<std::uint32_t>(rng.below(2000)) : 0;

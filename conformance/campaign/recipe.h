@@ -22,6 +22,8 @@ enum class Deed : std::uint8_t {
   deallocate,
   verify,
   rescan,
+  reserve,
+  release,
   health,
   subsystem_info,
   controllers,
@@ -31,7 +33,7 @@ enum class Deed : std::uint8_t {
   smart,
   set_feature,
 };
-inline constexpr std::size_t kDeeds = 17;
+inline constexpr std::size_t kDeeds = 19;
 std::string_view name_of(Deed deed);
 
 /// One step of one worker: workers run side by side, the steps of one after each other. As text:

@@ -60,6 +60,7 @@ FabricShape fabric_shape(WorldKind kind, std::uint64_t seed) {
   constexpr std::uint32_t kInCapsule[] = {0, 512, 4096};
   shape.in_capsule_bytes = kInCapsule[rng.below(3)];
   shape.kato_ms = rng.chance(1, 3) ? 1000 : 5000;
+  shape.reservations = shape.hosts > 1 && rng.chance(1, 2);
   return shape;
 }
 

@@ -28,6 +28,7 @@ struct FabricShape {
   std::uint8_t protection_type = 0;
   host::ProtectionUse protection = host::ProtectionUse::controller;
   host::PathPolicy policy = host::PathPolicy::round_robin;
+  bool reservations = false;  ///< hosts reserve the namespace and release it
   bool cache = false;          ///< losses of power forget what was not flushed
   bool header_digest = false, data_digest = false;
   bool flow_control = true;

@@ -15,6 +15,14 @@ namespace {
 /// No time is left, or the user has had enough.
 struct Enough {};
 
+Recipe with_earlier_steps(Recipe recipe, std::uint64_t by) {
+  for (fault::Decision& decision : recipe.schedule.decisions) {
+    if (decision.place.site == fault::Site::step) decision.ordinal -= std::min(decision.ordinal, by);
+  }
+  std::sort(recipe.schedule.decisions.begin(), recipe.schedule.decisions.end());
+  return recipe;
+}
+
 class Shrinker {
  public:
   Shrinker(ReplayFile& best, const ShrinkOptions& options, ShrinkResult& result)
@@ -37,12 +45,11 @@ class Shrinker {
   }
 
   /// Leaves out what can be left out of a list, in ever smaller pieces.
-  template <class List>
-  bool thin_out(List Recipe::*list) {
-    return thin_out([list](Recipe& recipe) -> List& { return recipe.*list; });
+  bool thin_out_steps() {
+    return thin_out([](Recipe& recipe) -> std::vector<Step>& { return recipe.steps; }, true);
   }
   bool thin_out_faults() {
-    return thin_out([](Recipe& recipe) -> std::vector<fault::Decision>& { return recipe.schedule.decisions; });
+    return thin_out([](Recipe& recipe) -> std::vector<fault::Decision>& { return recipe.schedule.decisions; }, false);
   }
 
   /// Shorter pauses, smaller amounts.
@@ -56,8 +63,9 @@ class Shrinker {
   }
 
  private:
+  /// Where steps are gone, what strikes at a step is tried at one that comes as much earlier, too.
   template <class ListOf>
-  bool thin_out(ListOf&& list_of) {
+  bool thin_out(ListOf&& list_of, bool steps) {
     bool any = false;
     std::size_t piece = list_of(best_.recipe).size();
     while (piece > 0) {
@@ -67,7 +75,8 @@ class Shrinker {
         auto& list = list_of(recipe);
         const std::size_t end = std::min(at + piece, list.size());
         list.erase(list.begin() + static_cast<std::ptrdiff_t>(at), list.begin() + static_cast<std::ptrdiff_t>(end));
-        if (try_out(std::move(recipe))) {
+        const std::size_t gone = list_of(best_.recipe).size() - list.size();
+        if (try_out(recipe) || (steps && try_out(with_earlier_steps(std::move(recipe), gone)))) {
           removed = any = true;
         } else {
           at += piece;
@@ -111,7 +120,7 @@ Result<ShrinkResult> shrink(const ReplayFile& file, const ShrinkOptions& options
     bool again = true;
     while (again) {
       again = shrinker.thin_out_faults();
-      again = shrinker.thin_out(&Recipe::steps) || again;
+      again = shrinker.thin_out_steps() || again;
     }
     shrinker.soften();
   } catch (const Enough&) {

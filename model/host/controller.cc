@@ -226,6 +226,7 @@ void Controller::close_queues() {
   world_.loop().cancel(step_timer_);
   world_.loop().cancel(attempt_timer_);
   world_.loop().cancel(keep_alive_timer_);
+  world_.loop().cancel(ana_timer_);
   polling_ = Polling::none;
   io_waits_for_buried_ = false;
   std::vector<std::unique_ptr<Queue>> queues = std::move(io_);

@@ -274,6 +274,8 @@ class Controller final : private QueueHandler {
   void read_ana(std::function<void()> then);
   std::uint32_t ana_log_length() const;
   void take_ana(ByteView log);
+  void read_ana_later(nvme::Status why);
+  void on_ana_due();
 
   World& world_;
   transport::HostFabric& fabric_;
@@ -292,6 +294,7 @@ class Controller final : private QueueHandler {
   bool was_live_ = false;
   bool concatenated_ = false;  ///< queues go over TLS with the PSK that authentication made
   bool ana_reading_ = false;
+  unsigned ana_failures_ = 0;  ///< reads of the log in a row
   bool scanning_ = false;
   bool scan_again_ = false;
 
@@ -327,6 +330,7 @@ class Controller final : private QueueHandler {
   Timer<Controller, &Controller::on_attempt_timer> attempt_timer_{"host.attempt", *this};
   Timer<Controller, &Controller::on_step_timer> step_timer_{"host.step", *this};
   Timer<Controller, &Controller::on_keep_alive_timer> keep_alive_timer_{"host.keep_alive", *this};
+  Timer<Controller, &Controller::on_ana_due> ana_timer_{"host.ana", *this};
   Timer<Controller, &Controller::reap> reap_timer_{"host.reap", *this};
 };
 

@@ -17,6 +17,9 @@ constexpr std::uint32_t kPlainLogBytes = 512;
 /// Of an ANA log, however many groups a controller claims.
 constexpr std::uint32_t kAnaGroupsMax = 4096;
 constexpr unsigned kAnaReads = 5;
+/// Failed reads of the ANA log in a row, and the time between them.
+constexpr unsigned kAnaFailuresMax = 10;
+constexpr Duration kAnaAgainAfter = Duration::s(1);
 /// As many as one event can stand for.
 constexpr unsigned kReservationPages = 256;
 
@@ -314,7 +317,11 @@ void Controller::read_ana(std::function<void()> then) {
                if (!reply.answered) return;
                if (!reply.ok() || !parts || left == 0) {
                  ana_reading_ = false;
-                 if (reply.ok()) take_ana(reply.data);
+                 if (reply.ok()) {
+                   take_ana(reply.data);
+                 } else {
+                   read_ana_later(reply.status());
+                 }
                  then();
                  return;
                }
@@ -339,7 +346,20 @@ void Controller::read_ana(std::function<void()> then) {
   (*again)(kAnaReads);
 }
 
+/// No further notice comes for a change whose log has not been read.
+void Controller::read_ana_later(nvme::Status why) {
+  note("ANA log: " + nvme::to_string(why));
+  if (why.dnr() || ++ana_failures_ > kAnaFailuresMax) return;
+  world_.loop().schedule(ana_timer_, world_.now() + kAnaAgainAfter);
+}
+
+void Controller::on_ana_due() {
+  if (ana_reading_ || !live()) return;
+  read_ana([this] { listener_.on_ana(*this); });
+}
+
 void Controller::take_ana(ByteView log) {
+  ana_failures_ = 0;
   ana_.clear();
   nvme::AnaWalk walk{log};
   for (nvme::AnaGroup group; walk.next(group);) ana_.emplace_back(group.id, group.state);

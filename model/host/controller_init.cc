@@ -101,10 +101,10 @@ HostError Controller::refusal(const AdminReply& reply, std::uint16_t qid) const 
     error.text += ", offset " + std::to_string(error.parameter.offset) +
                   (error.parameter.in_data ? " of the data" : " of the command");
   }
-  // Busy passes; what is wrong with our parameters, our name or the format does not.
-  error.permanent = error.status.dnr() ||
-                    (error.status.sct() == 1 &&
-                     !same_code(error.status, nvme::sc::controller_busy));
+  // Busy passes; what is wrong with our parameters, our name or the format does not. An I/O queue whose admin queue was
+  // taken may be refused because the controller has gone meanwhile: a new association gets a new one.
+  const bool ours = error.status.sct() == 1 && !same_code(error.status, nvme::sc::controller_busy);
+  error.permanent = qid == 0 && (error.status.dnr() || ours);
   return error;
 }
 

@@ -11,12 +11,15 @@ namespace fb::mctp {
 
 class TagTable {
  public:
-  /// The lowest tag that is free towards `peer`. A tag towards the null EID, whose answer may come from
+  /// A tag that is free towards `peer`; the one that was given back last comes last, so that a late answer finds nobody
+  /// who waits for it. A tag towards the null EID, whose answer may come from
   /// any EID, is never out together with the same tag towards somebody.
   std::optional<Tag> take(Eid peer) {
     const std::uint8_t mask = peer == kNullEid ? any() : taken_[peer] | taken_[kNullEid];
-    for (std::uint8_t value = 0; value < 8; ++value) {
+    for (unsigned i = 0; i < 8; ++i) {
+      const auto value = static_cast<std::uint8_t>((next_[peer] + i) % 8);
       if ((mask >> value & 1) != 0) continue;
+      next_[peer] = static_cast<std::uint8_t>(value + 1);
       taken_[peer] = static_cast<std::uint8_t>(taken_[peer] | 1u << value);
       return Tag{value, true};
     }
@@ -38,6 +41,7 @@ class TagTable {
     return mask;
   }
   std::array<std::uint8_t, 256> taken_{};
+  std::array<std::uint8_t, 256> next_{};  ///< where the search begins
 };
 
 }  // namespace fb::mctp
