@@ -191,7 +191,7 @@ void BlockTruth::flushed(Tick started) {
 void BlockTruth::power_lost() {
   for (Write& write : writes_) {
     if (write.durable) continue;
-    write.weak = write.end != 0;
+    write.weak = true;  // one that is not acknowledged yet too: the answer may be on its way
     write.atomic = false;  // only single blocks are promised to be whole then
   }
   for (std::vector<Layer>& layers : history_) {

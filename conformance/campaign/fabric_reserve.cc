@@ -56,7 +56,7 @@ void FabricRun::Worker::reserve() {
 
 void FabricRun::Worker::release() {
   const BlockTruth::Tick began = run_.truth_.now();
-  run_.reservations_.begin_release(host_, began);
+  run_.reservations_.begin_release(host_);
   const auto order = host::reservation_release(kWatchedNsid, nvme::ReleaseAction::release, nvme::ReservationType::write_exclusive);
   call(host::as_sqe(order), host::reservation_key(host_ + 1), [this, began](std::optional<Status> status) {
     run_.reservations_.end_release(host_, status && status->ok(), began, run_.truth_.now());

@@ -14,8 +14,8 @@ namespace {
 
 constexpr mctp::Eid kOwnEid = 8;
 constexpr mctp::Eid kFirstDrive = 9;
-/// Questions that no answer comes to are asked again so often.
-constexpr unsigned kTries = 8;
+/// Questions that no answer comes to are asked so often.
+constexpr unsigned kTries = fault::Budget{}.frames + 1;
 constexpr Duration kPatience = Duration::s(3600);
 constexpr std::uint16_t kVpdBytes = 128;
 constexpr std::uint8_t kTemperatureThreshold = 0x04;

@@ -15,19 +15,22 @@ void ReservationTruth::end_acquire(std::size_t host, bool acknowledged, Tick beg
   --it.acquiring;
   if (!acknowledged) {
     it.lost = true;
-  } else if (it.release_began < began && !it.holds) {
+  } else if (it.releasing == 0 && !it.release_lost && it.release_ended < began && !it.holds) {
     it.holds = true;
     it.holds_since = now;
   }
 }
 
-void ReservationTruth::begin_release(std::size_t host, Tick now) {
+void ReservationTruth::begin_release(std::size_t host) {
   hosts_[host].holds = false;
-  hosts_[host].release_began = now;
+  ++hosts_[host].releasing;
 }
 
 void ReservationTruth::end_release(std::size_t host, bool acknowledged, Tick began, Tick now) {
   Host& it = hosts_[host];
+  --it.releasing;
+  it.release_ended = now;
+  if (!acknowledged) it.release_lost = true;
   if (!acknowledged || it.lost || it.acquiring > 0 || it.acquire_began > began) return;
   it.may_hold = false;
   it.may_until = now;
@@ -37,7 +40,7 @@ void ReservationTruth::power_lost(Tick now) {
   for (Host& it : hosts_) {
     it.holds = false;
     // What was acknowledged before says nothing any more, and an acquire that is still awaited may come before or after.
-    it.release_began = now;
+    it.release_ended = now;
     if (it.lost || it.acquiring > 0 || !it.may_hold) continue;
     it.may_hold = false;
     it.may_until = now;

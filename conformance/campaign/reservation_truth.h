@@ -18,7 +18,7 @@ class ReservationTruth {
   void begin_acquire(std::size_t host, Tick now);
   /// `began`: of this command. One that was not acknowledged may take effect at any time.
   void end_acquire(std::size_t host, bool acknowledged, Tick began, Tick now);
-  void begin_release(std::size_t host, Tick now);
+  void begin_release(std::size_t host);
   void end_release(std::size_t host, bool acknowledged, Tick began, Tick now);
   /// Nothing persists: only what is on its way may still become a reservation.
   void power_lost(Tick now);
@@ -35,8 +35,10 @@ class ReservationTruth {
     Tick may_until = 0;        ///< when it certainly ceased to
     bool holds = false;
     Tick holds_since = 0;
-    Tick release_began = 0;    ///< the last one
-    Tick acquire_began = 0;
+    unsigned releasing = 0;
+    bool release_lost = false; ///< a release without an answer, likewise
+    Tick release_ended = 0;    ///< the last one
+    Tick acquire_began = 0;    ///< the last one
   };
   std::vector<Host> hosts_;
 };

@@ -130,11 +130,15 @@ std::string tell(const Decision& decision) {
 }
 
 std::string Schedule::beyond(const Budget& budget) const {
-  unsigned statuses = 0, losses = 0;
+  unsigned statuses = 0, losses = 0, frames = 0;
+  bool path_changes = false, answer_lost = false;
   std::uint64_t outage = 0;
   for (const Decision& decision : decisions) {
     if (is_status(decision.kind)) ++statuses;
     if (is_loss(decision.kind)) ++losses;
+    if (decision.place.site == Site::frame) ++frames;
+    path_changes = path_changes || decision.kind == Kind::ana;
+    answer_lost = answer_lost || decision.kind == Kind::admin_withhold;
     if (is_outage(decision.kind)) outage += decision.amount;
   }
   if (lies()) return "bytes are changed behind the checks that would notice it";
@@ -142,6 +146,8 @@ std::string Schedule::beyond(const Budget& budget) const {
     return fmt::format("{} failed attempts; a host makes {} good", statuses, budget.statuses);
   }
   if (losses > budget.losses) return fmt::format("{} lost associations; a command survives {}", losses, budget.losses);
+  if (frames > budget.frames) return fmt::format("{} spoilt frames; a question is asked {} times", frames, budget.frames + 1);
+  if (path_changes && answer_lost) return "a path changes and an answer that tells of it may be lost: a host takes it as gone";
   if (outage > budget.outage_ns) {
     return fmt::format("links are down for {} in all; {} are survived", amount_text(Unit::nanoseconds, outage),
                        amount_text(Unit::nanoseconds, budget.outage_ns));

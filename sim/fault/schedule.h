@@ -39,6 +39,7 @@ std::string tell(const Decision& decision);
 struct Budget {
   unsigned statuses = 5;         ///< failed attempts of one command that its host makes good
   unsigned losses = 16;          ///< of the association, of which one command survives as many
+  unsigned frames = 15;      ///< frames of MCTP that are spoilt: a question is asked once more than that
   std::uint64_t outage_ns = 30'000'000'000;  ///< longest time without any path
 };
 

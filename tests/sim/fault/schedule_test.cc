@@ -91,6 +91,12 @@ TEST(Schedule, WhatLiesBeyondTheBudgetIsNobodysFault) {
   EXPECT_NE(of("step#1 controller_reset", budget.losses + 1).beyond(budget), "");
   EXPECT_EQ(of("packet:a->b#1 partition 10000000000", 3).beyond(budget), "");
   EXPECT_NE(of("packet:a->b#1 partition 10000000000", 4).beyond(budget), "");
+  EXPECT_EQ(of("frame:bus#1 frame_drop", budget.frames).beyond(budget), "");
+  EXPECT_NE(of("frame:bus#1 frame_drop", budget.frames + 1).beyond(budget), "");
+  Schedule paths = of("step#1 ana 18", 3);
+  EXPECT_EQ(paths.beyond(budget), "");
+  paths.decisions.push_back(*parse_decision("admin#4 admin_withhold"));
+  EXPECT_NE(paths.beyond(budget), "");
   EXPECT_EQ(of("packet:a->b#1 drop", 100).beyond(budget), "") << "losses of packets are made good without bound";
   EXPECT_FALSE(of("packet:a->b#1 corrupt 5", 1).lies());
   EXPECT_TRUE(of("packet:a->b#1 forge 5", 1).lies());
