@@ -276,7 +276,7 @@ bool ManagementRun::ask_in_peace(DriveSide& drive, bool compare) {
 void ManagementRun::before_step() {
   for (const fault::Decision& decision : step_point_.next()) {
     if (decision.kind != Kind::endpoint_reset) continue;
-    drives_.front()->node->reset();
+    drives_.front()->drive->endpoint().reset(false);
     step_point_.struck(decision);
   }
 }

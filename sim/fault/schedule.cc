@@ -137,7 +137,7 @@ std::string Schedule::beyond(const Budget& budget) const {
     if (is_status(decision.kind)) ++statuses;
     if (is_loss(decision.kind)) ++losses;
     if (decision.place.site == Site::frame) ++frames;
-    path_changes = path_changes || decision.kind == Kind::ana;
+    path_changes = path_changes || decision.kind == Kind::ana || (decision.kind == Kind::status && decision.amount >> 8 == 3);
     answer_lost = answer_lost || decision.kind == Kind::admin_withhold;
     if (is_outage(decision.kind)) outage += decision.amount;
   }
