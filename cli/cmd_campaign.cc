@@ -122,8 +122,8 @@ CampaignState read_state(const std::string& path, const CampaignOptions& options
     const nlohmann::json json = nlohmann::json::parse(read_text(path));
     const std::string seeds = fmt::format("{}..{}", options.seeds.first, options.seeds.last);
     const bool same = json.at("workload") == options.workload && json.at("version") == tool_version() &&
-                      json.at("plan_digest") == plan_digest(options.plan) && json.at("seeds") == seeds && json.at("steps") == options.steps &&
-                      json.at("deviations") == options.deviations;
+                      json.at("plan_digest") == plan_digest(options.plan) && json.at("seeds") == seeds &&
+                      json.at("steps") == options.steps && json.at("deviations") == options.deviations;
     if (!same) throw UserError(path + ": it is of another campaign (workload, plan, seeds, steps, deviations or version differ)");
     state.next = json.at("next");
     state.digest = std::stoull(json.at("digest").get<std::string>(), nullptr, 16);

@@ -13,10 +13,9 @@ namespace fb::conformance {
 namespace {
 
 constexpr std::array<std::string_view, kDeeds> kDeedNames = {
-    "read",   "write",           "flush",       "compare",       "compare_and_write", "write_zeroes",
-    "deallocate", "verify",      "rescan",      "reserve",       "release",
-    "health",     "subsystem_info", "controllers",
-    "configuration", "vpd_read", "identify",    "smart",         "set_feature"};
+    "read",           "write",       "flush",         "compare",  "compare_and_write", "write_zeroes", "deallocate",
+    "verify",         "rescan",      "reserve",       "release",  "health",            "vpd_write",    "vpd_read",
+    "subsystem_info", "controllers", "configuration", "identify", "smart",             "set_feature"};
 
 /// A deed by its share of a hundred.
 struct Share {
@@ -56,16 +55,18 @@ Step fabric_step(Rng& rng, const FabricShape& shape) {
 Step management_step(Rng& rng, const ManagementShape& shape) {
   Step step;
   step.worker = static_cast<unsigned>(rng.below(shape.workers));
-  step.deed = draw(rng, {{Deed::health, 20},
+  step.deed = draw(rng, {{Deed::health, 15},
                          {Deed::subsystem_info, 10},
                          {Deed::controllers, 10},
                          {Deed::configuration, 10},
-                         {Deed::vpd_read, 15},
+                         {Deed::vpd_read, 10},
+                         {Deed::vpd_write, 10},
                          {Deed::identify, 15},
                          {Deed::smart, 10},
                          {Deed::set_feature, 10}});
   step.at = rng.below(200);
   step.count = static_cast<std::uint32_t>(rng.between(1, 56));
+  if (step.deed == Deed::vpd_write) step.count = static_cast<std::uint32_t>(rng.between(1, 120));
   step.pause_us = rng.chance(1, 3) ? static_cast<std::uint32_t>(rng.below(20'000)) : 0;
   return step;
 }

@@ -25,16 +25,19 @@ enum class Deed : std::uint8_t {
   reserve,
   release,
   health,
+  vpd_write,  ///< of what stands there
+  vpd_read,
   subsystem_info,
   controllers,
   configuration,
-  vpd_read,
   identify,
   smart,
   set_feature,
 };
-inline constexpr std::size_t kDeeds = 19;
+inline constexpr std::size_t kDeeds = 20;
 std::string_view name_of(Deed deed);
+constexpr bool is_management(Deed deed) { return deed >= Deed::health; }
+inline constexpr std::uint32_t kVpdBytes = 128;  ///< of a drive of these worlds
 
 /// One step of one worker: workers run side by side, the steps of one after each other. As text:
 /// "3 write 17+4 @250" (worker, deed, where, how many, microseconds to wait before it).

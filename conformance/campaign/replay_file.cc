@@ -34,14 +34,21 @@ T taken(Result<T> result) {
 constexpr std::array<std::string_view, 9> kFields = {"format",    "version", "workload", "seed", "deviations",
                                                       "signature", "digest",  "faults",   "steps"};
 
-/// Faults strike where the world has a place for them, or not at all: one that has none is a mistake.
-void check_places(const Recipe& recipe) {
+/// Steps and faults have a place in the world, or they are a mistake.
+void check_fits(const Recipe& recipe) {
   const WorldKind kind = taken(world_kind(recipe.workload, recipe.seed));
   const std::vector<fault::Place> places = kind == WorldKind::management ? places_of(management_shape(recipe.seed))
                                                                          : places_of(fabric_shape(kind, recipe.seed));
   for (const fault::Decision& decision : recipe.schedule.decisions) {
     if (std::find(places.begin(), places.end(), decision.place) != places.end()) continue;
     throw UserError(fmt::format("'{}': this world has no {}", fault::to_string(decision), fault::to_string(decision.place)));
+  }
+  for (const Step& step : recipe.steps) {
+    const bool management = kind == WorldKind::management;
+    const std::uint64_t end = management ? step.count + 1 : step.at + step.count;
+    const std::uint64_t limit = management ? kVpdBytes : fabric_shape(kind, recipe.seed).blocks;
+    if (is_management(step.deed) == management && end <= limit) continue;
+    throw UserError(fmt::format("'{}': this world has no room for that step", to_string(step)));
   }
 }
 
@@ -62,7 +69,7 @@ ReplayFile read(const nlohmann::json& json) {
   file.signature = json.at("signature");
   file.digest = hex_of(json.at("digest"));
   std::sort(file.recipe.schedule.decisions.begin(), file.recipe.schedule.decisions.end());
-  check_places(file.recipe);
+  check_fits(file.recipe);
   return file;
 }
 

@@ -122,6 +122,8 @@ def changed(path, **fields):
     ({"faults": ["packet:moon->target#1 drop"]}, "this world has no packet:moon->target"),
     ({"faults": ["gremlin"]}, "no decision: 'gremlin'"),
     ({"steps": ["0 juggle 1+1"]}, "no step"),
+    ({"steps": ["0 write 999+1"]}, "no room for that step"),
+    ({"steps": ["0 vpd_read 1+1"]}, "no room for that step"),
     ({"colour": "red"}, "'colour'"),
     ({"seed": "one"}, "world.json"),
     ({"deviations": ["golf"]}, "golf"),

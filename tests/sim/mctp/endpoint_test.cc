@@ -229,6 +229,15 @@ TEST_F(TwoOnABus, EightTagsToEachPeer) {
   EXPECT_FALSE(a.take_tag(kNullEid).has_value()) << "an answer to it could come from anybody";
 }
 
+TEST_F(TwoOnABus, ATagThatCameBackIsTheLastToGoOutAgain) {
+  for (std::uint8_t turn = 0; turn < 20; ++turn) {
+    const auto tag = a.take_tag(9);
+    ASSERT_TRUE(tag.has_value());
+    EXPECT_EQ(tag->value, turn % 8);
+    a.release_tag(9, *tag);
+  }
+}
+
 TEST_F(TwoOnABus, AnswersGoWhereTheQuestionCameFrom) {
   a.set_eid(kNullEid);
   Outgoing question = to_b(body_of(20));
