@@ -114,7 +114,7 @@ RdmaHalf* RoceReader::half_of(const IpAddress& from, const IpAddress& to, std::u
     half->from = Party::ip({from, 0});
     if (!said_unknown_) {
       dissector_.remark("RDMA from " + to_string(from) + " to " + to_string(half->to) +
-                        ": its connection was made before the capture begins");
+                        ": how the queue pair was connected was not seen");
     }
     said_unknown_ = true;
   }
