@@ -33,7 +33,9 @@ struct Queue {
   std::optional<bool> flow_control = {};     ///< of SQ heads; from the Connect's response
   std::optional<std::uint16_t> cntlid = {};
   std::optional<std::uint16_t> connect_cid = {};  ///< of a Connect that is not answered yet
-  bool certain() const { return from_start && whole && !ended; }
+  /// Somebody broke a rule on it: what follows from that is not to be judged. Judges set it.
+  bool suspect = false;
+  bool certain() const { return from_start && whole && !ended && !suspect; }
 };
 
 struct RdmaConnection;

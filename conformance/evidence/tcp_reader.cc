@@ -321,6 +321,7 @@ void TcpReader::learn(TcpFlow& flow, const PduSeen& seen) {
     flow.asked_header_digest = (at[11] & 1) != 0;
     flow.asked_data_digest = (at[11] & 2) != 0;
     flow.maxr2t = load_le<std::uint32_t>(at + 12);
+    flow.ic_req = true;
   }
   if (!seen.to_controller && seen.type() == tcp::PduType::ic_resp && !flow.ic_resp && seen.header.size() >= 16) {
     const std::uint8_t* const at = seen.header.data();
@@ -328,6 +329,7 @@ void TcpReader::learn(TcpFlow& flow, const PduSeen& seen) {
     flow.header_digest = (at[11] & 1) != 0;
     flow.data_digest = (at[11] & 2) != 0;
     flow.maxh2cdata = load_le<std::uint32_t>(at + 12);
+    flow.ic_resp = true;
   }
 }
 

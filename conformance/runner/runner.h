@@ -70,6 +70,7 @@ struct RunOptions {
   unsigned jobs = 1;
   bool twice = false;    ///< run each case twice and hold the digests against each other
   bool evidence = true;  ///< fold every packet into the digest; false where nobody reads digests
+  bool monitors = true;  ///< hold the rules of conformance/monitors against all that is exchanged
   BenchFactory factory = &make_bench;
   Interrupter* interrupter = nullptr;
   /// Given the capture of each finished case, from the thread that ran it; returns where it was left.
