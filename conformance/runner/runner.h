@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/monitors/finding.h"
 #include "conformance/runner/case.h"
 #include "conformance/runner/environment.h"
 #include "conformance/runner/verdict.h"
@@ -28,6 +29,7 @@ struct CaseResult {
   Disposition disposition = Disposition::as_expected;
   std::string reason;               ///< the first failure; why it was skipped; what broke
   std::vector<Finding> findings;
+  std::vector<monitors::Finding> monitored;  ///< rules that somebody broke: the product, or the bench on purpose
   std::uint64_t digest = 0;
   std::int64_t duration_virtual_ns = 0;
   std::int64_t duration_wall_us = 0;

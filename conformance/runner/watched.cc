@@ -21,18 +21,17 @@ bool blames_product(const monitors::Finding& finding, bool embedded) {
   return finding.actor.starts_with("product");
 }
 
-void judge_by_monitors(const monitors::Monitors& watch, bool embedded, CaseResult& result) {
+void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embedded, CaseResult& result) {
+  result.monitored = findings;
   if (result.verdict != Verdict::pass) return;
-  for (const monitors::Finding& found : watch.findings()) {
+  const CaseInfo& info = *result.info;
+  for (const monitors::Finding& found : findings) {
     const bool product = blames_product(found, embedded);
-    fprintf(stderr, "MON %s %s %s [%s] %s p%lu\n", std::string(result.info->name).c_str(), std::string(monitors::facts_of(found.rule).name).c_str(), product?"PRODUCT":"TESTER", found.actor.c_str(), found.text.c_str(), found.packet);
-    if (!product) continue;
-    if (result.verdict == Verdict::pass) {
-      result.verdict = Verdict::fail;
-      const Finding told = as_finding(found);
-      result.reason = told.what + ": " + told.seen;
-    }
-    result.findings.push_back(as_finding(found));
+    if (!product && (info.options.sends_malformed || on_purpose(info.name, found.rule))) continue;
+    const Finding told = as_finding(found);
+    if (result.verdict == Verdict::pass) result.reason = (product ? "" : "the bench itself broke a rule: ") + told.what + ": " + told.seen;
+    result.verdict = worse(result.verdict, product ? Verdict::fail : Verdict::error);
+    result.findings.push_back(told);
   }
 }
 

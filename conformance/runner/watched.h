@@ -1,7 +1,6 @@
 // What the findings of the monitors mean for a case.
 #pragma once
 
-#include "conformance/monitors/monitors.h"
 #include "conformance/runner/runner.h"
 
 namespace fb::conformance {
@@ -9,8 +8,11 @@ namespace fb::conformance {
 /// Whether the one who is blamed is the product under test, and not the bench.
 bool blames_product(const monitors::Finding& finding, bool embedded);
 
+/// Whether the bench breaks this rule in this case on purpose, as on_purpose.cc has it.
+bool on_purpose(std::string_view name, monitors::Rule rule);
+
 /// A case that passed although the product broke a rule fails, with the rule's requirement. What the bench
-/// itself breaks on purpose is written down for each case (on_purpose.h); anything else is its ERROR.
-void judge_by_monitors(const monitors::Monitors& watch, bool embedded, CaseResult& result);
+/// itself breaks on purpose is written down for each case; anything else is its ERROR.
+void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embedded, CaseResult& result);
 
 }  // namespace fb::conformance
