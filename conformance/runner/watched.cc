@@ -27,7 +27,7 @@ void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embe
   const CaseInfo& info = *result.info;
   for (const monitors::Finding& found : findings) {
     const bool product = blames_product(found, embedded);
-    if (!product && (info.options.sends_malformed || on_purpose(info.name, found.rule))) continue;
+    if (!product && (info.options.malformed || on_purpose(info.name, found.rule))) continue;
     const Finding told = as_finding(found);
     if (result.verdict == Verdict::pass) result.reason = (product ? "" : "the bench itself broke a rule: ") + told.what + ": " + told.seen;
     result.verdict = worse(result.verdict, product ? Verdict::fail : Verdict::error);

@@ -22,7 +22,7 @@ TEST(MonitoredSuite, HonestProductsBreakNoRule) {
     for (const monitors::Finding& found : result.monitored) {
       EXPECT_FALSE(blames_product(found, true)) << result.info->name << " over " << result.transport << ": "
                                                 << monitors::facts_of(found.rule).name << ", packet " << found.packet << ": " << found.text;
-      EXPECT_TRUE(result.info->options.sends_malformed || on_purpose(result.info->name, found.rule) || blames_product(found, true))
+      EXPECT_TRUE(result.info->options.malformed || on_purpose(result.info->name, found.rule) || blames_product(found, true))
           << "the bench in " << result.info->name << ": " << monitors::facts_of(found.rule).name << ", packet " << found.packet << ": "
           << found.text;
     }
