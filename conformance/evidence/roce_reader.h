@@ -44,7 +44,8 @@ class RoceReader {
   RdmaConnection* connection_of(const IpAddress& a, const IpAddress& b, std::uint32_t id_of_a, std::uint32_t id_of_b);
 
   Dissector& dissector_;
-  softroce::IcrcChecker icrc_;
+  softroce::IcrcChecker icrc_[2];  // one for each direction: they remember the last one
+  std::uint32_t large_packets_ = 0;
   std::vector<std::unique_ptr<RdmaHalf>> halves_;
   std::map<Key, RdmaHalf*> by_queue_pair_;
   RdmaHalf* last_[2] = {nullptr, nullptr};  // the two directions that are mostly asked for

@@ -64,9 +64,13 @@ void TcpReader::on_segment(const TraceEvent& event, Sight& at) {
     if (connection->flow.queue != nullptr) dissector_.end_queue(at, *connection->flow.queue);
     return;
   }
-  if (!event.bytes.empty()) take(*connection, way, tcp.seq, event.bytes, at);
-  // What the receiver has acknowledged is not to be waited for.
+  // What is acknowledged and was not seen: the capture lacks it, or has it later. Nobody is judged by its absence.
   Direction& other = connection->way[1 - way];
+  if ((tcp.flags & tcp_flag::ack) != 0 && other.known && distance(tcp.ack, other.next) > 1 && connection->flow.queue != nullptr) {
+    connection->flow.queue->whole = false;
+  }
+  if (!event.bytes.empty()) take(*connection, way, tcp.seq, event.bytes, at);
+  // It is not to be waited for when there is more behind it.
   if ((tcp.flags & tcp_flag::ack) != 0 && !other.later.empty() && distance(tcp.ack, other.later_base) > 0 &&
       distance(other.later_base, other.next) > 0) {
     skip_gap(*connection, 1 - way, at);

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "conformance/monitors/by_cid.h"
 #include "conformance/monitors/judge.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/property.h"
@@ -37,10 +38,10 @@ class Associations final : public Judge {
     if (!seen.queue.certain() || seen.queue.qid.value_or(1) != 0 || !seen.at.genuine()) return;
     State& state = state_of(seen.queue);
     const View<nvme::CqeLayout> cqe{seen.cqe};
-    const auto found = state.open.find(cqe.get(nvme::cqe::cid));
-    if (found == state.open.end()) return;
-    const Pending pending = found->second;
-    state.open.erase(found);
+    const Pending* const found = state.open.find(cqe.get(nvme::cqe::cid));
+    if (found == nullptr) return;
+    const Pending pending = *found;
+    state.open.erase(cqe.get(nvme::cqe::cid));
     if (!cqe.get(nvme::cqe::status).ok()) return;
     if (pending.event) return on_event(seen, state, cqe.get(nvme::cqe::dw0));
     if (pending.connect) {
@@ -55,25 +56,28 @@ class Associations final : public Judge {
     bool connect = false, event = false, eight = false;
     std::optional<std::uint32_t> property_get = {};
     std::optional<std::uint32_t> keep_alive_time = {};
+    void clear() { *this = {}; }
   };
   struct State {
-    std::map<std::uint16_t, Pending> open;
+    ByCid<Pending> open;
+    Queue* queue = nullptr;
+    State* admin = nullptr;  // of an I/O queue
     std::uint64_t kato_ms = 0;
     Instant heard;
-    bool enabled = false, ready = false, started = false;
+    bool enabled = false, ready = false;
     std::map<std::uint32_t, std::uint64_t> constant;  // properties, by offset
     std::set<std::uint32_t> masked;                   // events, by their words
   };
 
   State& state_of(const Queue& queue) {
-    if (states_.size() <= queue.index) states_.resize(queue.index + 1);
-    return states_[queue.index];
+    while (states_.size() <= queue.index) states_.push_back(std::make_unique<State>());
+    return *states_[queue.index];
   }
 
   // The admin queue that an I/O queue belongs to.
   State* admin_of(const Queue& queue, std::uint32_t cntlid) {
     const auto found = associations_.find({queue.controller.address, queue.host.address, cntlid});
-    return found == associations_.end() ? nullptr : &states_[found->second];
+    return found == associations_.end() ? nullptr : states_[found->second].get();
   }
 
   void on_io_command(const CommandSeen& seen) {
@@ -85,20 +89,22 @@ class Associations final : public Judge {
     if (fabrics && type == FabricsType::connect && seen.data.size() >= fabrics::ConnectData::size) {
       const std::uint32_t cntlid = View<fabrics::ConnectData>{seen.data}.get(fabrics::connect_data::cntlid);
       const State* admin = admin_of(seen.queue, cntlid);
-      if (admin != nullptr && admin->started && !admin->ready && seen.queue.qid) {
+      if (admin != nullptr && admin->queue->certain() && !admin->ready && seen.queue.qid) {
         say(Rule::nvme_io_before_ready, seen.at,
             fmt::format("Connect to I/O queue {} of controller {}, whose CSTS.RDY was not seen", *seen.queue.qid, cntlid));
       }
     }
-    if (seen.queue.cntlid) {
-      if (State* admin = admin_of(seen.queue, *seen.queue.cntlid)) admin->heard = seen.at.time;
-    }
+    if (!seen.queue.cntlid) return;
+    State& state = state_of(seen.queue);
+    if (state.admin == nullptr) state.admin = admin_of(seen.queue, *seen.queue.cntlid);
+    if (state.admin != nullptr) state.admin->heard = seen.at.time;
   }
 
   void on_admin_command(const CommandSeen& seen) {
     Queue& queue = seen.queue;
     if (!queue.certain()) return;
     State& state = state_of(queue);
+    state.queue = &queue;
     const View<nvme::SqeLayout> sqe{seen.sqe};
     if (state.kato_ms != 0) {
       // Twice the time leaves room for how a controller counts, and for what a capture is late by.
@@ -114,7 +120,6 @@ class Associations final : public Judge {
     if (opcode == nvme::kFabricsOpcode) {
       switch (static_cast<FabricsType>(seen.sqe[4])) {
         case FabricsType::connect:
-          state.started = true;
           pending.connect = true;
           pending.keep_alive_time = View<fabrics::ConnectSqe>{seen.sqe}.get(fabrics::connect_sqe::kato);
           break;
@@ -136,7 +141,7 @@ class Associations final : public Judge {
       const std::uint8_t lid = View<nvme::GetLogPageSqe>{seen.sqe}.get(nvme::get_log_sqe::lid);
       std::erase_if(state.masked, [lid](std::uint32_t event) { return (event >> 16 & 0xFF) == lid; });
     }
-    state.open[sqe.get(nvme::sqe::cid)] = pending;
+    state.open.put(sqe.get(nvme::sqe::cid)) = pending;
   }
 
   void on_property_set(const CommandSeen& seen, State& state) {
@@ -186,7 +191,7 @@ class Associations final : public Judge {
   }
 
   static constexpr std::uint8_t kKeepAliveTimer = 0x0F;
-  std::vector<State> states_;
+  std::vector<std::unique_ptr<State>> states_;
   std::map<std::tuple<IpAddress, IpAddress, std::uint32_t>, std::size_t> associations_;
 };
 

@@ -1,10 +1,9 @@
 // What a controller does with the keys that commands hand to it (NVMe/RDMA).
 #include <fmt/format.h>
 
-#include <deque>
-#include <map>
 #include <vector>
 
+#include "conformance/monitors/by_cid.h"
 #include "conformance/monitors/judge.h"
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/sqe.h"
@@ -26,7 +25,7 @@ class Keys final : public Judge {
   void on_command(const CommandSeen& seen) override {
     if (seen.queue.tcp || !seen.queue.certain()) return;
     const View<nvme::SqeLayout> sqe{seen.sqe};
-    Command command;
+    Command& command = state_of(seen.queue).open.put(sqe.get(nvme::sqe::cid));
     command.cid = sqe.get(nvme::sqe::cid);
     command.direction = nvme::direction_of(seen.sqe[0] == nvme::kFabricsOpcode ? seen.sqe[4] : seen.sqe[0]);
     const SglDescriptor first = SglDescriptor::parse(sqe.get(nvme::sqe::sgl1));
@@ -41,19 +40,20 @@ class Keys final : public Judge {
     } else if (first.type == SglType::segment) {
       command.unclear = true;
     }
-    state_of(seen.queue).open[command.cid] = std::move(command);
   }
 
   void on_completion(const CompletionSeen& seen) override {
     if (seen.queue.tcp || !seen.queue.certain()) return;
     State& state = state_of(seen.queue);
     const std::uint16_t cid = View<nvme::CqeLayout>{seen.cqe}.get(nvme::cqe::cid);
-    const auto found = state.open.find(cid);
-    if (found == state.open.end()) return;
-    if (seen.invalidates && !found->second.unclear) judge_invalidate(seen, found->second, *seen.invalidates);
-    state.former.push_back(std::move(found->second));
-    if (state.former.size() > kFormerKept) state.former.pop_front();
-    state.open.erase(found);
+    const Command* const found = state.open.find(cid);
+    if (found == nullptr) return;
+    if (seen.invalidates && !found->unclear) judge_invalidate(seen, *found, *seen.invalidates);
+    for (const SglDescriptor& range : found->ranges) {
+      if (state.former.size() < kFormerKept) state.former.emplace_back();
+      state.former[state.next_former++ % kFormerKept] = {range.key, cid};
+    }
+    state.open.erase(cid);
   }
 
   void on_rdma_message(const RdmaMessageSeen& seen) override {
@@ -71,10 +71,19 @@ class Keys final : public Judge {
     DataDirection direction = DataDirection::none;
     bool unclear = false;
     std::vector<SglDescriptor> ranges;
+    void clear() {
+      unclear = false;
+      ranges.clear();
+    }
+  };
+  struct Former {
+    std::uint32_t key = 0;
+    std::uint16_t cid = 0;
   };
   struct State {
-    std::map<std::uint16_t, Command> open;
-    std::deque<Command> former;
+    ByCid<Command> open;
+    std::vector<Former> former;  // keys of commands that are completed, the oldest written over
+    std::size_t next_former = 0;
   };
 
   State& state_of(const Queue& queue) {
@@ -86,29 +95,42 @@ class Keys final : public Judge {
     return va >= range.address && va - range.address <= range.length && length <= range.length - (va - range.address);
   }
 
+  static bool allowed(State& state, const RdmaMessageSeen& seen, DataDirection way) {
+    bool found = false;
+    state.open.each([&](std::uint16_t, const Command& command) {
+      if (found || command.unclear) {
+        found = true;
+        return;
+      }
+      if (command.direction != way && command.direction != DataDirection::bidirectional) return;
+      for (const SglDescriptor& range : command.ranges) found = found || (range.key == seen.rkey && holds(range, seen.va, seen.length));
+    });
+    return found;
+  }
+
   void judge_use(const RdmaMessageSeen& seen, Queue& queue, DataDirection way) {
-    const State& state = state_of(queue);
+    State& state = state_of(queue);
+    if (allowed(state, seen, way)) return;
     const std::string what = fmt::format("a {} of {} bytes at {:#x} under key {:#x}",
                                          way == DataDirection::host_to_controller ? "READ" : "WRITE", seen.length, seen.va, seen.rkey);
     const Command* same_key = nullptr;
-    for (const auto& [cid, command] : state.open) {
-      if (command.unclear) return;
+    const Command* same_range = nullptr;
+    state.open.each([&](std::uint16_t, const Command& command) {
       for (const SglDescriptor& range : command.ranges) {
         if (range.key != seen.rkey) continue;
         same_key = &command;
-        if (!holds(range, seen.va, seen.length)) continue;
-        if (command.direction == way || command.direction == DataDirection::bidirectional) return;
-        return say(Rule::rdma_key_direction, seen.at, queue, what + fmt::format(": command {} moves data the other way", cid));
+        if (holds(range, seen.va, seen.length)) same_range = &command;
       }
+    });
+    if (same_range != nullptr) {
+      return say(Rule::rdma_key_direction, seen.at, queue, what + fmt::format(": command {} moves data the other way", same_range->cid));
     }
     if (same_key != nullptr) {
       return say(Rule::rdma_key_range, seen.at, queue, what + fmt::format(": outside of the descriptors of command {}", same_key->cid));
     }
-    for (auto former = state.former.rbegin(); former != state.former.rend(); ++former) {
-      for (const SglDescriptor& range : former->ranges) {
-        if (range.key != seen.rkey) continue;
-        return say(Rule::rdma_key_late, seen.at, queue, what + fmt::format(", after the response to command {}", former->cid));
-      }
+    for (const Former& former : state.former) {
+      if (former.key != seen.rkey) continue;
+      return say(Rule::rdma_key_late, seen.at, queue, what + fmt::format(", after the response to command {}", former.cid));
     }
     say(Rule::rdma_key_unknown, seen.at, queue, what + ", which no outstanding command has");
   }

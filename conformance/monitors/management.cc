@@ -28,6 +28,9 @@ class Management final : public Judge {
     if (seen.type != mctp::MessageType::nvme_mi) return;
     if (!seen.at.genuine()) return forget();
     const ByteView message = seen.message;
+    // What is replayed from the middle has no check of its own.
+    const auto asked = pairs_.find({seen.at.from.bus, seen.destination, seen.source});
+    if (!seen.tag_owner && asked != pairs_.end() && asked->second.replayed) return;
     if (!seen.integrity || message.size() < mi::kHeaderSize + mi::kMicSize || !mi::mic_ok(message)) {
       say(Rule::mi_integrity, seen.at,
           seen.integrity ? fmt::format("the check of {} bytes is wrong", message.size()) : "the integrity bit is clear");
@@ -37,7 +40,7 @@ class Management final : public Judge {
     const View<mi::MessageHeader> header{body};
     const bool response = header.get(mi::header::ror);
     const MessageKind kind = header.get(mi::header::nmimt);
-    if (kind == MessageKind::async_event) return;
+    if (kind == MessageKind::async_event) return forget(seen);
     if (response == seen.tag_owner) {
       say(Rule::mi_direction, seen.at, fmt::format("ROR is {}, the tag owner bit is {}", response ? 1 : 0, seen.tag_owner ? 1 : 0));
       return forget(seen);
@@ -84,6 +87,8 @@ class Management final : public Judge {
       pair.by_tag[seen.tag] = made;
       return;
     }
+    // After a reset there is no answer, and nothing is left of what was under way.
+    if (kind == MessageKind::mi_command && static_cast<mi::Opcode>(body[4]) == mi::Opcode::reset) return forget(seen);
     const auto busy = pair.busy.find(slot);
     // Whoever has waited for long enough may have given the answer up.
     const bool at_once = busy != pair.busy.end() && seen.at.time - pair.by_tag[busy->second].sent < kPatience;
@@ -99,7 +104,8 @@ class Management final : public Judge {
   void on_response(const MctpMessageSeen& seen, ByteView body, MessageKind kind) {
     const View<mi::MessageHeader> header{body};
     if (body.size() < mi::kResponseMin) {
-      return say(Rule::mi_size, seen.at, fmt::format("an answer of {} bytes without its check", body.size()));
+      say(Rule::mi_size, seen.at, fmt::format("an answer of {} bytes without its check", body.size()));
+      return forget(seen);
     }
     const std::uint8_t reserved = (body[1] & 0x06) | (body[2] & 0xFC) | body[3];
     if (reserved != 0) say(Rule::mi_reserved, seen.at, fmt::format("header bytes {:02X} {:02X} {:02X}", body[1], body[2], body[3]));
@@ -111,7 +117,6 @@ class Management final : public Judge {
     const auto found = pair.by_tag.find(seen.tag);
     if (found == pair.by_tag.end()) return;
     Exchange& exchange = found->second;
-    if (pair.replayed) return;
     if (kind != exchange.kind) {
       say(Rule::mi_kind, seen.at, fmt::format("NMIMT {} in an answer to {}", static_cast<unsigned>(kind), static_cast<unsigned>(exchange.kind)));
       return forget(seen);

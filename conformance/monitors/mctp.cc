@@ -1,6 +1,8 @@
 // MCTP: the packets of a message, and which request an answer belongs to.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -53,7 +55,13 @@ class Mctp final : public Judge {
   };
   struct Request {
     mctp::MessageType type{};
-    std::uint8_t instance = 0, command = 0;
+    std::uint8_t destination = 0, instance = 0, command = 0;
+  };
+  /// The newest requests under one tag: what was given up may be answered late.
+  struct Requests {
+    std::array<Request, 4> newest = {};
+    std::size_t count = 0;
+    void add(const Request& request) { newest[count++ % newest.size()] = request; }
   };
   /// Bus, source, destination, tag and owner.
   using Key = std::tuple<std::uint32_t, std::uint8_t, std::uint8_t, std::uint8_t>;
@@ -123,40 +131,48 @@ class Mctp final : public Judge {
   void judge_pair(const MctpMessageSeen& seen) {
     const bool control = seen.type == mctp::MessageType::control;
     if (control && seen.message.size() < mctp::control::kRequestHeader) return;
-    const Key mine{seen.at.from.bus, seen.source, seen.destination, seen.tag};
     if (seen.tag_owner) {
-      Request request{seen.type};
+      Request request{seen.type, seen.destination};
       if (control) {
         request.instance = seen.message[1] & 0x1F;
         request.command = seen.message[2];
       }
-      requests_[mine] = request;
-      asked_[{seen.at.from.bus, seen.source, seen.tag}] = request;
+      asked_[{seen.at.from.bus, seen.source, seen.tag}].add(request);
       return;
     }
-    const auto found = requests_.find({seen.at.from.bus, seen.destination, seen.source, seen.tag});
-    if (found == requests_.end()) {
-      // With a null EID, or one that has just been set, the address on the medium tells; it is not compared.
-      const bool any = asked_.count({seen.at.from.bus, seen.destination, seen.tag}) != 0;
-      if (complete_ && !disturbed_ && !any && seen.source != mctp::kNullEid && seen.destination != mctp::kNullEid) {
+    // EID 0 is everybody's, and who has just been given an EID answers under it: the address on the medium tells
+    // them apart, and is not compared.
+    if (seen.source == mctp::kNullEid || seen.destination == mctp::kNullEid) return;
+    const auto found = asked_.find({seen.at.from.bus, seen.destination, seen.tag});
+    if (found == asked_.end()) {
+      if (complete_ && !disturbed_) {
         say(Rule::mctp_answer, seen.at, fmt::format("an answer with tag {}, EID {} asked nothing with it", seen.tag, seen.destination));
       }
       return;
     }
-    if (!control || found->second.type != mctp::MessageType::control) return;
+    if (!control) return;
     const auto instance = static_cast<std::uint8_t>(seen.message[1] & 0x1F);
-    if (instance != found->second.instance) {
-      say(Rule::mctp_control_instance, seen.at, fmt::format("instance {} in an answer to {}", instance, found->second.instance));
-    } else if (seen.message[2] != found->second.command) {
-      say(Rule::mctp_control_command, seen.at,
-          fmt::format("command {:02X}h in an answer to {:02X}h", seen.message[2], found->second.command));
+    const std::uint8_t command = seen.message[2];
+    const Requests& requests = found->second;
+    bool same_command = false;
+    for (std::size_t i = 0; i < std::min(requests.count, requests.newest.size()); ++i) {
+      const Request& request = requests.newest[i];
+      if (request.destination != seen.source || request.type != mctp::MessageType::control) return;  // somebody else's too
+      if (request.instance == instance && request.command == command) return;
+      same_command = same_command || request.command == command;
+    }
+    const Request& last = requests.newest[(requests.count - 1) % requests.newest.size()];
+    if (instance != last.instance && (same_command || command == last.command)) {
+      say(Rule::mctp_control_instance, seen.at, fmt::format("instance {} in an answer to {}", instance, last.instance));
+    } else if (instance == last.instance) {
+      say(Rule::mctp_control_command, seen.at, fmt::format("command {:02X}h in an answer to {:02X}h", command, last.command));
     }
   }
 
   std::map<Key, Open> open_;
   std::map<Key, bool> lost_;
-  std::map<Key, Request> requests_;
-  std::map<std::tuple<std::uint32_t, std::uint8_t, std::uint8_t>, Request> asked_;
+  /// By bus, requester and tag.
+  std::map<std::tuple<std::uint32_t, std::uint8_t, std::uint8_t>, Requests> asked_;
   bool disturbed_ = false;
 };
 

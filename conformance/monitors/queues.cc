@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <vector>
 
+#include "conformance/monitors/by_cid.h"
 #include "conformance/monitors/judge.h"
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/sqe.h"
@@ -33,10 +32,11 @@ class Queues final : public Judge {
     if (has_data && seen.sqe[0] != nvme::kFabricsOpcode && sqe.get(nvme::sqe::psdt) == nvme::Psdt::prp) {
       say(Rule::nvme_psdt, seen.at, fmt::format("command {} says that its data pointer is a PRP", cid));
     }
-    if (!state.open.insert(cid).second) {
+    if (state.open.find(cid) != nullptr) {
       return say(Rule::nvme_cid_reuse, seen.at, queue, fmt::format("command identifier {} is outstanding", cid));
     }
-    state.used.insert(cid);
+    state.open.put(cid);
+    state.used.add(cid);
     ++state.tail;
     if (!queue.flow_control || queue.entries == 0) return;
     const std::uint64_t taken = *queue.flow_control ? state.tail - state.head : state.open.size();
@@ -74,8 +74,12 @@ class Queues final : public Judge {
   }
 
  private:
+  struct Nothing {
+    void clear() {}
+  };
   struct State {
-    std::set<std::uint16_t> open, used;
+    ByCid<Nothing> open;
+    CidSet used;
     std::uint64_t head = 0, tail = 0;  // counted, not wrapped
     bool any = false, connecting = false, connected = false;
     std::uint16_t connect_cid = 0;
@@ -116,8 +120,11 @@ class Queues final : public Judge {
   }
 
   bool completed(const Sight& at, Queue& queue, State& state, std::uint16_t cid) {
-    if (state.open.erase(cid) != 0) return true;
-    if (state.used.count(cid) != 0) {
+    if (state.open.find(cid) != nullptr) {
+      state.open.erase(cid);
+      return true;
+    }
+    if (state.used.has(cid)) {
       say(Rule::nvme_completion_twice, at, queue, fmt::format("command {} was completed before", cid));
     } else {
       say(Rule::nvme_completion_unknown, at, queue, fmt::format("there was no command {}", cid));

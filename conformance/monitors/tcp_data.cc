@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
+#include "conformance/monitors/by_cid.h"
 #include "conformance/monitors/judge.h"
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/sqe.h"
@@ -27,7 +27,7 @@ class TcpData final : public Judge {
     if (!seen.queue.tcp || !seen.queue.certain()) return;
     const View<nvme::SqeLayout> sqe{seen.sqe};
     const std::uint16_t cid = sqe.get(nvme::sqe::cid);
-    Transfer made;
+    Transfer& made = state_of(seen.queue).put(cid);
     made.direction = nvme::direction_of(seen.sqe[0] == nvme::kFabricsOpcode ? seen.sqe[4] : seen.sqe[0]);
     const SglDescriptor sgl = SglDescriptor::parse(sqe.get(nvme::sqe::sgl1));
     made.length = sgl.length;
@@ -40,19 +40,19 @@ class TcpData final : public Judge {
       say(Rule::tcp_capsule_data, seen.at, seen.queue,
           fmt::format("command {} has {} bytes in its capsule, its SGL says that they come later", cid, seen.data.size()));
     }
-    state_of(seen.queue)[cid] = std::move(made);
   }
 
   void on_completion(const CompletionSeen& seen) override {
     if (!seen.queue.tcp || !seen.queue.certain()) return;
     Commands& commands = state_of(seen.queue);
-    const auto found = commands.find(View<nvme::CqeLayout>{seen.cqe}.get(nvme::cqe::cid));
-    if (found == commands.end()) return;
-    if (found->second.success) {
+    const std::uint16_t cid = View<nvme::CqeLayout>{seen.cqe}.get(nvme::cqe::cid);
+    const Transfer* const found = commands.find(cid);
+    if (found == nullptr) return;
+    if (found->success) {
       return say(Rule::tcp_success_alone, seen.at, seen.queue,
-                 fmt::format("a response to command {}, whose C2HData had SUCCESS", found->first));
+                 fmt::format("a response to command {}, whose C2HData had SUCCESS", cid));
     }
-    commands.erase(found);
+    commands.erase(cid);
   }
 
   void on_pdu(const PduSeen& seen) override {
@@ -78,8 +78,14 @@ class TcpData final : public Judge {
     std::vector<Request> requests;  // not answered to their end
     std::uint32_t arrived = 0;      // of C2HData
     bool last = false, success = false;
+    void clear() {
+      std::vector<Request> room = std::move(requests);
+      room.clear();
+      *this = {};
+      requests = std::move(room);
+    }
   };
-  using Commands = std::map<std::uint16_t, Transfer>;
+  using Commands = ByCid<Transfer>;
 
   Commands& state_of(const Queue& queue) {
     if (states_.size() <= queue.index) states_.resize(queue.index + 1);
@@ -88,9 +94,8 @@ class TcpData final : public Judge {
 
   // A command that is not finished, or nothing. After SUCCESS its identifier is free.
   Transfer* transfer_of(const PduSeen& seen, std::uint16_t cid) {
-    Commands& commands = state_of(*seen.flow.queue);
-    const auto found = commands.find(cid);
-    return found == commands.end() || found->second.success ? nullptr : &found->second;
+    Transfer* const found = state_of(*seen.flow.queue).find(cid);
+    return found == nullptr || found->success ? nullptr : found;
   }
 
   void blame(Rule rule, const PduSeen& seen, std::string text) { say(rule, seen.at, *seen.flow.queue, std::move(text)); }
@@ -125,7 +130,7 @@ class TcpData final : public Judge {
     const std::uint16_t cid = pdu.get(tcp::data_pdu::cccid), ttag = pdu.get(tcp::data_pdu::ttag);
     const std::uint32_t offset = pdu.get(tcp::data_pdu::offset), length = pdu.get(tcp::data_pdu::length);
     // A command that the controller has given up may still be answered by what is on its way.
-    if (Commands& commands = state_of(*seen.flow.queue); commands.find(cid) == commands.end()) return;
+    if (state_of(*seen.flow.queue).find(cid) == nullptr) return;
     Transfer* const transfer = transfer_of(seen, cid);
     if (transfer == nullptr || (!transfer->by_transport && transfer->requests.empty())) return;
     const auto request = std::find_if(transfer->requests.begin(), transfer->requests.end(), [&](const Request& r) { return r.ttag == ttag; });

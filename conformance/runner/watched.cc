@@ -15,10 +15,16 @@ Finding as_finding(const monitors::Finding& found) {
 
 }  // namespace
 
-// Simulated hosts and endpoints are named; sockets call the other side the peer.
-bool blames_product(const monitors::Finding& finding, bool embedded) {
+// Simulated hosts and endpoints are named, those of the bench by these words; sockets call the other side the peer.
+bool blames_product(const monitors::Finding& finding, Role role, bool embedded) {
   if (!embedded) return finding.actor == "peer";
-  return finding.actor.starts_with("product");
+  // A serial line's ends have names of their own: the owner of the bus is on the left.
+  const bool left = finding.actor.ends_with(".left");
+  if (left || finding.actor.ends_with(".right")) return left != (role == Role::endpoint);
+  for (const std::string_view ours : {"bench", "middle", "played", "second owner"}) {
+    if (finding.actor.starts_with(ours)) return false;
+  }
+  return true;
 }
 
 void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embedded, CaseResult& result) {
@@ -26,7 +32,7 @@ void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embe
   if (result.verdict != Verdict::pass) return;
   const CaseInfo& info = *result.info;
   for (const monitors::Finding& found : findings) {
-    const bool product = blames_product(found, embedded);
+    const bool product = blames_product(found, info.role, embedded);
     if (!product && (info.options.malformed || on_purpose(info.name, found.rule))) continue;
     const Finding told = as_finding(found);
     if (result.verdict == Verdict::pass) result.reason = (product ? "" : "the bench itself broke a rule: ") + told.what + ": " + told.seen;

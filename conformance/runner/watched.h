@@ -6,7 +6,7 @@
 namespace fb::conformance {
 
 /// Whether the one who is blamed is the product under test, and not the bench.
-bool blames_product(const monitors::Finding& finding, bool embedded);
+bool blames_product(const monitors::Finding& finding, Role role, bool embedded);
 
 /// Whether the bench breaks this rule in this case on purpose, as on_purpose.cc has it.
 bool on_purpose(std::string_view name, monitors::Rule rule);

@@ -20,9 +20,9 @@ TEST(MonitoredSuite, HonestProductsBreakNoRule) {
   options.evidence = false;
   for (const CaseResult& result : run_cases(all_cases(), options).cases) {
     for (const monitors::Finding& found : result.monitored) {
-      EXPECT_FALSE(blames_product(found, true)) << result.info->name << " over " << result.transport << ": "
+      EXPECT_FALSE(blames_product(found, result.info->role, true)) << result.info->name << " over " << result.transport << ": "
                                                 << monitors::facts_of(found.rule).name << ", packet " << found.packet << ": " << found.text;
-      EXPECT_TRUE(result.info->options.malformed || on_purpose(result.info->name, found.rule) || blames_product(found, true))
+      EXPECT_TRUE(result.info->options.malformed || on_purpose(result.info->name, found.rule) || blames_product(found, result.info->role, true))
           << "the bench in " << result.info->name << ": " << monitors::facts_of(found.rule).name << ", packet " << found.packet << ": "
           << found.text;
     }
@@ -43,7 +43,7 @@ TEST(MonitoredSuite, DISABLED_Sweep) {
         options.deviations = deviations::DeviationSet({deviation});
         const CaseResult result = run_case(*info, transport, options, declarations);
         for (const monitors::Finding& found : result.monitored) {
-          if (!blames_product(found, true)) continue;
+          if (!blames_product(found, result.info->role, true)) continue;
           heard[monitors::facts_of(found.rule).name].insert(std::string(deviation->name) + " " + std::string(info->name) + " " +
                                                             std::string(transport));
         }

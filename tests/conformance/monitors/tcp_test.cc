@@ -37,7 +37,7 @@ struct Connected : TcpWire {
 };
 
 TEST(TcpRules, AGoodExchangeIsSilent) {
-  for (const std::uint8_t digests : {0, 1, 2, 3}) {
+  for (std::uint8_t digests = 0; digests < 4; ++digests) {
     Connected wire(false, 1, digests);
     wire.write(1, 6000);
     wire.r2t(1, 0, 4096, 5);
