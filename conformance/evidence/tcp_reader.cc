@@ -235,33 +235,29 @@ void TcpReader::begin_flow(Connection& connection) {
 void TcpReader::deliver(Connection& connection, int way, ByteView bytes, Sight& at) {
   Direction& direction = connection.way[way];
   if (connection.content == Content::foreign || direction.ended) return;
-  if (!direction.pending.empty()) {
-    direction.pending.insert(direction.pending.end(), bytes.begin(), bytes.end());
-    const View<tcp::CommonHeader> common{direction.pending};
-    const bool short_of = direction.pending.size() >= tcp::kCommonHeaderBytes && connection.content == Content::nvme &&
-                          common.get(tcp::pdu::plen) > direction.pending.size() &&
-                          common.get(tcp::pdu::plen) <= kPduMax;
+  Bytes& pending = direction.pending;
+  const bool gathered = !pending.empty();
+  if (gathered) {
+    pending.insert(pending.end(), bytes.begin(), bytes.end());
+    if (pending.size() < tcp::kCommonHeaderBytes) return;
+    const std::uint32_t plen = View<tcp::CommonHeader>{pending}.get(tcp::pdu::plen);
+    const bool short_of = connection.content == Content::nvme && !direction.hunting && plen > pending.size() && plen <= kPduMax;
     if (short_of) return;
-    Bytes all = std::move(direction.pending);
-    direction.pending = {};
-    std::size_t used = 0;
-    while (used < all.size() && !direction.ended && connection.content != Content::foreign) {
-      const std::size_t step = frame(connection, way, ByteView(all).subspan(used), at);
-      if (step == 0) break;
-      used += step;
-    }
-    if (direction.ended) return;
-    if (used > 0) all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(used));
-    direction.pending = std::move(all);
-    return;
+    bytes = pending;
   }
+  const std::size_t all = bytes.size();
   while (!bytes.empty() && !direction.ended && connection.content != Content::foreign) {
     const std::size_t step = frame(connection, way, bytes, at);
     if (step == 0) break;
     bytes = bytes.subspan(step);
   }
-  if (direction.ended || connection.content == Content::foreign) return;
-  direction.pending.assign(bytes.begin(), bytes.end());
+  if (direction.ended || connection.content == Content::foreign) {
+    pending = {};
+  } else if (gathered) {
+    pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(all - bytes.size()));
+  } else {
+    pending.assign(bytes.begin(), bytes.end());
+  }
 }
 
 std::size_t TcpReader::frame(Connection& connection, int way, ByteView bytes, Sight& at) {

@@ -107,8 +107,8 @@ class Associations final : public Judge {
     state.queue = &queue;
     const View<nvme::SqeLayout> sqe{seen.sqe};
     if (state.kato_ms != 0) {
-      // Twice the time leaves room for how a controller counts, and for what a capture is late by.
-      const auto limit = Duration::ms(static_cast<std::int64_t>(state.kato_ms) * 2);
+      // Controllers count in coarse steps, which they tell their hosts in data that is not looked into.
+      const auto limit = Duration::ms(static_cast<std::int64_t>(state.kato_ms) * 2) + kGranularity;
       if (seen.at.time - state.heard > limit) {
         say(Rule::nvme_keep_alive, seen.at,
             fmt::format("{} without a command, the keep alive time is {} ms", to_string(seen.at.time - state.heard), state.kato_ms));
@@ -191,6 +191,7 @@ class Associations final : public Judge {
   }
 
   static constexpr std::uint8_t kKeepAliveTimer = 0x0F;
+  static constexpr Duration kGranularity = Duration::s(60);
   std::vector<std::unique_ptr<State>> states_;
   std::map<std::tuple<IpAddress, IpAddress, std::uint32_t>, std::size_t> associations_;
 };

@@ -116,7 +116,7 @@ TEST(AssociationRules, KeepAlive) {
     good.capsule(false, completion(cid, static_cast<std::uint16_t>(cid + 1)).bytes());
   }
   EXPECT_SILENT(good);
-  good.wait(Duration::ms(2100));
+  good.wait(Duration::ms(62'100));
   good.send(6, kKeepAlive);
   EXPECT_HEARD(good, Rule::nvme_keep_alive, true);
 }
