@@ -82,7 +82,7 @@ void RoceReader::on_packet(const TraceEvent& event, Sight& at) {
       }
     }
   }
-  dissector_.tell([&](Observer& observer) { observer.on_roce_packet(seen); });
+  dissector_.tell<heard::roce_packets>([&](Observer& observer) { observer.on_roce_packet(seen); });
   if (!trusted) return;
   if (facts.kind == OpcodeKind::datagram && qpn == roce::kGsiQpn) return on_cm(seen);
   if (seen.half == nullptr) return;
@@ -252,7 +252,7 @@ void RoceReader::finish(RdmaHalf& half, const RocePacketSeen& seen, ByteView who
   RdmaMessageSeen message{seen.at, half, seen.facts.kind, half.message_psn, half.length,
                           seen.facts.kind == OpcodeKind::send ? whole : ByteView{}, half.va, half.rkey};
   if (seen.ieth != nullptr) message.invalidates = load_be<std::uint32_t>(seen.ieth);
-  dissector_.tell([&](Observer& observer) { observer.on_rdma_message(message); });
+  dissector_.tell<heard::rdma_messages>([&](Observer& observer) { observer.on_rdma_message(message); });
   if (seen.facts.kind == OpcodeKind::send) capsule(half, message);
 }
 

@@ -24,6 +24,7 @@ using nvme::FabricsType;
 class Associations final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::capsules; }
 
   void on_command(const CommandSeen& seen) override {
     if (!seen.at.genuine()) return;

@@ -19,6 +19,7 @@ constexpr Duration kPatience = Duration::ms(100);
 class Management final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::mctp | heard::words; }
 
   void on_words(const WordsSeen& seen) override {
     if (seen.kind == TraceKind::fault) forget();

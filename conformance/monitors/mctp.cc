@@ -19,6 +19,7 @@ namespace field = mctp::packet;
 class Mctp final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::mctp | heard::words; }
 
   void on_words(const WordsSeen& seen) override {
     if (seen.kind != TraceKind::fault) return;

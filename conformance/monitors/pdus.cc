@@ -16,6 +16,7 @@ namespace flag = tcp::pdu_flags;
 class Pdus final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::pdus; }
 
   void on_pdu(const PduSeen& seen) override {
     TcpFlow& flow = seen.flow;
@@ -119,8 +120,8 @@ class Pdus final : public Judge {
     }
     if (shape.type == PduType::capsule_cmd) return;
     const std::uint32_t length = View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::length);
-    if (length != seen.data.size()) {
-      blame(Rule::tcp_plen, seen, fmt::format("PLEN {} leaves {} bytes for data, DATAL is {}", plen, seen.data.size(), length));
+    if (length != seen.data_bytes) {
+      blame(Rule::tcp_plen, seen, fmt::format("PLEN {} leaves {} bytes for data, DATAL is {}", plen, seen.data_bytes, length));
     }
   }
 
@@ -130,7 +131,7 @@ class Pdus final : public Judge {
     if (seen.header_digest() != seen.flow.header_digest) {
       return blame(Rule::tcp_flags, seen, seen.header_digest() ? "a header digest that was not agreed on" : "the header digest is missing");
     }
-    const bool data = !seen.data.empty();
+    const bool data = seen.data_bytes != 0;
     if (seen.data_digest() != (seen.flow.data_digest && data)) {
       return blame(Rule::tcp_flags, seen, seen.data_digest() ? "a data digest that was not agreed on" : "the data digest is missing");
     }

@@ -18,6 +18,7 @@ using nvme::FabricsType;
 class Queues final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::capsules | heard::pdus; }
 
   void on_command(const CommandSeen& seen) override {
     Queue& queue = seen.queue;

@@ -20,6 +20,7 @@ constexpr std::size_t kReadsKept = 64;
 class RdmaAnswers final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::roce_packets | heard::rdma_messages; }
 
   void on_roce_packet(const RocePacketSeen& seen) override {
     if (!seen.at.genuine()) {

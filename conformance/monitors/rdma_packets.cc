@@ -16,6 +16,7 @@ using roce::OpcodeKind;
 class RdmaPackets final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::roce_packets; }
 
   void on_roce_packet(const RocePacketSeen& seen) override {
     const Sight& at = seen.at;

@@ -22,6 +22,7 @@ namespace flag = tcp::pdu_flags;
 class TcpData final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::capsules | heard::pdus; }
 
   void on_command(const CommandSeen& seen) override {
     if (!seen.queue.tcp || !seen.queue.certain()) return;
