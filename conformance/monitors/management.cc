@@ -119,7 +119,8 @@ class Management final : public Judge {
     if (found == pair.by_tag.end()) return;
     Exchange& exchange = found->second;
     if (kind != exchange.kind) {
-      say(Rule::mi_kind, seen.at, fmt::format("NMIMT {} in an answer to {}", static_cast<unsigned>(kind), static_cast<unsigned>(exchange.kind)));
+      say(Rule::mi_kind, seen.at,
+          fmt::format("NMIMT {} in an answer to {}", static_cast<unsigned>(kind), static_cast<unsigned>(exchange.kind)));
       return forget(seen);
     }
     if (header.get(mi::header::csi) != exchange.slot) {

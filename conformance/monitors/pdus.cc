@@ -116,7 +116,8 @@ class Pdus final : public Judge {
       if (pdo % unit != 0) return blame(Rule::tcp_pdo, seen, fmt::format("PDO {} is no multiple of {}", pdo, unit));
     }
     for (std::size_t at = header; at < pdo; ++at) {
-      if (seen.pdu[at] != 0) return blame(Rule::tcp_padding, seen, fmt::format("byte {} in front of the data is {:02X}h", at, seen.pdu[at]));
+      if (seen.pdu[at] == 0) continue;
+      return blame(Rule::tcp_padding, seen, fmt::format("byte {} in front of the data is {:02X}h", at, seen.pdu[at]));
     }
     if (shape.type == PduType::capsule_cmd) return;
     const std::uint32_t length = View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::length);

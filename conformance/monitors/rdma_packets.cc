@@ -117,7 +117,8 @@ class RdmaPackets final : public Judge {
     const std::size_t size = seen.payload.size();
     const bool wrong = seen.facts.last ? size > half.mtu || (size == 0 && !seen.facts.first) : size != half.mtu;
     if (wrong) {
-      blame(Rule::rdma_size, seen, fmt::format("{} PSN {} carries {} bytes, the path MTU is {}", seen.facts.name, seen.psn(), size, half.mtu));
+      blame(Rule::rdma_size, seen,
+            fmt::format("{} PSN {} carries {} bytes, the path MTU is {}", seen.facts.name, seen.psn(), size, half.mtu));
       return;
     }
     if (seen.facts.kind != OpcodeKind::write) return;

@@ -134,7 +134,8 @@ class TcpData final : public Judge {
     Transfer* const transfer = transfer_of(seen, cid);
     if (transfer == nullptr) return;
     if (!transfer->by_transport && transfer->requests.empty()) return;
-    const auto request = std::find_if(transfer->requests.begin(), transfer->requests.end(), [&](const Request& r) { return r.ttag == ttag; });
+    const auto named = [&](const Request& request) { return request.ttag == ttag; };
+    const auto request = std::find_if(transfer->requests.begin(), transfer->requests.end(), named);
     if (request == transfer->requests.end()) {
       return blame(Rule::tcp_h2c_unasked, seen, fmt::format("H2CData for command {} with TTAG {}, which no R2T has", cid, ttag));
     }
@@ -163,7 +164,9 @@ class TcpData final : public Judge {
     const std::uint32_t offset = pdu.get(tcp::data_pdu::offset), length = pdu.get(tcp::data_pdu::length);
     const std::uint8_t flags = seen.common.get(tcp::pdu::flags);
     Transfer* const transfer = transfer_of(seen, cid);
-    if (transfer == nullptr) return blame(Rule::tcp_c2h_command, seen, fmt::format("C2HData for command {}, which is not outstanding", cid));
+    if (transfer == nullptr) {
+      return blame(Rule::tcp_c2h_command, seen, fmt::format("C2HData for command {}, which is not outstanding", cid));
+    }
     const bool reads = transfer->direction == DataDirection::controller_to_host || transfer->direction == DataDirection::bidirectional;
     if (!reads) return blame(Rule::tcp_c2h_command, seen, fmt::format("C2HData for command {}, which reads nothing", cid));
     if (transfer->last) return blame(Rule::tcp_c2h_last, seen, fmt::format("C2HData for command {} behind LAST_PDU", cid));

@@ -151,20 +151,20 @@ TEST(MonitoredCatalogue, EveryRuleIsTripped) {
 
 // A case that sees nothing wrong itself fails when the monitors do.
 TEST(MonitoredCases, FailByARuleThatTheirProductBreaks) {
-  const CaseInfo* info = case_named("response_capsule_has_its_shape");
+  const CaseInfo* info = case_named("abrupt_shutdown_keeps_what_was_written");
   const deviations::Deviation* deviation = deviations::find_deviation("completion_with_phase");
   ASSERT_NE(info, nullptr);
   ASSERT_NE(deviation, nullptr);
   DeclarationCache declarations;
   RunOptions options;
   options.deviations = deviations::DeviationSet({deviation});
-  const CaseResult watched = run_case(*info, "tcp", options, declarations);
+  const CaseResult watched = run_case(*info, "rdma", options, declarations);
   EXPECT_EQ(watched.verdict, Verdict::fail);
   EXPECT_NE(watched.reason.find("nvme.completion.reserved (nvme_completion_phase): packet "), std::string::npos) << watched.reason;
   ASSERT_FALSE(watched.findings.empty());
   EXPECT_EQ(watched.findings[0].seen, "the product breaks this rule");
   options.monitors = false;
-  EXPECT_EQ(run_case(*info, "tcp", options, declarations).verdict, Verdict::pass);
+  EXPECT_EQ(run_case(*info, "rdma", options, declarations).verdict, Verdict::pass);
 }
 
 }  // namespace
