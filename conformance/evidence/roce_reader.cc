@@ -153,7 +153,7 @@ void RoceReader::pair_by_answer(RdmaHalf& answered_to, const RocePacketSeen& see
 void RoceReader::acknowledged(RdmaHalf& half, const RocePacketSeen& seen) {
   const bool positive = seen.aeth == nullptr || roce::kind_of_syndrome(*seen.aeth) == roce::SyndromeKind::ack;
   if (!positive || !half.psn_known || dissector_.options().complete) return;
-  if (half.ahead == 0 || roce::psn_distance(seen.psn(), half.expected) < 0) return;
+  if (roce::psn_distance(seen.psn(), half.expected) < 0) return;
   lose_track(half, seen.at);
 }
 
@@ -205,6 +205,7 @@ void RoceReader::follow(RdmaHalf& half, const RocePacketSeen& seen) {
   }
   half.ahead = 0;
   half.any = true;
+  if (half.queue != nullptr) ++half.queue->requests[half.by_host ? 1 : 0];
   half.psn_known = true;
   half.expected = roce::psn_add(seen.psn(), 1);
   const bool one = seen.facts.first && seen.facts.last;

@@ -65,7 +65,7 @@ class Pdus final : public Judge {
     const bool us = seen.to_controller;
     const PduType type = seen.type();
     if (state.ended[us]) return blame(Rule::tcp_after_termreq, seen, "comes behind a TermReq");
-    if (!seen.flow.from_start || !seen.flow.certain[0] || !seen.flow.certain[1]) {
+    if (!seen.flow.from_start || !seen.flow.queue->whole) {
       if (type == PduType::ic_req) state.icreq = true;
       if (type == PduType::ic_resp) state.icresp = true;
       return;

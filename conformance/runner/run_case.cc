@@ -158,6 +158,7 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
     world->trace().add_sink(*writer);
   }
   run_in_world(info, options, environment, *world, result);
+  if (watch) watch->finish();
   if (watch) judge_by_monitors(watch->findings(), options.product.embedded, result);
   trace_verdict(*world, result);
   result.digest = folded(hash_name(info.name), static_cast<std::uint64_t>(result.verdict));
