@@ -66,8 +66,9 @@ void TcpReader::on_segment(const TraceEvent& event, Sight& at) {
   }
   // What is acknowledged and was not seen: the capture lacks it, or has it later. Nobody is judged by its absence.
   Direction& other = connection->way[1 - way];
-  if ((tcp.flags & tcp_flag::ack) != 0 && other.known && distance(tcp.ack, other.next) > 1 && connection->flow.queue != nullptr) {
-    connection->flow.queue->whole = false;
+  if ((tcp.flags & tcp_flag::ack) != 0 && other.known && distance(tcp.ack, other.next) > 1) {
+    other.whole = false;
+    if (connection->flow.queue != nullptr) connection->flow.queue->whole = false;
   }
   if (!event.bytes.empty()) take(*connection, way, tcp.seq, event.bytes, at);
   // It is not to be waited for when there is more behind it.
