@@ -14,8 +14,8 @@ constexpr std::size_t kHalvesMax = 65'536;
 constexpr std::size_t kCollectedMax = 16 << 20;
 /// Packets behind a gap after which it is taken for one of the capture.
 constexpr std::uint32_t kAheadMax = 1024;
-constexpr std::size_t kLargePacket = 512;
-constexpr std::uint32_t kLargeSampled = 8;
+constexpr std::uint64_t kAllChecked = 128;
+constexpr std::uint64_t kSampled = 8;
 constexpr std::size_t kCommandBytes = 64;
 constexpr std::size_t kCompletionBytes = 16;
 
@@ -23,9 +23,8 @@ constexpr std::size_t kCompletionBytes = 16;
 
 bool RoceReader::icrc_good(const TraceEvent& event, const Sight& at) {
   if (at.fate == Fate::altered || at.fate == Fate::forged) return true;
-  // A simulated world computes each one twice already: of its large packets, samples do.
-  const bool large = event.bytes.size() > kLargePacket;
-  if (large && dissector_.options().complete && ++large_packets_ % kLargeSampled != 0) return true;
+  // A simulated world computes each one twice already: behind its first packets, samples do.
+  if (dissector_.options().complete && ++packets_ > kAllChecked && packets_ % kSampled != 0) return true;
   softroce::IcrcChecker& checker = icrc_[event.source.address < event.destination.address ? 0 : 1];
   // Traces of sockets do not know the identification of what came in.
   return checker.check(event.source, event.destination, event.bytes, event.ip) ||
