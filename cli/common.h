@@ -98,6 +98,7 @@ void add_requirements(CLI::App& app, Outcome& outcome);
 void add_replay(CLI::App& app, Outcome& outcome);
 void add_campaign(CLI::App& app, Outcome& outcome);
 void add_shrink(CLI::App& app, Outcome& outcome);
+void add_check(CLI::App& app, Outcome& outcome);
 void add_target(CLI::App& app, Outcome& outcome);
 void add_host(CLI::App& app, Outcome& outcome);
 void add_mctp(CLI::App& app, Outcome& outcome);

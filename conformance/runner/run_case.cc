@@ -1,7 +1,9 @@
 // The frame of a case: applicability, a fresh world, what each kind of exception means, marks, digest.
 #include <chrono>
 
+#include "conformance/monitors/monitors.h"
 #include "conformance/runner/runner.h"
+#include "conformance/runner/watched.h"
 
 namespace fb::conformance {
 
@@ -145,12 +147,19 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
   world->set_patience(std::min(world->patience(), info.options.budget));
   PacketDigest packets;
   std::optional<capture::PcapngWriter> writer;
+  std::optional<monitors::Monitors> watch;
   if (options.evidence) world->trace().add_sink(packets);
+  if (options.monitors) {
+    watch.emplace(evidence::DissectorOptions{.complete = options.product.embedded});
+    world->trace().add_sink(*watch);
+  }
   if (keep_capture) {
     writer.emplace(capture::PcapngOptions{.title = std::string(info.name), .decoders = &world->trace()});
     world->trace().add_sink(*writer);
   }
   run_in_world(info, options, environment, *world, result);
+  if (watch) watch->finish();
+  if (watch) judge_by_monitors(watch->findings(), options.product.embedded, result);
   trace_verdict(*world, result);
   result.digest = folded(hash_name(info.name), static_cast<std::uint64_t>(result.verdict));
   if (options.product.embedded) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/monitors/finding.h"
 #include "conformance/runner/case.h"
 #include "conformance/runner/environment.h"
 #include "conformance/runner/verdict.h"
@@ -28,6 +29,7 @@ struct CaseResult {
   Disposition disposition = Disposition::as_expected;
   std::string reason;               ///< the first failure; why it was skipped; what broke
   std::vector<Finding> findings;
+  std::vector<monitors::Finding> monitored;  ///< rules that somebody broke: the product, or the bench on purpose
   std::uint64_t digest = 0;
   std::int64_t duration_virtual_ns = 0;
   std::int64_t duration_wall_us = 0;
@@ -70,6 +72,7 @@ struct RunOptions {
   unsigned jobs = 1;
   bool twice = false;    ///< run each case twice and hold the digests against each other
   bool evidence = true;  ///< fold every packet into the digest; false where nobody reads digests
+  bool monitors = true;  ///< hold the rules of conformance/monitors against all that is exchanged
   BenchFactory factory = &make_bench;
   Interrupter* interrupter = nullptr;
   /// Given the capture of each finished case, from the thread that ran it; returns where it was left.

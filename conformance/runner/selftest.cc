@@ -77,6 +77,7 @@ void run_tasks(std::vector<Task>& tasks, const SelftestOptions& options) {
     RunOptions run;
     run.seed = options.seed;
     run.evidence = false;
+    run.monitors = false;  // a case is to find out by itself
     run.factory = options.factory;
     run.interrupter = options.interrupter;
     if (task.deviation != nullptr) run.deviations = deviations::DeviationSet({task.deviation});

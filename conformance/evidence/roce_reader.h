@@ -1,0 +1,57 @@
+// RoCEv2: packets taken apart, connections known by their CM exchange, request messages put together. It
+// follows each direction as a responder would: in PSN order, repetitions left out, a gap closed by what is
+// sent again.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "conformance/evidence/observer.h"
+#include "sim/rdma/softroce/icrc.h"
+#include "wire/rdma/cm_messages.h"
+
+namespace fb::evidence {
+
+class Dissector;
+
+class RoceReader {
+ public:
+  explicit RoceReader(Dissector& dissector) : dissector_(dissector) {}
+  void on_packet(const TraceEvent& event, Sight& at);
+
+ private:
+  using Key = std::pair<IpAddress, std::uint32_t>;
+  static constexpr std::size_t kConnectionsMax = 65'536;
+
+  bool icrc_good(const TraceEvent& event, const Sight& at);
+  RdmaHalf* half_of(const IpAddress& from, const IpAddress& to, std::uint32_t qpn);
+  RdmaHalf* new_half(const Key& to);
+  void pair_by_answer(RdmaHalf& answered_to, const RocePacketSeen& seen, const IpAddress& from);
+  void acknowledged(RdmaHalf& half, const RocePacketSeen& seen);
+  void place(RdmaHalf& half, RocePacketSeen& seen) const;
+  void follow(RdmaHalf& half, const RocePacketSeen& seen);
+  void begin(RdmaHalf& half, const RocePacketSeen& seen) const;
+  void finish(RdmaHalf& half, const RocePacketSeen& seen, ByteView whole);
+  void capsule(RdmaHalf& half, const RdmaMessageSeen& message);
+  void lose_track(RdmaHalf& half, const Sight& at);
+
+  void on_cm(const RocePacketSeen& seen);
+  void on_req(const RocePacketSeen& seen);
+  void on_rep(const RocePacketSeen& seen);
+  void on_end(const RocePacketSeen& seen, cm::Attribute attribute);
+  RdmaConnection* connection_of(const IpAddress& a, const IpAddress& b, std::uint32_t id_of_a, std::uint32_t id_of_b);
+
+  Dissector& dissector_;
+  softroce::IcrcChecker icrc_[2];  // one for each direction: they remember the last one
+  std::uint64_t packets_ = 0;
+  std::vector<std::unique_ptr<RdmaHalf>> halves_;
+  std::map<Key, RdmaHalf*> by_queue_pair_;
+  RdmaHalf* last_[2] = {nullptr, nullptr};  // the two directions that are mostly asked for
+  std::vector<std::unique_ptr<RdmaConnection>> connections_;
+  std::map<std::pair<IpAddress, std::uint32_t>, RdmaConnection*> by_active_id_;
+  bool said_unknown_ = false;
+};
+
+}  // namespace fb::evidence

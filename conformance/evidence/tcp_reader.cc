@@ -1,0 +1,358 @@
+#include "conformance/evidence/tcp_reader.h"
+
+#include <algorithm>
+
+#include "conformance/evidence/dissector.h"
+
+namespace fb::evidence {
+
+namespace {
+
+constexpr std::size_t kConnectionsMax = 65'536;
+constexpr std::size_t kLaterMax = 8 << 20;
+constexpr std::size_t kPduMax = 64 << 20;
+constexpr std::uint16_t kNvmePort = 4420, kDiscoveryPort = 8009;
+constexpr std::uint8_t kTlsHandshake = 0x16, kTlsMajor = 0x03;
+
+std::int32_t distance(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b); }
+bool is_nvme_port(std::uint16_t port) { return port == kNvmePort || port == kDiscoveryPort; }
+
+}  // namespace
+
+TcpReader::Connection& TcpReader::connection_of(const Endpoint& from, const Endpoint& to, int& way) {
+  const Key key = from < to ? Key{from, to} : Key{to, from};
+  auto& slot = connections_[key];
+  if (slot == nullptr) {
+    slot = std::make_unique<Connection>();
+    slot->way[0].from = slot->way[1].to = from;
+    slot->way[0].to = slot->way[1].from = to;
+  }
+  way = slot->way[0].from == from ? 0 : 1;
+  return *slot;
+}
+
+void TcpReader::on_segment(const TraceEvent& event, Sight& at) {
+  ++dissector_.count().tcp;
+  at.from = Party::ip(event.source);
+  at.to = Party::ip(event.destination);
+  const TcpFacts& tcp = *event.tcp;
+  const bool syn = (tcp.flags & tcp_flag::syn) != 0;
+  if (connections_.size() >= kConnectionsMax) connections_.clear();
+  int way = 0;
+  Connection* connection = &connection_of(event.source, event.destination, way);
+  // The same ports again, or a SYN that is sent again.
+  if (syn && connection->way[way].known && connection->way[way].next != tcp.seq + 1 && (tcp.flags & tcp_flag::ack) == 0) {
+    if (connection->flow.queue != nullptr) dissector_.end_queue(at, *connection->flow.queue);
+    auto& slot = connections_[event.source < event.destination ? Key{event.source, event.destination}
+                                                               : Key{event.destination, event.source}];
+    former_.push_back(std::move(slot));
+    connection = &connection_of(event.source, event.destination, way);
+  }
+  Direction& direction = connection->way[way];
+  dissector_.tell<heard::segments>([&](Observer& observer) { observer.on_segment({at, tcp, event.bytes.size()}); });
+  if (syn) {
+    if (!direction.known) {
+      direction.known = true;
+      direction.next = tcp.seq + 1;
+      const bool answer = (tcp.flags & tcp_flag::ack) != 0;
+      connection->host_way = answer ? 1 - way : way;
+      connection->opened = connection->opened || !answer;
+    }
+    return;
+  }
+  if (at.fate == Fate::forged) {
+    if (connection->flow.queue != nullptr) dissector_.end_queue(at, *connection->flow.queue);
+    return;
+  }
+  // What is acknowledged and was not seen: the capture lacks it, or has it later. Nobody is judged by its absence.
+  Direction& other = connection->way[1 - way];
+  if ((tcp.flags & tcp_flag::ack) != 0 && other.known && distance(tcp.ack, other.next) > 1) {
+    other.whole = false;
+    if (connection->flow.queue != nullptr) connection->flow.queue->whole = false;
+  }
+  if (!event.bytes.empty()) take(*connection, way, tcp.seq, event.bytes, at);
+  // It is not to be waited for when there is more behind it.
+  if ((tcp.flags & tcp_flag::ack) != 0 && !other.later.empty() && distance(tcp.ack, other.later_base) > 0 &&
+      distance(other.later_base, other.next) > 0) {
+    skip_gap(*connection, 1 - way, at);
+  }
+  if ((tcp.flags & (tcp_flag::fin | tcp_flag::rst)) != 0 && connection->flow.queue != nullptr) {
+    dissector_.end_queue(at, *connection->flow.queue);
+  }
+}
+
+void TcpReader::take(Connection& connection, int way, std::uint32_t seq, ByteView bytes, Sight& at) {
+  Direction& direction = connection.way[way];
+  if (connection.content == Content::foreign) return;
+  if (!direction.known) {
+    direction.known = true;
+    direction.whole = false;
+    direction.hunting = true;
+    direction.next = seq;
+  }
+  std::int32_t ahead = distance(seq, direction.next);
+  if (ahead < 0) {
+    const auto old = static_cast<std::size_t>(-static_cast<std::int64_t>(ahead));
+    if (old >= bytes.size()) return;  // said before
+    bytes = bytes.subspan(old);
+    ahead = 0;
+  }
+  if (ahead > 0) {
+    keep(direction, seq, bytes);
+    if (direction.later_bytes > kLaterMax) skip_gap(connection, way, at);
+    return;
+  }
+  direction.next += static_cast<std::uint32_t>(bytes.size());
+  deliver(connection, way, bytes, at);
+  if (!direction.later.empty()) drain(connection, way, at);
+}
+
+void TcpReader::keep(Direction& direction, std::uint32_t seq, ByteView bytes) {
+  if (direction.later.empty()) direction.later_base = seq;
+  if (distance(seq, direction.later_base) < 0) {
+    // Distances count from the first of them.
+    std::map<std::uint32_t, Bytes> moved;
+    for (auto& [at, kept] : direction.later) moved.emplace(at + (direction.later_base - seq), std::move(kept));
+    direction.later = std::move(moved);
+    direction.later_base = seq;
+  }
+  Bytes& kept = direction.later[seq - direction.later_base];
+  if (kept.size() >= bytes.size()) return;
+  direction.later_bytes += bytes.size() - kept.size();
+  kept.assign(bytes.begin(), bytes.end());
+}
+
+void TcpReader::drain(Connection& connection, int way, Sight& at) {
+  Direction& direction = connection.way[way];
+  while (!direction.later.empty()) {
+    const auto first = direction.later.begin();
+    const std::uint32_t seq = direction.later_base + first->first;
+    const std::int32_t ahead = distance(seq, direction.next);
+    if (ahead > 0) break;
+    const Bytes kept = std::move(first->second);
+    direction.later.erase(first);
+    direction.later_bytes -= std::min(direction.later_bytes, kept.size());
+    const auto old = static_cast<std::size_t>(-static_cast<std::int64_t>(ahead));
+    if (old >= kept.size()) continue;
+    direction.next += static_cast<std::uint32_t>(kept.size() - old);
+    deliver(connection, way, ByteView(kept).subspan(old), at);
+  }
+  if (!direction.later.empty() && direction.later.begin()->first != 0) {
+    const std::uint32_t first = direction.later.begin()->first;
+    std::map<std::uint32_t, Bytes> moved;
+    for (auto& [from, kept] : direction.later) moved.emplace(from - first, std::move(kept));
+    direction.later = std::move(moved);
+    direction.later_base += first;
+  }
+}
+
+void TcpReader::told_missing(Connection& connection, int way, const Sight& at, std::string_view what) {
+  const Direction& direction = connection.way[way];
+  dissector_.remark("packet " + std::to_string(at.packet) + ": TCP " + to_string(direction.from) + " -> " +
+                    to_string(direction.to) + ": " + std::string(what));
+}
+
+void TcpReader::skip_gap(Connection& connection, int way, Sight& at) {
+  Direction& direction = connection.way[way];
+  if (direction.later.empty()) return;
+  if (connection.content == Content::nvme) told_missing(connection, way, at, "segments are missing");
+  direction.next = direction.later_base;
+  direction.pending.clear();
+  direction.to_pass = 0;
+  direction.hunting = true;
+  direction.whole = false;
+  connection.flow.certain[0] = connection.flow.certain[1] = false;
+  if (connection.flow.queue != nullptr) connection.flow.queue->whole = false;
+  drain(connection, way, at);
+}
+
+// ---------------------------------------------------------------------------------------- content
+
+bool TcpReader::looks_like_pdu(const Connection& connection, int way, ByteView bytes) const {
+  if (bytes.size() < tcp::kCommonHeaderBytes) return false;
+  const View<tcp::CommonHeader> common{bytes};
+  const tcp::PduShape* shape = tcp::shape_of(bytes[0]);
+  if (shape == nullptr || common.get(tcp::pdu::hlen) != shape->hlen) return false;
+  if (connection.host_way >= 0 && shape->to_controller != (connection.host_way == way)) return false;
+  if ((common.get(tcp::pdu::flags) & ~shape->flags) != 0) return false;
+  const std::uint32_t plen = common.get(tcp::pdu::plen);
+  const std::uint8_t pdo = common.get(tcp::pdu::pdo);
+  if (plen < shape->hlen || plen > kPduMax || pdo > plen) return false;
+  if (!shape->data && plen > shape->hlen + tcp::kDigestBytes) return false;
+  return pdo == 0 || (pdo >= shape->hlen && pdo % 4 == 0);
+}
+
+// Whether this connection is one of NVMe/TCP that can be read.
+bool TcpReader::recognise(Connection& connection, int way, ByteView bytes, const Sight& at) {
+  Direction& direction = connection.way[way];
+  const bool port_tells = is_nvme_port(direction.to.port) || is_nvme_port(direction.from.port) ||
+                          controllers_.count(direction.to) != 0 || controllers_.count(direction.from) != 0;
+  if (bytes.size() >= 2 && bytes[0] == kTlsHandshake && bytes[1] == kTlsMajor) {
+    connection.content = Content::foreign;
+    connection.flow.encrypted = true;
+    ++dissector_.count().encrypted;
+    if (port_tells) told_missing(connection, way, at, "is encrypted (TLS) and was not read");
+    return false;
+  }
+  const bool plain = looks_like_pdu(connection, way, bytes);
+  const bool begins = plain && (bytes[0] == 0 || bytes[0] == 1) && direction.whole;
+  if (!begins && !port_tells) {
+    if (bytes.size() >= tcp::kCommonHeaderBytes || bytes[0] > 1) connection.content = Content::foreign;
+    return false;
+  }
+  if (!plain && direction.hunting) return false;
+  connection.content = Content::nvme;
+  if (connection.host_way < 0) {
+    if (plain) {
+      connection.host_way = tcp::shape_of(bytes[0])->to_controller ? way : 1 - way;
+    } else {
+      connection.host_way = is_nvme_port(direction.to.port) || controllers_.count(direction.to) != 0 ? way : 1 - way;
+    }
+  }
+  begin_flow(connection);
+  if (!connection.flow.from_start) told_missing(connection, way, at, "its beginning is missing");
+  return true;
+}
+
+void TcpReader::begin_flow(Connection& connection) {
+  ++dissector_.count().tcp_connections;
+  TcpFlow& flow = connection.flow;
+  const Direction& by_host = connection.way[connection.host_way];
+  const Direction& by_controller = connection.way[1 - connection.host_way];
+  flow.index = flows_++;
+  flow.host = Party::ip(by_host.from);
+  flow.controller = Party::ip(by_host.to);
+  flow.certain[1] = by_host.known && by_host.whole;
+  flow.certain[0] = by_controller.known && by_controller.whole;
+  flow.from_start = connection.opened && flow.certain[0] && flow.certain[1];
+  flow.queue = &dissector_.new_queue();
+  flow.queue->tcp = true;
+  flow.queue->host = flow.host;
+  flow.queue->controller = flow.controller;
+  flow.queue->from_start = flow.from_start;
+  flow.queue->whole = flow.from_start;
+  controllers_.insert(by_host.to);
+}
+
+void TcpReader::deliver(Connection& connection, int way, ByteView bytes, Sight& at) {
+  Direction& direction = connection.way[way];
+  if (connection.content == Content::foreign || direction.ended) return;
+  if (direction.to_pass > 0) {
+    const std::size_t passed = std::min(direction.to_pass, bytes.size());
+    direction.to_pass -= passed;
+    bytes = bytes.subspan(passed);
+    if (direction.to_pass > 0) return;
+    pdu(connection, way, direction.head, direction.passed_plen, false, at);
+    if (bytes.empty()) return;
+  }
+  Bytes& pending = direction.pending;
+  const bool gathered = !pending.empty();
+  if (gathered) {
+    pending.insert(pending.end(), bytes.begin(), bytes.end());
+    if (pending.size() < tcp::kCommonHeaderBytes) return;
+    const std::uint32_t plen = View<tcp::CommonHeader>{pending}.get(tcp::pdu::plen);
+    const bool short_of = connection.content == Content::nvme && !direction.hunting && plen > pending.size() && plen <= kPduMax;
+    if (short_of) return;
+    bytes = pending;
+  }
+  const std::size_t all = bytes.size();
+  while (!bytes.empty() && !direction.ended && connection.content != Content::foreign) {
+    const std::size_t step = frame(connection, way, bytes, at);
+    if (step == 0) break;
+    bytes = bytes.subspan(step);
+  }
+  if (direction.ended || connection.content == Content::foreign) {
+    pending = {};
+  } else if (gathered) {
+    pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(all - bytes.size()));
+  } else {
+    pending.assign(bytes.begin(), bytes.end());
+  }
+}
+
+std::size_t TcpReader::frame(Connection& connection, int way, ByteView bytes, Sight& at) {
+  Direction& direction = connection.way[way];
+  if (direction.hunting) {
+    // A PDU mostly begins where a segment begins; otherwise this one is left out.
+    if (!looks_like_pdu(connection, way, bytes)) return bytes.size();
+    if (connection.content != Content::nvme && !recognise(connection, way, bytes, at)) return bytes.size();
+    direction.hunting = false;
+  }
+  if (bytes.size() < tcp::kCommonHeaderBytes) return 0;
+  if (connection.content == Content::unknown && !recognise(connection, way, bytes, at)) {
+    return connection.content == Content::foreign ? bytes.size() : 0;
+  }
+  const View<tcp::CommonHeader> common{bytes};
+  const std::uint32_t plen = common.get(tcp::pdu::plen);
+  const std::uint8_t hlen = common.get(tcp::pdu::hlen);
+  if (hlen < tcp::kCommonHeaderBytes || plen < hlen || plen > kPduMax) {
+    pdu(connection, way, bytes, bytes.size(), true, at);
+    direction.ended = true;
+    return bytes.size();
+  }
+  if (bytes.size() >= plen) {
+    pdu(connection, way, bytes.first(plen), plen, false, at);
+    return plen;
+  }
+  const auto type = common.get(tcp::pdu::type);
+  const std::uint8_t pdo = common.get(tcp::pdu::pdo);
+  const bool data = type == tcp::PduType::h2c_data || type == tcp::PduType::c2h_data;
+  const bool digest = (common.get(tcp::pdu::flags) & tcp::pdu_flags::ddgstf) != 0;
+  if (!data || digest || pdo < hlen || bytes.size() < pdo) return 0;
+  // Data without a digest is nobody's concern here: only its length is.
+  direction.head.assign(bytes.begin(), bytes.begin() + pdo);
+  direction.to_pass = plen - bytes.size();
+  direction.passed_plen = plen;
+  return bytes.size();
+}
+
+void TcpReader::pdu(Connection& connection, int way, ByteView bytes, std::size_t plen, bool broken, Sight& at) {
+  ++dissector_.count().pdus;
+  TcpFlow& flow = connection.flow;
+  PduSeen seen{.at = at, .flow = flow, .to_controller = way == connection.host_way, .common = View<tcp::CommonHeader>{bytes},
+               .pdu = bytes, .header = {}, .data = {}, .broken = broken};
+  const std::uint8_t hlen = seen.common.get(tcp::pdu::hlen);
+  seen.header = bytes.first(std::min<std::size_t>(hlen, bytes.size()));
+  const std::size_t pdo = seen.common.get(tcp::pdu::pdo);
+  const std::size_t tail = seen.data_digest() ? tcp::kDigestBytes : 0;
+  if (!broken && pdo >= hlen && pdo + tail <= plen) {
+    seen.data_bytes = plen - tail - pdo;
+    if (bytes.size() == plen) seen.data = bytes.subspan(pdo, seen.data_bytes);
+  }
+  if (!broken) learn(flow, seen);
+  dissector_.tell<heard::pdus>([&](Observer& observer) { observer.on_pdu(seen); });
+  if (broken) return;
+  const auto type = seen.type();
+  if (type == tcp::PduType::capsule_cmd && seen.to_controller && seen.header.size() >= tcp::CapsuleCmd::size) {
+    if (seen.data.empty()) {
+      dissector_.command(at, *flow.queue, bytes.subspan(tcp::kCommonHeaderBytes, 64));
+    } else {
+      Bytes capsule(bytes.begin() + tcp::kCommonHeaderBytes, bytes.begin() + tcp::CapsuleCmd::size);
+      capsule.insert(capsule.end(), seen.data.begin(), seen.data.end());
+      dissector_.command(at, *flow.queue, capsule);
+    }
+  } else if (type == tcp::PduType::capsule_resp && !seen.to_controller && seen.header.size() >= tcp::CapsuleResp::size) {
+    dissector_.completion(at, *flow.queue, bytes.subspan(tcp::kCommonHeaderBytes, 16));
+  }
+}
+
+void TcpReader::learn(TcpFlow& flow, const PduSeen& seen) {
+  if (seen.to_controller && seen.type() == tcp::PduType::ic_req && !flow.ic_req && seen.header.size() >= 16) {
+    const std::uint8_t* const at = seen.header.data();
+    flow.hpda = at[10];
+    flow.asked_header_digest = (at[11] & 1) != 0;
+    flow.asked_data_digest = (at[11] & 2) != 0;
+    flow.maxr2t = load_le<std::uint32_t>(at + 12);
+    flow.ic_req = true;
+  }
+  if (!seen.to_controller && seen.type() == tcp::PduType::ic_resp && !flow.ic_resp && seen.header.size() >= 16) {
+    const std::uint8_t* const at = seen.header.data();
+    flow.cpda = at[10];
+    flow.header_digest = (at[11] & 1) != 0;
+    flow.data_digest = (at[11] & 2) != 0;
+    flow.maxh2cdata = load_le<std::uint32_t>(at + 12);
+    flow.ic_resp = true;
+  }
+}
+
+}  // namespace fb::evidence

@@ -1,0 +1,51 @@
+#include "conformance/monitors/monitors.h"
+
+#include <algorithm>
+
+#include "conformance/monitors/judge.h"
+
+namespace fb::monitors {
+
+namespace {
+
+constexpr std::uint32_t kFindingsOfOneRule = 100;
+
+}  // namespace
+
+bool Findings::count(Rule rule) {
+  if (++by_rule_[static_cast<std::size_t>(rule)] <= kFindingsOfOneRule) return true;
+  ++left_out_;
+  return false;
+}
+
+void Findings::add(Rule rule, const Sight& at, std::string text) {
+  if (count(rule)) all_.push_back({rule, at.packet, at.time, at.from, std::string(at.actor), std::move(text)});
+}
+
+void Findings::hold(Rule rule, const Sight& at, const Queue& queue, std::string text) {
+  held_.push_back({{rule, at.packet, at.time, at.from, std::string(at.actor), std::move(text)}, &queue,
+                   {queue.requests[0], queue.requests[1]}});
+}
+
+void Findings::finish() {
+  for (Held& held : held_) {
+    const bool went_on = held.queue->requests[0] > held.requests[0] && held.queue->requests[1] > held.requests[1];
+    if (held.queue->whole && went_on && count(held.finding.rule)) all_.push_back(std::move(held.finding));
+  }
+  held_.clear();
+  std::stable_sort(all_.begin(), all_.end(), [](const Finding& a, const Finding& b) { return a.packet < b.packet; });
+}
+
+Monitors::Monitors(const evidence::DissectorOptions& options) : dissector_(options) {
+  // Those who watch the form of what is said go first: a queue that they suspect is not judged further.
+  for (const auto make : {&judge_of_rdma_packets, &judge_of_rdma_answers, &judge_of_connections, &judge_of_pdus,
+                          &judge_of_tcp_data, &judge_of_keys, &judge_of_associations, &judge_of_queues, &judge_of_mctp,
+                          &judge_of_management}) {
+    judges_.push_back(make(findings_, options.complete));
+    dissector_.add(*judges_.back());
+  }
+}
+
+Monitors::~Monitors() = default;
+
+}  // namespace fb::monitors

@@ -1,0 +1,44 @@
+// Every rule of the catalogue over one stream of evidence. A sink of a world's trace, or fed from a file:
+//
+//   monitors::Monitors monitors({.complete = true});
+//   world.trace().add_sink(monitors);
+//   ...
+//   for (const monitors::Finding& finding : monitors.findings()) ...
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "conformance/evidence/dissector.h"
+#include "conformance/monitors/finding.h"
+
+namespace fb::monitors {
+
+class Judge;
+
+class Monitors final : public TraceSink {
+ public:
+  /// `complete` in simulated worlds: what was not seen was not said.
+  explicit Monitors(const evidence::DissectorOptions& options = {});
+  ~Monitors() override;
+
+  void on_event(const TraceEvent& event) override { dissector_.on_event(event); }
+  void on_packet(const capture::CapturedPacket& packet) { dissector_.on_packet(packet); }
+
+  /// No more comes: what was held back for want of certainty is told or dropped.
+  void finish() { findings_.finish(); }
+
+  /// In the order of the packets.
+  const std::vector<Finding>& findings() const { return findings_.all(); }
+  /// Further ones of rules that have spoken often.
+  std::uint64_t findings_left_out() const { return findings_.left_out(); }
+  evidence::Dissector& dissector() { return dissector_; }
+  const evidence::Dissector& dissector() const { return dissector_; }
+
+ private:
+  Findings findings_;
+  evidence::Dissector dissector_;
+  std::vector<std::unique_ptr<Judge>> judges_;
+};
+
+}  // namespace fb::monitors

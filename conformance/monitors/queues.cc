@@ -1,0 +1,163 @@
+// Submission and completion on a queue, whatever carries it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "conformance/monitors/by_cid.h"
+#include "conformance/monitors/judge.h"
+#include "wire/nvme/cqe.h"
+#include "wire/nvme/sqe.h"
+
+namespace fb::monitors {
+
+namespace {
+
+using nvme::FabricsType;
+
+class Queues final : public Judge {
+ public:
+  using Judge::Judge;
+  unsigned hears() const override { return heard::capsules | heard::pdus; }
+
+  void on_command(const CommandSeen& seen) override {
+    Queue& queue = seen.queue;
+    if (!queue.certain() || !seen.at.genuine()) return;
+    State& state = state_of(queue);
+    const View<nvme::SqeLayout> sqe{seen.sqe};
+    const std::uint16_t cid = sqe.get(nvme::sqe::cid);
+    judge_connect(seen, state, cid);
+    judge_fuse(seen, state, sqe.get(nvme::sqe::fuse));
+    const auto sgl = sqe.get(nvme::sqe::sgl1);
+    const bool has_data = std::any_of(sgl.begin(), sgl.end(), [](std::uint8_t byte) { return byte != 0; });
+    if (has_data && seen.sqe[0] != nvme::kFabricsOpcode && sqe.get(nvme::sqe::psdt) == nvme::Psdt::prp) {
+      say(Rule::nvme_psdt, seen.at, fmt::format("command {} says that its data pointer is a PRP", cid));
+    }
+    if (state.open.find(cid) != nullptr) {
+      return say(Rule::nvme_cid_reuse, seen.at, queue, fmt::format("command identifier {} is outstanding", cid));
+    }
+    state.open.put(cid);
+    state.used.add(cid);
+    ++state.tail;
+    if (!queue.flow_control || queue.entries == 0) return;
+    const std::uint64_t taken = *queue.flow_control ? state.tail - state.head : state.open.size();
+    if (taken > queue.entries - 1) {
+      say(Rule::nvme_queue_full, seen.at, queue,
+          fmt::format("command {} is number {} in a queue of {} entries", cid, taken, queue.entries));
+    }
+  }
+
+  void on_completion(const CompletionSeen& seen) override {
+    Queue& queue = seen.queue;
+    if (!queue.certain() || !seen.at.genuine()) return;
+    State& state = state_of(queue);
+    const View<nvme::CqeLayout> cqe{seen.cqe};
+    const std::uint16_t cid = cqe.get(nvme::cqe::cid);
+    if (cqe.get(nvme::cqe::phase) != 0) {
+      say(Rule::nvme_completion_phase, seen.at, fmt::format("the response to command {} has its phase bit set", cid));
+    }
+    if (!completed(seen.at, queue, state, cid)) return;
+    const bool connect = cid == state.connect_cid && state.connecting;
+    if (connect) {
+      state.connecting = false;
+      state.connected = cqe.get(nvme::cqe::status).ok();
+      if (!state.connected) return;
+    }
+    judge_head(seen, state, cqe.get(nvme::cqe::sqhd), connect);
+  }
+
+  // SUCCESS in C2HData stands for a response.
+  void on_pdu(const PduSeen& seen) override {
+    if (seen.to_controller || seen.type() != tcp::PduType::c2h_data || seen.header.size() < tcp::DataPdu::size) return;
+    constexpr std::uint8_t kBoth = tcp::pdu_flags::success | tcp::pdu_flags::last_pdu;
+    if ((seen.common.get(tcp::pdu::flags) & kBoth) != kBoth || !seen.flow.queue->certain()) return;
+    State& state = state_of(*seen.flow.queue);
+    const std::uint16_t cid = View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::cccid);
+    completed(seen.at, *seen.flow.queue, state, cid);
+  }
+
+ private:
+  struct Nothing {
+    void clear() {}
+  };
+  struct State {
+    ByCid<Nothing> open;
+    CidSet used;
+    std::uint64_t head = 0, tail = 0;  // counted, not wrapped
+    bool any = false, connecting = false, connected = false;
+    std::uint16_t connect_cid = 0;
+    bool fused_first = false;
+    std::uint16_t fused_cid = 0;
+  };
+
+  State& state_of(const Queue& queue) {
+    if (states_.size() <= queue.index) states_.resize(queue.index + 1);
+    return states_[queue.index];
+  }
+
+  void judge_connect(const CommandSeen& seen, State& state, std::uint16_t cid) {
+    const bool connect = seen.sqe[0] == nvme::kFabricsOpcode && seen.sqe[4] == static_cast<std::uint8_t>(FabricsType::connect);
+    if (connect) {
+      if (state.connected || state.connecting) {
+        say(Rule::nvme_connect_once, seen.at, seen.queue, fmt::format("command {} is a Connect to a queue that {} connected", cid,
+                                                                     state.connected ? "is" : "is being"));
+      }
+      state.connecting = true;
+      state.connect_cid = cid;
+    } else if (!state.connected) {
+      say(Rule::nvme_connect_first, seen.at, seen.queue,
+          fmt::format("command {} (opcode {:02X}h) comes {}", cid, seen.sqe[0],
+                      state.connecting ? "before the response to Connect" : "before a Connect"));
+    }
+    state.any = true;
+  }
+
+  void judge_fuse(const CommandSeen& seen, State& state, nvme::Fuse fuse) {
+    if (state.fused_first && fuse != nvme::Fuse::second) {
+      say(Rule::nvme_fused, seen.at, seen.queue,
+          fmt::format("the first of a fused pair, command {}, is not followed by the second", state.fused_cid));
+    } else if (!state.fused_first && fuse == nvme::Fuse::second) {
+      say(Rule::nvme_fused, seen.at, seen.queue, "the second of a fused pair without the first");
+    }
+    state.fused_first = fuse == nvme::Fuse::first;
+    state.fused_cid = View<nvme::SqeLayout>{seen.sqe}.get(nvme::sqe::cid);
+  }
+
+  bool completed(const Sight& at, Queue& queue, State& state, std::uint16_t cid) {
+    if (state.open.find(cid) != nullptr) {
+      state.open.erase(cid);
+      return true;
+    }
+    if (state.used.has(cid)) {
+      say(Rule::nvme_completion_twice, at, queue, fmt::format("command {} was completed before", cid));
+    } else {
+      say(Rule::nvme_completion_unknown, at, queue, fmt::format("there was no command {}", cid));
+    }
+    return false;
+  }
+
+  void judge_head(const CompletionSeen& seen, State& state, std::uint16_t sqhd, bool connect) {
+    const Queue& queue = seen.queue;
+    if (!queue.flow_control || queue.entries == 0) return;
+    if (!*queue.flow_control) {
+      if (!connect && sqhd != 0) say(Rule::nvme_sqhd_off, seen.at, fmt::format("SQHD is {} although flow control is off", sqhd));
+      return;
+    }
+    const std::uint32_t entries = queue.entries;
+    const auto head = static_cast<std::uint32_t>(state.head % entries);
+    const std::uint64_t next = state.head + (sqhd % entries + entries - head) % entries;
+    if (sqhd >= entries || next > state.tail) {
+      return say(Rule::nvme_sqhd, seen.at, seen.queue,
+                 fmt::format("SQHD {} after {}, with {} commands sent to a queue of {} entries", sqhd, head, state.tail, entries));
+    }
+    state.head = next;
+  }
+
+  std::vector<State> states_;
+};
+
+}  // namespace
+
+std::unique_ptr<Judge> judge_of_queues(Findings& findings, bool complete) { return std::make_unique<Queues>(findings, complete); }
+
+}  // namespace fb::monitors

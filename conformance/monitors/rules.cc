@@ -1,0 +1,28 @@
+#include "conformance/monitors/rules.h"
+
+#include "conformance/requirements/requirement_id.h"
+
+namespace fb::monitors {
+
+namespace {
+
+// The ids are looked up while compiling.
+constexpr std::string_view id_of(conformance::RequirementId id) { return id.text(); }
+
+constexpr RuleFacts kCatalogue[] = {
+#define FB_MONITOR_ROW(id, requirement, layer, sentence) {#id, id_of(requirement), Layer::layer, sentence},
+    FB_MONITOR_RULES(FB_MONITOR_ROW)
+#undef FB_MONITOR_ROW
+};
+
+}  // namespace
+
+std::span<const RuleFacts> catalogue() { return kCatalogue; }
+const RuleFacts& facts_of(Rule rule) { return kCatalogue[static_cast<std::size_t>(rule)]; }
+
+std::string_view name_of(Layer layer) {
+  constexpr std::string_view kNames[] = {"rdma", "cm", "nvme", "tcp", "mctp", "mi"};
+  return kNames[static_cast<std::size_t>(layer)];
+}
+
+}  // namespace fb::monitors

@@ -1,0 +1,132 @@
+// The catalogue of what is held against every exchange: one line a rule. A rule speaks only when it is sure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace fb::monitors {
+
+enum class Layer : std::uint8_t { rdma, cm, nvme, tcp, mctp, mi };
+std::string_view name_of(Layer layer);
+
+/// name, requirement, layer, what is held.
+#define FB_MONITOR_RULES(X)                                                                                            \
+  X(rdma_icrc, "rdma.icrc.sent", rdma, "the ICRC of a packet is right")                                                \
+  X(rdma_version, "rdma.wire.version", rdma, "the transport version of a packet is 0")                                 \
+  X(rdma_pad_zero, "rdma.bth.pad", rdma, "pad bytes are zero")                                                         \
+  X(rdma_pad_count, "rdma.bth.pad", rdma, "payload and pad make up whole words, and only a last packet is padded")     \
+  X(rdma_order, "rdma.wire.order", rdma, "First, Middle and Last follow each other, or a packet is an Only")           \
+  X(rdma_size, "rdma.wire.sizes", rdma, "First and Middle packets are full, no packet is above the path MTU")          \
+  X(rdma_dma_length, "rdma.wire.dma-length", rdma, "a WRITE carries the bytes that its DMA length says")               \
+  X(rdma_psn_first, "rdma.wire.psn-first", rdma, "the first request has the announced PSN")                            \
+  X(rdma_psn_next, "rdma.wire.psn", rdma, "each new request has the next PSN")                                         \
+  X(rdma_psn_of_read, "rdma.wire.psn", rdma, "the PSNs of a READ's response are not used for another request")         \
+  X(rdma_ack_beyond, "rdma.wire.ack", rdma, "nothing is acknowledged that was not sent")                               \
+  X(rdma_msn, "rdma.ack.msn", rdma, "the MSN counts the requests that are complete")                                   \
+  X(rdma_read_asked, "rdma.wire.read-asked", rdma, "a READ response answers a READ")                                   \
+  X(rdma_read_form, "rdma.wire.read-form", rdma, "READ responses have the opcode and the length of their place")       \
+  X(cm_mad, "cm.wire.mad", cm, "a CM message has the versions and the method of its class")                            \
+  X(cm_request, "cm.active.req-fields", cm, "a REQ asks for RC with a possible path MTU and an IP header in its form") \
+  X(cm_rep_transaction, "cm.wire.transaction", cm, "a REP carries the transaction of its REQ")                         \
+  X(cm_rep_depth, "cm.rep.depths", cm, "a REP asks for no more reads than the REQ serves")                             \
+  X(cm_rep_again, "cm.rep.repeated", cm, "a repeated REP says the same")                                               \
+  X(cm_rtu, "cm.wire.rtu", cm, "an RTU follows a REP")                                                                 \
+  X(cm_drep, "cm.dreq.answered", cm, "a DREP mirrors the IDs of its DREQ")                                             \
+  X(cm_drep_transaction, "cm.wire.transaction", cm, "a DREP carries the transaction of its DREQ")                      \
+  X(rdma_accept_data, "fabrics.rdma.accept.private-data", cm, "the private data of an accept is NVMe's, the rest 0")   \
+  X(rdma_key_unknown, "fabrics.wire.key", nvme, "a controller uses keys of outstanding commands")                      \
+  X(rdma_key_range, "fabrics.wire.key", nvme, "a key is used within its descriptor")                                   \
+  X(rdma_key_direction, "fabrics.wire.key", nvme, "data moves in the direction of the command")                        \
+  X(rdma_key_late, "fabrics.rdma.read-data.order", nvme, "no key is used after the response of its command")           \
+  X(rdma_invalidate, "fabrics.rdma.invalidate.only-asked", nvme, "only the key that asks for it is invalidated")       \
+  X(nvme_connect_first, "fabrics.wire.connect-first", nvme, "Connect is a queue's first command, and is waited for")   \
+  X(nvme_connect_once, "fabrics.wire.connect-once", nvme, "a queue is connected once")                                 \
+  X(nvme_cid_reuse, "nvme.host.cid-unique", nvme, "no outstanding command's identifier is used again")                 \
+  X(nvme_completion_unknown, "nvme.completion.identity", nvme, "a completion answers a command")                       \
+  X(nvme_completion_twice, "nvme.completion.identity", nvme, "a command is completed once")                            \
+  X(nvme_completion_phase, "nvme.completion.reserved", nvme, "the phase bit of a response is clear")                   \
+  X(nvme_sqhd, "fabrics.flow-control.on", nvme, "SQHD moves on, and only over commands that were sent")                \
+  X(nvme_sqhd_off, "fabrics.flow-control.off", nvme, "without flow control SQHD is 0")                                 \
+  X(nvme_queue_full, "fabrics.host.flow-control.bound", nvme, "no command is sent into a full queue")                  \
+  X(nvme_fused, "nvme.wire.fused", nvme, "the second of a fused pair follows the first at once")                       \
+  X(nvme_psdt, "nvme.host.psdt", nvme, "commands with data use SGLs")                                                  \
+  X(nvme_keep_alive, "fabrics.wire.keep-alive", nvme, "a host lets itself be heard within the keep alive time")        \
+  X(nvme_io_before_ready, "fabrics.host.init.io-after-ready", nvme, "I/O queues come after CSTS.RDY")                  \
+  X(nvme_property_queue, "fabrics.wire.property-queue", nvme, "property commands go to the admin queue")               \
+  X(nvme_property_read_only, "fabrics.wire.property-read-only", nvme, "read-only properties are not written")          \
+  X(nvme_property_stable, "fabrics.wire.property-stable", nvme, "CAP and VS do not change")                            \
+  X(nvme_ready_early, "fabrics.wire.ready", nvme, "CSTS.RDY is not set before CC.EN")                                  \
+  X(nvme_event_masked, "nvme.aer.masked-until-read", nvme, "an event is not repeated before its log was read")         \
+  X(tcp_type, "tcp.wire.type", tcp, "a PDU has a type of its direction")                                               \
+  X(tcp_hlen, "tcp.wire.hlen", tcp, "HLEN is that of the type")                                                        \
+  X(tcp_plen, "tcp.wire.plen", tcp, "PLEN is the sum of the parts")                                                    \
+  X(tcp_pdo, "tcp.wire.pdo", tcp, "data begins where the alignment asks for it")                                       \
+  X(tcp_flags, "tcp.wire.flags", tcp, "flags belong to the type, digest flags to what was agreed")                     \
+  X(tcp_hdgst, "tcp.wire.hdgst", tcp, "the header digest is right")                                                    \
+  X(tcp_ddgst, "tcp.wire.ddgst", tcp, "the data digest is right")                                                      \
+  X(tcp_padding, "tcp.wire.padding", tcp, "padding is zero")                                                           \
+  X(tcp_icreq_first, "tcp.host.icreq.first", tcp, "ICReq comes first, and ICResp is waited for")                       \
+  X(tcp_icreq_once, "tcp.host.icreq.once", tcp, "ICReq comes once")                                                    \
+  X(tcp_icreq_fields, "tcp.host.icreq.shape", tcp, "ICReq has PFV 0, HPDA up to 31 and its reserved bytes 0")          \
+  X(tcp_icresp_fields, "tcp.icresp.shape", tcp, "ICResp has PFV 0, CPDA up to 31 and its reserved bytes 0")            \
+  X(tcp_icresp_maxh2cdata, "tcp.icresp.maxh2cdata", tcp, "MAXH2CDATA is at least 4096 and whole dwords")               \
+  X(tcp_icresp_digests, "tcp.icresp.digest-unasked", tcp, "only digests that were asked for are on")                   \
+  X(tcp_icresp_order, "tcp.icresp.shape", tcp, "ICResp answers ICReq, comes once and before anything else")            \
+  X(tcp_after_termreq, "tcp.wire.termreq-last", tcp, "nothing follows a TermReq")                                      \
+  X(tcp_r2t_command, "tcp.r2t.cccid", tcp, "an R2T is for an outstanding command that writes")                         \
+  X(tcp_r2t_range, "tcp.r2t.covers", tcp, "R2Ts ask for the command's data, in order")                                 \
+  X(tcp_r2t_limit, "tcp.r2t.limit", tcp, "no more R2Ts of a command are open than the host takes")                     \
+  X(tcp_h2c_unasked, "tcp.host.h2cdata.after-r2t", tcp, "H2CData answers an R2T, with its tags")                       \
+  X(tcp_h2c_range, "tcp.host.h2cdata.r2tl", tcp, "H2CData stays within its R2T")                                       \
+  X(tcp_h2c_order, "tcp.host.h2cdata.contiguous", tcp, "DATAO of H2CData goes on where the last one ended")            \
+  X(tcp_h2c_last, "tcp.host.h2cdata.last", tcp, "LAST_PDU ends the data of an R2T, and nothing else does")             \
+  X(tcp_h2c_limit, "tcp.host.h2cdata.maxh2cdata", tcp, "an H2CData has no more data than MAXH2CDATA")                  \
+  X(tcp_c2h_command, "tcp.c2hdata.contiguous", tcp, "C2HData is for an outstanding command that reads")                \
+  X(tcp_c2h_order, "tcp.c2hdata.contiguous", tcp, "DATAO of C2HData goes on where the last one ended")                 \
+  X(tcp_c2h_range, "tcp.c2hdata.contiguous", tcp, "C2HData stays within the command's data")                           \
+  X(tcp_c2h_last, "tcp.c2hdata.last", tcp, "LAST_PDU is set once, on the last C2HData")                                \
+  X(tcp_success_alone, "tcp.success.alone", tcp, "SUCCESS comes with LAST_PDU and without a response")                 \
+  X(tcp_success_flow, "tcp.success.flow-control", tcp, "SUCCESS is for queues without flow control")                   \
+  X(tcp_capsule_data, "tcp.host.sgl.in-capsule", tcp, "a capsule carries the data that its SGL says")                  \
+  X(mctp_version, "mctp.packet.version", mctp, "the header version is 1")                                              \
+  X(mctp_reserved, "mctp.packet.reserved", mctp, "reserved bits of the header are 0")                                  \
+  X(mctp_eid, "mctp.wire.eid", mctp, "the source of a packet is no broadcast EID")                                           \
+  X(mctp_start, "mctp.packet.start-end", mctp, "a message begins with SOM and is ended before another begins")         \
+  X(mctp_sequence, "mctp.packet.sequence", mctp, "the sequence number goes up by one")                                 \
+  X(mctp_unit, "mctp.packet.unit.sent", mctp, "all packets but the last are of one size, none is empty")               \
+  X(mctp_answer, "mctp.wire.request", mctp, "an answer has the tag of an open request")                                \
+  X(mctp_control_one, "mctp.control.packet", mctp, "a control message is one packet without integrity bit")            \
+  X(mctp_control_bits, "mctp.control.response-bits", mctp, "Rq says what the tag owner bit says")                      \
+  X(mctp_control_instance, "mctp.control.instance", mctp, "a control answer has the instance of its request")          \
+  X(mctp_control_command, "mctp.control.command", mctp, "a control answer has the command of its request")             \
+  X(mi_integrity, "mi.message.mic.sent", mi, "a message ends with its check, and says so")                             \
+  X(mi_direction, "mi.message.ror", mi, "ROR says what the tag owner bit says")                                        \
+  X(mi_kind, "mi.message.nmimt", mi, "an answer is of the kind of its request")                                        \
+  X(mi_slot, "mi.message.csi", mi, "an answer names the slot of its request")                                          \
+  X(mi_size, "mi.message.size", mi, "a message has its header, and an answer eight bytes")                             \
+  X(mi_reserved, "mi.message.reserved", mi, "reserved bits of an answer's header are 0")                               \
+  X(mi_status, "mi.error.status", mi, "a status is one that exists")                                                   \
+  X(mi_one_command, "mi.requester.slot.one-command", mi, "a slot gets no command before its last one is answered")     \
+  X(mi_more_once, "mi.mpr.once", mi, "More Processing Required comes once")                                            \
+  X(mi_more_form, "mi.mpr.form", mi, "More Processing Required has eight bytes and is no answer to a primitive")       \
+  X(mi_primitive_tag, "mi.primitive.tag", mi, "a primitive's answer has the tag of its request")
+
+enum class Rule : std::uint8_t {
+#define FB_MONITOR_ENUM(id, requirement, layer, sentence) id,
+  FB_MONITOR_RULES(FB_MONITOR_ENUM)
+#undef FB_MONITOR_ENUM
+};
+
+struct RuleFacts {
+  std::string_view name;
+  std::string_view requirement;
+  Layer layer;
+  std::string_view sentence;
+};
+
+/// By Rule.
+std::span<const RuleFacts> catalogue();
+const RuleFacts& facts_of(Rule rule);
+
+}  // namespace fb::monitors
