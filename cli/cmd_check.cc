@@ -33,6 +33,7 @@ Reading read_packets(ByteView file, monitors::Monitors& judges) {
     if (!got || !*got) break;
     judges.on_packet(packet);
   }
+  judges.finish();
   done.frames = reader.frames();
   done.skipped = reader.skipped();
   return done;

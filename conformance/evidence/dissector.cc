@@ -33,6 +33,13 @@ Dissector::Dissector(const DissectorOptions& options)
 
 Dissector::~Dissector() = default;
 
+void Dissector::add(Observer& observer) {
+  const unsigned hears = observer.hears();
+  for (unsigned kind = 0; kind < heard::kinds; ++kind) {
+    if ((hears >> kind & 1) != 0) observers_[kind].push_back(&observer);
+  }
+}
+
 void Dissector::remark(std::string text) {
   if (remarks_.size() < kRemarksMax) {
     remarks_.push_back(std::move(text));
@@ -75,7 +82,7 @@ void Dissector::on_event(const TraceEvent& event) {
   // Capsules and messages are told by those who sent or got them; here they are read from the packets.
   if (event.kind == TraceKind::capsule || event.kind == TraceKind::message) return;
   const WordsSeen words{event.kind, counts_.packets + 1, event.time, event.actor, event.label, event.text};
-  tell([&](Observer& observer) { observer.on_words(words); });
+  tell<heard::words>([&](Observer& observer) { observer.on_words(words); });
 }
 
 void Dissector::on_packet(const capture::CapturedPacket& packet) {
@@ -119,7 +126,7 @@ void Dissector::command(const Sight& at, Queue& queue, ByteView capsule) {
     queue.connect_cid = connect.get(nvme::sqe::cid);
   }
   const CommandSeen seen{at, queue, sqe, capsule.subspan(nvme::kSqeSize)};
-  tell([&](Observer& observer) { observer.on_command(seen); });
+  tell<heard::capsules>([&](Observer& observer) { observer.on_command(seen); });
 }
 
 void Dissector::completion(const Sight& at, Queue& queue, ByteView cqe, std::optional<std::uint32_t> invalidates) {
@@ -139,13 +146,13 @@ void Dissector::completion(const Sight& at, Queue& queue, ByteView cqe, std::opt
     }
   }
   const CompletionSeen seen{at, queue, cqe.first(nvme::CqeLayout::size), invalidates};
-  tell([&](Observer& observer) { observer.on_completion(seen); });
+  tell<heard::capsules>([&](Observer& observer) { observer.on_completion(seen); });
 }
 
 void Dissector::end_queue(const Sight& at, Queue& queue) {
   if (queue.ended) return;
   queue.ended = true;
-  tell([&](Observer& observer) { observer.on_queue_end(at, queue); });
+  tell<heard::capsules>([&](Observer& observer) { observer.on_queue_end(at, queue); });
 }
 
 }  // namespace fb::evidence

@@ -3,7 +3,8 @@
 // counted and left, and a missing beginning is said.
 #pragma once
 
-#include <map>
+#include <array>
+#include <bit>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,7 +40,7 @@ class Dissector final : public TraceSink {
   ~Dissector() override;
 
   /// Before the first packet. Observers hear in the order in which they were added.
-  void add(Observer& observer) { observers_.push_back(&observer); }
+  void add(Observer& observer);
 
   void on_event(const TraceEvent& event) override;
   /// A packet of a file.
@@ -51,9 +52,9 @@ class Dissector final : public TraceSink {
   const std::vector<std::string>& remarks() const { return remarks_; }
 
   // For the readers below.
-  template <class Tell>
+  template <unsigned Kind, class Tell>
   void tell(Tell&& tell) {
-    for (Observer* observer : observers_) tell(*observer);
+    for (Observer* observer : observers_[std::countr_zero(Kind)]) tell(*observer);
   }
   Counts& count() { return counts_; }
   void remark(std::string text);
@@ -65,7 +66,7 @@ class Dissector final : public TraceSink {
  private:
   void read(const TraceEvent& event, Sight& at);
   DissectorOptions options_;
-  std::vector<Observer*> observers_;
+  std::array<std::vector<Observer*>, heard::kinds> observers_;  // by what they hear
   Counts counts_;
   std::vector<std::string> remarks_;
   std::uint64_t remarks_left_out_ = 0;

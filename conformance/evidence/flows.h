@@ -27,6 +27,7 @@ struct Queue {
   bool from_start = false;    ///< nothing of its beginning is missing
   bool whole = true;          ///< nothing in it was missing so far
   bool ended = false;
+  std::uint32_t requests[2] = {0, 0};  ///< RDMA: new packets without a gap before them; 1 of the host
   std::optional<std::uint16_t> qid = {};     ///< from a Connect command
   std::uint32_t entries = 0;                 ///< of the submission queue; 0 = unknown
   bool asked_no_flow_control = false;        ///< CATTR of the Connect

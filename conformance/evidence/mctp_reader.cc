@@ -30,7 +30,7 @@ void MctpReader::on_packet(const TraceEvent& event, Sight& at) {
   const std::uint8_t destination = header.get(mctp::packet::destination);
   at.from = Party::mctp(bus, source);
   at.to = Party::mctp(bus, destination);
-  dissector_.tell([&](Observer& observer) { observer.on_mctp_packet({at, header, event.bytes}); });
+  dissector_.tell<heard::mctp>([&](Observer& observer) { observer.on_mctp_packet({at, header, event.bytes}); });
   const auto tag = static_cast<std::uint8_t>(event.bytes[3] & 0x0F);
   const auto physical = static_cast<std::uint16_t>(event.mctp->source[0] << 8 | event.mctp->source[1]);
   const Key key{bus, source, destination, tag, physical};
@@ -59,7 +59,7 @@ void MctpReader::on_packet(const TraceEvent& event, Sight& at) {
                        .type = static_cast<mctp::MessageType>(whole.message[0] & 0x7F),
                        .integrity = (whole.message[0] & 0x80) != 0, .message = whole.message, .packets = whole.packets};
   if (seen.type == mctp::MessageType::nvme_mi) ++dissector_.count().mi_messages;
-  dissector_.tell([&](Observer& observer) { observer.on_mctp_message(seen); });
+  dissector_.tell<heard::mctp>([&](Observer& observer) { observer.on_mctp_message(seen); });
 }
 
 }  // namespace fb::evidence

@@ -70,9 +70,10 @@ struct PduSeen {
   TcpFlow& flow;
   bool to_controller = false;
   View<tcp::CommonHeader> common;
-  ByteView pdu;      ///< all of it; of a broken one as much as is there
+  ByteView pdu;      ///< all of it, but for data that is not kept; of a broken one as much as is there
   ByteView header;   ///< its HLEN bytes
-  ByteView data;
+  ByteView data;     ///< empty where it came in several segments and no digest asks for it
+  std::size_t data_bytes = 0;
   bool broken = false;
   tcp::PduType type() const { return common.get(tcp::pdu::type); }
   bool header_digest() const { return (common.get(tcp::pdu::flags) & tcp::pdu_flags::hdgstf) != 0; }
@@ -120,9 +121,25 @@ struct WordsSeen {
   std::string_view actor, label, text;
 };
 
+/// What there is to hear, as bits: a dissector passes over those who do not listen.
+namespace heard {
+inline constexpr unsigned roce_packets = 1u << 0;
+inline constexpr unsigned rdma_messages = 1u << 1;
+inline constexpr unsigned cm = 1u << 2;
+inline constexpr unsigned segments = 1u << 3;
+inline constexpr unsigned pdus = 1u << 4;
+inline constexpr unsigned capsules = 1u << 5;
+inline constexpr unsigned mctp = 1u << 6;
+inline constexpr unsigned words = 1u << 7;
+inline constexpr unsigned kinds = 8;
+inline constexpr unsigned all = (1u << kinds) - 1;
+}  // namespace heard
+
 class Observer {
  public:
   virtual ~Observer() = default;
+  /// Of `heard`; asked once.
+  virtual unsigned hears() const { return heard::all; }
   virtual void on_roce_packet(const RocePacketSeen&) {}
   virtual void on_rdma_message(const RdmaMessageSeen&) {}
   virtual void on_cm(const CmSeen&) {}

@@ -28,7 +28,7 @@ void RoceReader::on_cm(const RocePacketSeen& seen) {
   ++dissector_.count().cm;
   const cm::Attribute attribute = header.get(cm::mad::attribute);
   const CmSeen told{seen.at, attribute, seen.payload};
-  dissector_.tell([&](Observer& observer) { observer.on_cm(told); });
+  dissector_.tell<heard::cm>([&](Observer& observer) { observer.on_cm(told); });
   switch (attribute) {
     case cm::Attribute::req: return on_req(seen);
     case cm::Attribute::rep: return on_rep(seen);

@@ -14,8 +14,8 @@ constexpr std::size_t kHalvesMax = 65'536;
 constexpr std::size_t kCollectedMax = 16 << 20;
 /// Packets behind a gap after which it is taken for one of the capture.
 constexpr std::uint32_t kAheadMax = 1024;
-constexpr std::size_t kLargePacket = 512;
-constexpr std::uint32_t kLargeSampled = 8;
+constexpr std::uint64_t kAllChecked = 128;
+constexpr std::uint64_t kSampled = 8;
 constexpr std::size_t kCommandBytes = 64;
 constexpr std::size_t kCompletionBytes = 16;
 
@@ -23,9 +23,8 @@ constexpr std::size_t kCompletionBytes = 16;
 
 bool RoceReader::icrc_good(const TraceEvent& event, const Sight& at) {
   if (at.fate == Fate::altered || at.fate == Fate::forged) return true;
-  // A simulated world computes each one twice already: of its large packets, samples do.
-  const bool large = event.bytes.size() > kLargePacket;
-  if (large && dissector_.options().complete && ++large_packets_ % kLargeSampled != 0) return true;
+  // A simulated world computes each one twice already: behind its first packets, samples do.
+  if (dissector_.options().complete && ++packets_ > kAllChecked && packets_ % kSampled != 0) return true;
   softroce::IcrcChecker& checker = icrc_[event.source.address < event.destination.address ? 0 : 1];
   // Traces of sockets do not know the identification of what came in.
   return checker.check(event.source, event.destination, event.bytes, event.ip) ||
@@ -82,7 +81,7 @@ void RoceReader::on_packet(const TraceEvent& event, Sight& at) {
       }
     }
   }
-  dissector_.tell([&](Observer& observer) { observer.on_roce_packet(seen); });
+  dissector_.tell<heard::roce_packets>([&](Observer& observer) { observer.on_roce_packet(seen); });
   if (!trusted) return;
   if (facts.kind == OpcodeKind::datagram && qpn == roce::kGsiQpn) return on_cm(seen);
   if (seen.half == nullptr) return;
@@ -153,7 +152,7 @@ void RoceReader::pair_by_answer(RdmaHalf& answered_to, const RocePacketSeen& see
 void RoceReader::acknowledged(RdmaHalf& half, const RocePacketSeen& seen) {
   const bool positive = seen.aeth == nullptr || roce::kind_of_syndrome(*seen.aeth) == roce::SyndromeKind::ack;
   if (!positive || !half.psn_known || dissector_.options().complete) return;
-  if (half.ahead == 0 || roce::psn_distance(seen.psn(), half.expected) < 0) return;
+  if (roce::psn_distance(seen.psn(), half.expected) < 0) return;
   lose_track(half, seen.at);
 }
 
@@ -205,6 +204,7 @@ void RoceReader::follow(RdmaHalf& half, const RocePacketSeen& seen) {
   }
   half.ahead = 0;
   half.any = true;
+  if (half.queue != nullptr) ++half.queue->requests[half.by_host ? 1 : 0];
   half.psn_known = true;
   half.expected = roce::psn_add(seen.psn(), 1);
   const bool one = seen.facts.first && seen.facts.last;
@@ -252,7 +252,7 @@ void RoceReader::finish(RdmaHalf& half, const RocePacketSeen& seen, ByteView who
   RdmaMessageSeen message{seen.at, half, seen.facts.kind, half.message_psn, half.length,
                           seen.facts.kind == OpcodeKind::send ? whole : ByteView{}, half.va, half.rkey};
   if (seen.ieth != nullptr) message.invalidates = load_be<std::uint32_t>(seen.ieth);
-  dissector_.tell([&](Observer& observer) { observer.on_rdma_message(message); });
+  dissector_.tell<heard::rdma_messages>([&](Observer& observer) { observer.on_rdma_message(message); });
   if (seen.facts.kind == OpcodeKind::send) capsule(half, message);
 }
 

@@ -45,7 +45,7 @@ class RoceReader {
 
   Dissector& dissector_;
   softroce::IcrcChecker icrc_[2];  // one for each direction: they remember the last one
-  std::uint32_t large_packets_ = 0;
+  std::uint64_t packets_ = 0;
   std::vector<std::unique_ptr<RdmaHalf>> halves_;
   std::map<Key, RdmaHalf*> by_queue_pair_;
   RdmaHalf* last_[2] = {nullptr, nullptr};  // the two directions that are mostly asked for

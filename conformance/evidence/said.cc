@@ -163,7 +163,7 @@ void SaidList::on_pdu(const PduSeen& seen) {
   fields_of(*made, words);
   if (seen.header_digest()) field(*made, "header digest", "yes");
   if (seen.data_digest()) field(*made, "data digest", "yes");
-  if (!seen.data.empty()) field(*made, "data", seen.data.size());
+  if (seen.data_bytes != 0) field(*made, "data", seen.data_bytes);
   field(*made, "queue", queue_name(*seen.flow.queue));
 }
 

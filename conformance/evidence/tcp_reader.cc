@@ -49,7 +49,7 @@ void TcpReader::on_segment(const TraceEvent& event, Sight& at) {
     connection = &connection_of(event.source, event.destination, way);
   }
   Direction& direction = connection->way[way];
-  dissector_.tell([&](Observer& observer) { observer.on_segment({at, tcp, event.bytes.size()}); });
+  dissector_.tell<heard::segments>([&](Observer& observer) { observer.on_segment({at, tcp, event.bytes.size()}); });
   if (syn) {
     if (!direction.known) {
       direction.known = true;
@@ -66,8 +66,9 @@ void TcpReader::on_segment(const TraceEvent& event, Sight& at) {
   }
   // What is acknowledged and was not seen: the capture lacks it, or has it later. Nobody is judged by its absence.
   Direction& other = connection->way[1 - way];
-  if ((tcp.flags & tcp_flag::ack) != 0 && other.known && distance(tcp.ack, other.next) > 1 && connection->flow.queue != nullptr) {
-    connection->flow.queue->whole = false;
+  if ((tcp.flags & tcp_flag::ack) != 0 && other.known && distance(tcp.ack, other.next) > 1) {
+    other.whole = false;
+    if (connection->flow.queue != nullptr) connection->flow.queue->whole = false;
   }
   if (!event.bytes.empty()) take(*connection, way, tcp.seq, event.bytes, at);
   // It is not to be waited for when there is more behind it.
@@ -157,6 +158,7 @@ void TcpReader::skip_gap(Connection& connection, int way, Sight& at) {
   if (connection.content == Content::nvme) told_missing(connection, way, at, "segments are missing");
   direction.next = direction.later_base;
   direction.pending.clear();
+  direction.to_pass = 0;
   direction.hunting = true;
   direction.whole = false;
   connection.flow.certain[0] = connection.flow.certain[1] = false;
@@ -235,6 +237,14 @@ void TcpReader::begin_flow(Connection& connection) {
 void TcpReader::deliver(Connection& connection, int way, ByteView bytes, Sight& at) {
   Direction& direction = connection.way[way];
   if (connection.content == Content::foreign || direction.ended) return;
+  if (direction.to_pass > 0) {
+    const std::size_t passed = std::min(direction.to_pass, bytes.size());
+    direction.to_pass -= passed;
+    bytes = bytes.subspan(passed);
+    if (direction.to_pass > 0) return;
+    pdu(connection, way, direction.head, direction.passed_plen, false, at);
+    if (bytes.empty()) return;
+  }
   Bytes& pending = direction.pending;
   const bool gathered = !pending.empty();
   if (gathered) {
@@ -276,18 +286,27 @@ std::size_t TcpReader::frame(Connection& connection, int way, ByteView bytes, Si
   const std::uint32_t plen = common.get(tcp::pdu::plen);
   const std::uint8_t hlen = common.get(tcp::pdu::hlen);
   if (hlen < tcp::kCommonHeaderBytes || plen < hlen || plen > kPduMax) {
-    pdu(connection, way, bytes, true, at);
+    pdu(connection, way, bytes, bytes.size(), true, at);
     direction.ended = true;
     return bytes.size();
   }
-  if (bytes.size() < plen) {
-    return 0;
+  if (bytes.size() >= plen) {
+    pdu(connection, way, bytes.first(plen), plen, false, at);
+    return plen;
   }
-  pdu(connection, way, bytes.first(plen), false, at);
-  return plen;
+  const auto type = common.get(tcp::pdu::type);
+  const std::uint8_t pdo = common.get(tcp::pdu::pdo);
+  const bool data = type == tcp::PduType::h2c_data || type == tcp::PduType::c2h_data;
+  const bool digest = (common.get(tcp::pdu::flags) & tcp::pdu_flags::ddgstf) != 0;
+  if (!data || digest || pdo < hlen || bytes.size() < pdo) return 0;
+  // Data without a digest is nobody's concern here: only its length is.
+  direction.head.assign(bytes.begin(), bytes.begin() + pdo);
+  direction.to_pass = plen - bytes.size();
+  direction.passed_plen = plen;
+  return bytes.size();
 }
 
-void TcpReader::pdu(Connection& connection, int way, ByteView bytes, bool broken, Sight& at) {
+void TcpReader::pdu(Connection& connection, int way, ByteView bytes, std::size_t plen, bool broken, Sight& at) {
   ++dissector_.count().pdus;
   TcpFlow& flow = connection.flow;
   PduSeen seen{.at = at, .flow = flow, .to_controller = way == connection.host_way, .common = View<tcp::CommonHeader>{bytes},
@@ -296,9 +315,12 @@ void TcpReader::pdu(Connection& connection, int way, ByteView bytes, bool broken
   seen.header = bytes.first(std::min<std::size_t>(hlen, bytes.size()));
   const std::size_t pdo = seen.common.get(tcp::pdu::pdo);
   const std::size_t tail = seen.data_digest() ? tcp::kDigestBytes : 0;
-  if (!broken && pdo >= hlen && pdo + tail <= bytes.size()) seen.data = bytes.subspan(pdo, bytes.size() - tail - pdo);
+  if (!broken && pdo >= hlen && pdo + tail <= plen) {
+    seen.data_bytes = plen - tail - pdo;
+    if (bytes.size() == plen) seen.data = bytes.subspan(pdo, seen.data_bytes);
+  }
   if (!broken) learn(flow, seen);
-  dissector_.tell([&](Observer& observer) { observer.on_pdu(seen); });
+  dissector_.tell<heard::pdus>([&](Observer& observer) { observer.on_pdu(seen); });
   if (broken) return;
   const auto type = seen.type();
   if (type == tcp::PduType::capsule_cmd && seen.to_controller && seen.header.size() >= tcp::CapsuleCmd::size) {

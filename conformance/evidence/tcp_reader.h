@@ -31,6 +31,8 @@ class TcpReader {
     std::uint32_t later_base = 0;
     std::size_t later_bytes = 0;
     Bytes pending;         // the beginning of a PDU
+    Bytes head;            // of a PDU whose data is passed over
+    std::size_t to_pass = 0, passed_plen = 0;
   };
   struct Connection {
     Direction way[2];  // 0 is said by `first`
@@ -53,7 +55,7 @@ class TcpReader {
   bool looks_like_pdu(const Connection& connection, int way, ByteView bytes) const;
   /// Bytes used; 0 when the PDU is not whole.
   std::size_t frame(Connection& connection, int way, ByteView bytes, Sight& at);
-  void pdu(Connection& connection, int way, ByteView bytes, bool broken, Sight& at);
+  void pdu(Connection& connection, int way, ByteView bytes, std::size_t plen, bool broken, Sight& at);
   void learn(TcpFlow& flow, const PduSeen& seen);
   void begin_flow(Connection& connection);
   void told_missing(Connection& connection, int way, const Sight& at, std::string_view what);

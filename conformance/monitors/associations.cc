@@ -24,6 +24,7 @@ using nvme::FabricsType;
 class Associations final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::capsules; }
 
   void on_command(const CommandSeen& seen) override {
     if (!seen.at.genuine()) return;
@@ -89,7 +90,7 @@ class Associations final : public Judge {
     if (fabrics && type == FabricsType::connect && seen.data.size() >= fabrics::ConnectData::size) {
       const std::uint32_t cntlid = View<fabrics::ConnectData>{seen.data}.get(fabrics::connect_data::cntlid);
       const State* admin = admin_of(seen.queue, cntlid);
-      if (admin != nullptr && admin->queue->certain() && !admin->ready && seen.queue.qid) {
+      if (complete_ && admin != nullptr && admin->queue->certain() && !admin->ready && seen.queue.qid) {
         say(Rule::nvme_io_before_ready, seen.at,
             fmt::format("Connect to I/O queue {} of controller {}, whose CSTS.RDY was not seen", *seen.queue.qid, cntlid));
       }

@@ -71,6 +71,9 @@ class CidSet {
     if (cid / 64u >= words_.size()) words_.resize(cid / 64u + 1);
     words_[cid / 64u] |= std::uint64_t{1} << cid % 64u;
   }
+  void remove(std::uint16_t cid) {
+    if (cid / 64u < words_.size()) words_[cid / 64u] &= ~(std::uint64_t{1} << cid % 64u);
+  }
 
  private:
   std::vector<std::uint64_t> words_;

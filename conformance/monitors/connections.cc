@@ -20,6 +20,7 @@ using cm::Attribute;
 class Connections final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::cm; }
 
   void on_cm(const CmSeen& seen) override {
     if (!seen.at.genuine()) return;

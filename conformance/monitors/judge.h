@@ -20,7 +20,12 @@ class Judge : public Observer {
   /// The queue's later exchange is not judged: it may follow from this.
   void say(Rule rule, const Sight& at, Queue& queue, std::string text) {
     queue.suspect = true;
-    findings_.add(rule, at, std::move(text));
+    // TCP tells at once what its captures lack, by sequence numbers and acknowledgements.
+    if (complete_ || queue.tcp) {
+      findings_.add(rule, at, std::move(text));
+    } else {
+      findings_.hold(rule, at, queue, std::move(text));
+    }
   }
   /// Nothing is missing between the packets.
   const bool complete_;

@@ -21,6 +21,7 @@ constexpr std::size_t kFormerKept = 256;
 class Keys final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::capsules | heard::rdma_messages; }
 
   void on_command(const CommandSeen& seen) override {
     if (seen.queue.tcp || !seen.queue.certain()) return;

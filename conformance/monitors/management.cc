@@ -19,6 +19,7 @@ constexpr Duration kPatience = Duration::ms(100);
 class Management final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::mctp | heard::words; }
 
   void on_words(const WordsSeen& seen) override {
     if (seen.kind == TraceKind::fault) forget();
@@ -31,6 +32,8 @@ class Management final : public Judge {
     // What is replayed from the middle has no check of its own.
     const auto asked = pairs_.find({seen.at.from.bus, seen.destination, seen.source});
     if (!seen.tag_owner && asked != pairs_.end() && asked->second.replayed) return;
+    // A capture that lacks packets may put the wrong ones together.
+    if (!complete_ && seen.packets > 1 && !mi::mic_ok(message)) return forget(seen);
     if (!seen.integrity || message.size() < mi::kHeaderSize + mi::kMicSize || !mi::mic_ok(message)) {
       say(Rule::mi_integrity, seen.at,
           seen.integrity ? fmt::format("the check of {} bytes is wrong", message.size()) : "the integrity bit is clear");
@@ -92,7 +95,7 @@ class Management final : public Judge {
     const auto busy = pair.busy.find(slot);
     // Whoever has waited for long enough may have given the answer up.
     const bool at_once = busy != pair.busy.end() && seen.at.time - pair.by_tag[busy->second].sent < kPatience;
-    if (at_once && !pair.replayed) {
+    if (at_once && complete_ && !pair.replayed) {
       say(Rule::mi_one_command, seen.at, fmt::format("a command for slot {}, whose last one is not answered", slot));
       return forget(seen);
     }
@@ -112,13 +115,14 @@ class Management final : public Judge {
     const auto status = static_cast<mi::Status>(body[4]);
     if (!mi::is_defined(status)) say(Rule::mi_status, seen.at, fmt::format("status {:02X}h", body[4]));
     const auto ends = pairs_.find({seen.at.from.bus, seen.destination, seen.source});
-    if (ends == pairs_.end()) return;
+    if (ends == pairs_.end() || !complete_) return;
     Pair& pair = ends->second;
     const auto found = pair.by_tag.find(seen.tag);
     if (found == pair.by_tag.end()) return;
     Exchange& exchange = found->second;
     if (kind != exchange.kind) {
-      say(Rule::mi_kind, seen.at, fmt::format("NMIMT {} in an answer to {}", static_cast<unsigned>(kind), static_cast<unsigned>(exchange.kind)));
+      say(Rule::mi_kind, seen.at,
+          fmt::format("NMIMT {} in an answer to {}", static_cast<unsigned>(kind), static_cast<unsigned>(exchange.kind)));
       return forget(seen);
     }
     if (header.get(mi::header::csi) != exchange.slot) {

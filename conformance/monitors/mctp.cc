@@ -19,6 +19,7 @@ namespace field = mctp::packet;
 class Mctp final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::mctp | heard::words; }
 
   void on_words(const WordsSeen& seen) override {
     if (seen.kind != TraceKind::fault) return;
@@ -96,7 +97,7 @@ class Mctp final : public Judge {
       const bool in_order = sequence == found->second.next;
       if (!in_order && complete_ && !disturbed_) {
         say(Rule::mctp_sequence, seen.at, fmt::format("sequence number {} where {} is next", sequence, found->second.next));
-      } else if (in_order && (eom ? size > found->second.unit : size != found->second.unit)) {
+      } else if (in_order && complete_ && (eom ? size > found->second.unit : size != found->second.unit)) {
         say(Rule::mctp_unit, seen.at, fmt::format("{} bytes in a message whose first packet has {}", size, found->second.unit));
       }
       if (!in_order) {
@@ -147,7 +148,7 @@ class Mctp final : public Judge {
       }
       return;
     }
-    if (!control) return;
+    if (!control || !complete_) return;
     const auto instance = static_cast<std::uint8_t>(seen.message[1] & 0x1F);
     const std::uint8_t command = seen.message[2];
     const Requests& requests = found->second;

@@ -1,5 +1,7 @@
 #include "conformance/monitors/monitors.h"
 
+#include <algorithm>
+
 #include "conformance/monitors/judge.h"
 
 namespace fb::monitors {
@@ -10,12 +12,28 @@ constexpr std::uint32_t kFindingsOfOneRule = 100;
 
 }  // namespace
 
+bool Findings::count(Rule rule) {
+  if (++by_rule_[static_cast<std::size_t>(rule)] <= kFindingsOfOneRule) return true;
+  ++left_out_;
+  return false;
+}
+
 void Findings::add(Rule rule, const Sight& at, std::string text) {
-  if (++by_rule_[static_cast<std::size_t>(rule)] > kFindingsOfOneRule) {
-    ++left_out_;
-    return;
+  if (count(rule)) all_.push_back({rule, at.packet, at.time, at.from, std::string(at.actor), std::move(text)});
+}
+
+void Findings::hold(Rule rule, const Sight& at, const Queue& queue, std::string text) {
+  held_.push_back({{rule, at.packet, at.time, at.from, std::string(at.actor), std::move(text)}, &queue,
+                   {queue.requests[0], queue.requests[1]}});
+}
+
+void Findings::finish() {
+  for (Held& held : held_) {
+    const bool went_on = held.queue->requests[0] > held.requests[0] && held.queue->requests[1] > held.requests[1];
+    if (held.queue->whole && went_on && count(held.finding.rule)) all_.push_back(std::move(held.finding));
   }
-  all_.push_back({rule, at.packet, at.time, at.from, std::string(at.actor), std::move(text)});
+  held_.clear();
+  std::stable_sort(all_.begin(), all_.end(), [](const Finding& a, const Finding& b) { return a.packet < b.packet; });
 }
 
 Monitors::Monitors(const evidence::DissectorOptions& options) : dissector_(options) {

@@ -25,6 +25,9 @@ class Monitors final : public TraceSink {
   void on_event(const TraceEvent& event) override { dissector_.on_event(event); }
   void on_packet(const capture::CapturedPacket& packet) { dissector_.on_packet(packet); }
 
+  /// No more comes: what was held back for want of certainty is told or dropped.
+  void finish() { findings_.finish(); }
+
   /// In the order of the packets.
   const std::vector<Finding>& findings() const { return findings_.all(); }
   /// Further ones of rules that have spoken often.

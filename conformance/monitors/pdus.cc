@@ -16,6 +16,7 @@ namespace flag = tcp::pdu_flags;
 class Pdus final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::pdus; }
 
   void on_pdu(const PduSeen& seen) override {
     TcpFlow& flow = seen.flow;
@@ -64,7 +65,7 @@ class Pdus final : public Judge {
     const bool us = seen.to_controller;
     const PduType type = seen.type();
     if (state.ended[us]) return blame(Rule::tcp_after_termreq, seen, "comes behind a TermReq");
-    if (!seen.flow.from_start || !seen.flow.certain[0] || !seen.flow.certain[1]) {
+    if (!seen.flow.from_start || !seen.flow.queue->whole) {
       if (type == PduType::ic_req) state.icreq = true;
       if (type == PduType::ic_resp) state.icresp = true;
       return;
@@ -115,12 +116,13 @@ class Pdus final : public Judge {
       if (pdo % unit != 0) return blame(Rule::tcp_pdo, seen, fmt::format("PDO {} is no multiple of {}", pdo, unit));
     }
     for (std::size_t at = header; at < pdo; ++at) {
-      if (seen.pdu[at] != 0) return blame(Rule::tcp_padding, seen, fmt::format("byte {} in front of the data is {:02X}h", at, seen.pdu[at]));
+      if (seen.pdu[at] == 0) continue;
+      return blame(Rule::tcp_padding, seen, fmt::format("byte {} in front of the data is {:02X}h", at, seen.pdu[at]));
     }
     if (shape.type == PduType::capsule_cmd) return;
     const std::uint32_t length = View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::length);
-    if (length != seen.data.size()) {
-      blame(Rule::tcp_plen, seen, fmt::format("PLEN {} leaves {} bytes for data, DATAL is {}", plen, seen.data.size(), length));
+    if (length != seen.data_bytes) {
+      blame(Rule::tcp_plen, seen, fmt::format("PLEN {} leaves {} bytes for data, DATAL is {}", plen, seen.data_bytes, length));
     }
   }
 
@@ -130,7 +132,7 @@ class Pdus final : public Judge {
     if (seen.header_digest() != seen.flow.header_digest) {
       return blame(Rule::tcp_flags, seen, seen.header_digest() ? "a header digest that was not agreed on" : "the header digest is missing");
     }
-    const bool data = !seen.data.empty();
+    const bool data = seen.data_bytes != 0;
     if (seen.data_digest() != (seen.flow.data_digest && data)) {
       return blame(Rule::tcp_flags, seen, seen.data_digest() ? "a data digest that was not agreed on" : "the data digest is missing");
     }

@@ -18,6 +18,7 @@ using nvme::FabricsType;
 class Queues final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::capsules | heard::pdus; }
 
   void on_command(const CommandSeen& seen) override {
     Queue& queue = seen.queue;
@@ -52,7 +53,9 @@ class Queues final : public Judge {
     State& state = state_of(queue);
     const View<nvme::CqeLayout> cqe{seen.cqe};
     const std::uint16_t cid = cqe.get(nvme::cqe::cid);
-    if (cqe.get(nvme::cqe::phase) != 0) say(Rule::nvme_completion_phase, seen.at, fmt::format("the response to command {} has its phase bit set", cid));
+    if (cqe.get(nvme::cqe::phase) != 0) {
+      say(Rule::nvme_completion_phase, seen.at, fmt::format("the response to command {} has its phase bit set", cid));
+    }
     if (!completed(seen.at, queue, state, cid)) return;
     const bool connect = cid == state.connect_cid && state.connecting;
     if (connect) {
@@ -111,7 +114,8 @@ class Queues final : public Judge {
 
   void judge_fuse(const CommandSeen& seen, State& state, nvme::Fuse fuse) {
     if (state.fused_first && fuse != nvme::Fuse::second) {
-      say(Rule::nvme_fused, seen.at, seen.queue, fmt::format("the first of a fused pair, command {}, is not followed by the second", state.fused_cid));
+      say(Rule::nvme_fused, seen.at, seen.queue,
+          fmt::format("the first of a fused pair, command {}, is not followed by the second", state.fused_cid));
     } else if (!state.fused_first && fuse == nvme::Fuse::second) {
       say(Rule::nvme_fused, seen.at, seen.queue, "the second of a fused pair without the first");
     }

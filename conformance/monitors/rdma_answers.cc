@@ -20,6 +20,7 @@ constexpr std::size_t kReadsKept = 64;
 class RdmaAnswers final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::roce_packets | heard::rdma_messages; }
 
   void on_roce_packet(const RocePacketSeen& seen) override {
     if (!seen.at.genuine()) {
@@ -75,9 +76,9 @@ class RdmaAnswers final : public Judge {
     const bool known = asked.connection != nullptr && asked.whole && asked.psn_known;
     if (!known) return;
     const auto kind = seen.aeth == nullptr ? roce::SyndromeKind::ack : roce::kind_of_syndrome(*seen.aeth);
+    const std::int32_t beyond = roce::psn_distance(seen.psn(), asked.expected);
+    if (!complete_ && beyond >= 0) return;  // the capture lacks what was asked
     if (complete_) {
-      // The READ before may take PSNs that were not all answered.
-      const std::int32_t beyond = roce::psn_distance(seen.psn(), asked.expected);
       const bool sequence_nak = kind == roce::SyndromeKind::nak &&
                                 roce::value_of_syndrome(*seen.aeth) == static_cast<std::uint8_t>(roce::NakCode::psn_sequence_error);
       if (asked.ahead == 0 && (beyond > 0 || (beyond == 0 && !sequence_nak))) {

@@ -16,6 +16,7 @@ using roce::OpcodeKind;
 class RdmaPackets final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::roce_packets; }
 
   void on_roce_packet(const RocePacketSeen& seen) override {
     const Sight& at = seen.at;
@@ -116,7 +117,8 @@ class RdmaPackets final : public Judge {
     const std::size_t size = seen.payload.size();
     const bool wrong = seen.facts.last ? size > half.mtu || (size == 0 && !seen.facts.first) : size != half.mtu;
     if (wrong) {
-      blame(Rule::rdma_size, seen, fmt::format("{} PSN {} carries {} bytes, the path MTU is {}", seen.facts.name, seen.psn(), size, half.mtu));
+      blame(Rule::rdma_size, seen,
+            fmt::format("{} PSN {} carries {} bytes, the path MTU is {}", seen.facts.name, seen.psn(), size, half.mtu));
       return;
     }
     if (seen.facts.kind != OpcodeKind::write) return;

@@ -22,12 +22,15 @@ namespace flag = tcp::pdu_flags;
 class TcpData final : public Judge {
  public:
   using Judge::Judge;
+  unsigned hears() const override { return heard::capsules | heard::pdus; }
 
   void on_command(const CommandSeen& seen) override {
     if (!seen.queue.tcp || !seen.queue.certain()) return;
     const View<nvme::SqeLayout> sqe{seen.sqe};
     const std::uint16_t cid = sqe.get(nvme::sqe::cid);
-    Transfer& made = state_of(seen.queue).put(cid);
+    State& state = state_of(seen.queue);
+    state.succeeded.remove(cid);
+    Transfer& made = state.open.put(cid);
     made.direction = nvme::direction_of(seen.sqe[0] == nvme::kFabricsOpcode ? seen.sqe[4] : seen.sqe[0]);
     const SglDescriptor sgl = SglDescriptor::parse(sqe.get(nvme::sqe::sgl1));
     made.length = sgl.length;
@@ -44,15 +47,13 @@ class TcpData final : public Judge {
 
   void on_completion(const CompletionSeen& seen) override {
     if (!seen.queue.tcp || !seen.queue.certain()) return;
-    Commands& commands = state_of(seen.queue);
+    State& state = state_of(seen.queue);
     const std::uint16_t cid = View<nvme::CqeLayout>{seen.cqe}.get(nvme::cqe::cid);
-    const Transfer* const found = commands.find(cid);
-    if (found == nullptr) return;
-    if (found->success) {
+    if (state.succeeded.has(cid)) {
       return say(Rule::tcp_success_alone, seen.at, seen.queue,
                  fmt::format("a response to command {}, whose C2HData had SUCCESS", cid));
     }
-    commands.erase(cid);
+    state.open.erase(cid);
   }
 
   void on_pdu(const PduSeen& seen) override {
@@ -77,7 +78,7 @@ class TcpData final : public Judge {
     std::uint32_t asked = 0;        // by R2Ts, from 0 on
     std::vector<Request> requests;  // not answered to their end
     std::uint32_t arrived = 0;      // of C2HData
-    bool last = false, success = false;
+    bool last = false;
     void clear() {
       std::vector<Request> room = std::move(requests);
       room.clear();
@@ -85,18 +86,18 @@ class TcpData final : public Judge {
       requests = std::move(room);
     }
   };
-  using Commands = ByCid<Transfer>;
+  struct State {
+    ByCid<Transfer> open;
+    CidSet succeeded;  // by SUCCESS, and not used again since
+  };
 
-  Commands& state_of(const Queue& queue) {
+  State& state_of(const Queue& queue) {
     if (states_.size() <= queue.index) states_.resize(queue.index + 1);
     return states_[queue.index];
   }
 
-  // A command that is not finished, or nothing. After SUCCESS its identifier is free.
-  Transfer* transfer_of(const PduSeen& seen, std::uint16_t cid) {
-    Transfer* const found = state_of(*seen.flow.queue).find(cid);
-    return found == nullptr || found->success ? nullptr : found;
-  }
+  // A command that is not finished, or nothing.
+  Transfer* transfer_of(const PduSeen& seen, std::uint16_t cid) { return state_of(*seen.flow.queue).open.find(cid); }
 
   void blame(Rule rule, const PduSeen& seen, std::string text) { say(rule, seen.at, *seen.flow.queue, std::move(text)); }
 
@@ -130,10 +131,11 @@ class TcpData final : public Judge {
     const std::uint16_t cid = pdu.get(tcp::data_pdu::cccid), ttag = pdu.get(tcp::data_pdu::ttag);
     const std::uint32_t offset = pdu.get(tcp::data_pdu::offset), length = pdu.get(tcp::data_pdu::length);
     // A command that the controller has given up may still be answered by what is on its way.
-    if (state_of(*seen.flow.queue).find(cid) == nullptr) return;
     Transfer* const transfer = transfer_of(seen, cid);
-    if (transfer == nullptr || (!transfer->by_transport && transfer->requests.empty())) return;
-    const auto request = std::find_if(transfer->requests.begin(), transfer->requests.end(), [&](const Request& r) { return r.ttag == ttag; });
+    if (transfer == nullptr) return;
+    if (!transfer->by_transport && transfer->requests.empty()) return;
+    const auto named = [&](const Request& request) { return request.ttag == ttag; };
+    const auto request = std::find_if(transfer->requests.begin(), transfer->requests.end(), named);
     if (request == transfer->requests.end()) {
       return blame(Rule::tcp_h2c_unasked, seen, fmt::format("H2CData for command {} with TTAG {}, which no R2T has", cid, ttag));
     }
@@ -162,7 +164,9 @@ class TcpData final : public Judge {
     const std::uint32_t offset = pdu.get(tcp::data_pdu::offset), length = pdu.get(tcp::data_pdu::length);
     const std::uint8_t flags = seen.common.get(tcp::pdu::flags);
     Transfer* const transfer = transfer_of(seen, cid);
-    if (transfer == nullptr) return blame(Rule::tcp_c2h_command, seen, fmt::format("C2HData for command {}, which is not outstanding", cid));
+    if (transfer == nullptr) {
+      return blame(Rule::tcp_c2h_command, seen, fmt::format("C2HData for command {}, which is not outstanding", cid));
+    }
     const bool reads = transfer->direction == DataDirection::controller_to_host || transfer->direction == DataDirection::bidirectional;
     if (!reads) return blame(Rule::tcp_c2h_command, seen, fmt::format("C2HData for command {}, which reads nothing", cid));
     if (transfer->last) return blame(Rule::tcp_c2h_last, seen, fmt::format("C2HData for command {} behind LAST_PDU", cid));
@@ -183,10 +187,11 @@ class TcpData final : public Judge {
     if (seen.flow.queue->flow_control.value_or(false)) {
       return blame(Rule::tcp_success_flow, seen, fmt::format("SUCCESS for command {} on a queue with flow control", cid));
     }
-    transfer->success = true;
+    state_of(*seen.flow.queue).succeeded.add(cid);
+    state_of(*seen.flow.queue).open.erase(cid);
   }
 
-  std::vector<Commands> states_;
+  std::vector<State> states_;
 };
 
 }  // namespace

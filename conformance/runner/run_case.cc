@@ -189,6 +189,7 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
   }
   if (watcher != nullptr) world->trace().add_sink(*watcher);
   run_in_world(info, options, environment, *world, check, failures ? &*failures : nullptr, result);
+  if (watch) watch->finish();
   if (watch) judge_by_monitors(watch->findings(), options.product.embedded, result);
   trace_verdict(*world, result);
   result.digest = folded(hash_name(info.name), static_cast<std::uint64_t>(result.verdict));

@@ -14,7 +14,8 @@ std::string what_of(const monitors::Finding& found) {
 }
 
 std::string told(const monitors::Finding& found) {
-  return fmt::format("{}: packet {} at {}, {}: {}", what_of(found), found.packet, to_string(found.time), to_string(found.blamed), found.text);
+  return fmt::format("{}: packet {} at {}, {}: {}", what_of(found), found.packet, to_string(found.time),
+                     to_string(found.blamed), found.text);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ Reading read(fb::ByteView file) {
     if (!got || !*got) break;
     monitors.on_packet(packet);
   }
+  monitors.finish();
   Reading done{monitors.findings().size(), words.said().size(), monitors.dissector().counts().commands, 0};
   for (const auto& finding : monitors.findings()) {
     BENCH_ASSERT(finding.packet >= done.last_packet, "findings come in the order of packets");

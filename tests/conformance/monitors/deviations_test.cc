@@ -1,0 +1,171 @@
+// Each rule is heard against the product that breaks it: by a deviation of the catalogue where there is one,
+// otherwise by packets said by hand (rdma_test.cc, tcp_test.cc, nvme_test.cc, mctp_test.cc).
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "conformance/requirements/ledger.h"
+#include "conformance/runner/runner.h"
+#include "conformance/runner/watched.h"
+
+namespace fb::conformance {
+namespace {
+
+using monitors::Rule;
+
+struct Tripped {
+  Rule rule;
+  std::string_view deviation, by, transport;
+};
+
+constexpr Tripped kTripped[] = {
+    {Rule::rdma_icrc, "rdma_sends_bad_icrc", "every_packet_has_a_good_icrc", "rdma"},
+    {Rule::rdma_pad_zero, "rdma_pads_with_garbage", "payload_is_padded_to_four_bytes", "rdma"},
+    {Rule::rdma_psn_of_read, "rdma_read_takes_one_psn", "requests_have_consecutive_psns", "rdma"},
+    {Rule::rdma_ack_beyond, "rdma_answers_unknown_opcodes", "reserved_opcodes_are_dropped", "rdma"},
+    {Rule::rdma_msn, "rdma_msn_stays_zero", "the_msn_counts_messages", "rdma"},
+    {Rule::rdma_read_form, "rdma_single_response_is_last", "a_read_is_answered_with_memory", "rdma"},
+    {Rule::cm_request, "cm_req_mapped_addresses", "a_req_is_complete", "rdma"},
+    {Rule::cm_rep_depth, "cm_depths_not_clamped", "a_rep_asks_for_no_more_reads_than_offered", "rdma"},
+    {Rule::cm_rep_again, "cm_repeats_rep_without_data", "an_unconfirmed_rep_is_repeated_unchanged", "rdma"},
+    {Rule::cm_drep, "cm_drep_swaps_ids", "a_dreq_is_answered", "rdma"},
+    {Rule::cm_drep_transaction, "cm_drep_other_transaction", "a_dreq_is_answered", "rdma"},
+    {Rule::rdma_accept_data, "rdma_accepts_in_other_format", "accept_carries_a_queue_size", "rdma"},
+    {Rule::rdma_key_late, "rdma_answers_before_data", "read_data_arrives_before_its_response", "rdma"},
+    {Rule::rdma_invalidate, "rdma_invalidates_unasked", "key_is_kept_where_nobody_asked", "rdma"},
+    {Rule::nvme_connect_first, "host_connect_property_first", "host_connect_is_first", "rdma"},
+    {Rule::nvme_connect_once, "tcp_host_connects_twice", "tcp_host_has_a_connection_for_each_queue", "tcp"},
+    {Rule::nvme_cid_reuse, "host_reuses_identifiers", "host_uses_an_identifier_once_at_a_time", "rdma"},
+    {Rule::nvme_completion_unknown, "completion_loses_identifier_bits", "each_command_is_completed_once_by_its_identifier", "rdma"},
+    {Rule::nvme_completion_twice, "completion_sent_twice", "each_command_is_completed_once_by_its_identifier", "rdma"},
+    {Rule::nvme_completion_phase, "completion_with_phase", "reserved_fields_of_completions_are_zero", "rdma"},
+    {Rule::nvme_sqhd_off, "sqhd_without_flow_control", "sqhd_is_zero_without_flow_control", "rdma"},
+    {Rule::nvme_queue_full, "host_overfills_its_queue", "host_does_not_overfill_its_queue", "rdma"},
+    {Rule::nvme_psdt, "host_says_prp_in_admin_commands", "host_points_to_data_with_sgls", "rdma"},
+    {Rule::nvme_io_before_ready, "host_io_before_ready", "host_connects_io_after_ready", "tcp"},
+    {Rule::nvme_property_stable, "property_vs_writable", "read_only_property_keeps_its_value", "rdma"},
+    {Rule::nvme_ready_early, "csts_ready_before_enable", "vs_cc_csts_read_after_connect", "rdma"},
+    {Rule::nvme_event_masked, "events_without_pause", "no_second_event_before_the_log_is_read", "rdma"},
+    {Rule::tcp_plen, "response_longer_than_itself", "response_capsule_has_its_shape", "tcp"},
+    {Rule::tcp_pdo, "c2hdata_not_aligned", "c2hdata_keeps_to_hpda", "tcp"},
+    {Rule::tcp_flags, "tcp_host_digests_after_all", "tcp_host_uses_no_digest_that_was_declined", "tcp"},
+    {Rule::tcp_hdgst, "header_digest_is_wrong", "header_digest_is_on_every_pdu", "tcp"},
+    {Rule::tcp_ddgst, "data_digest_is_wrong", "data_digest_is_on_all_data", "tcp"},
+    {Rule::tcp_padding, "c2hdata_padded_with_noise", "padding_is_zero", "tcp"},
+    {Rule::tcp_icreq_first, "tcp_host_speaks_before_icresp", "tcp_host_says_nothing_but_icreq_before_icresp", "tcp"},
+    {Rule::tcp_icreq_once, "tcp_host_greets_twice", "tcp_host_says_icreq_once", "tcp"},
+    {Rule::tcp_icreq_fields, "tcp_host_icreq_hpda_beyond_range", "tcp_host_asks_for_an_alignment_that_can_be", "tcp"},
+    {Rule::tcp_icresp_fields, "icresp_cpda_beyond_range", "icresp_cpda_is_in_range", "tcp"},
+    {Rule::tcp_icresp_maxh2cdata, "icresp_maxh2cdata_odd", "icresp_maxh2cdata_is_in_dwords", "tcp"},
+    {Rule::tcp_icresp_digests, "icresp_enables_digests_unasked", "icresp_enables_no_digest_unasked", "tcp"},
+    {Rule::tcp_icresp_order, "icreq_taken_twice", "second_icreq_is_fatal", "tcp"},
+    {Rule::tcp_after_termreq, "tcp_host_termreq_is_not_the_last", "tcp_host_says_nothing_after_a_termreq", "tcp"},
+    {Rule::tcp_r2t_command, "r2t_of_another_command", "r2t_names_its_command", "tcp"},
+    {Rule::tcp_r2t_range, "r2t_leaves_out_the_start", "r2ts_cover_the_write_in_order", "tcp"},
+    {Rule::tcp_r2t_limit, "r2t_without_bound", "one_r2t_at_a_time_where_maxr2t_is_0", "tcp"},
+    {Rule::tcp_h2c_unasked, "tcp_host_confuses_commands", "tcp_host_serves_r2ts_of_several_commands", "tcp"},
+    {Rule::tcp_h2c_order, "tcp_host_data_with_holes", "tcp_host_data_follows_the_r2t", "tcp"},
+    {Rule::tcp_h2c_last, "tcp_host_all_data_is_last", "tcp_host_marks_the_last_data", "tcp"},
+    {Rule::tcp_h2c_limit, "tcp_host_ignores_maxh2cdata", "tcp_host_keeps_to_maxh2cdata", "tcp"},
+    {Rule::tcp_c2h_order, "c2hdata_at_other_offsets", "c2hdata_is_contiguous_and_complete", "tcp"},
+    {Rule::tcp_c2h_range, "short_tcp_sgl_taken", "tcp_sgl_shorter_than_data_is_refused", "tcp"},
+    {Rule::tcp_c2h_last, "c2hdata_never_last", "c2hdata_last_pdu_is_on_the_last", "tcp"},
+    {Rule::tcp_success_alone, "success_and_a_response", "success_stands_for_the_response", "tcp"},
+    {Rule::tcp_success_flow, "success_with_flow_control", "success_needs_flow_control_off", "tcp"},
+    {Rule::tcp_capsule_data, "tcp_host_capsule_longer_than_its_data", "tcp_host_capsules_have_their_lengths", "tcp"},
+    {Rule::mctp_version, "owner_sends_another_version", "control_requests_of_the_owner_are_sound", "pcie"},
+    {Rule::mctp_reserved, "requester_sets_reserved_bits", "packets_of_requests_are_sound", "pcie"},
+    {Rule::mctp_start, "changes_the_tag_in_an_answer", "all_packets_of_an_answer_name_the_same_exchange", "pcie"},
+    {Rule::mctp_sequence, "numbers_all_packets_0", "numbers_of_packets_go_up_by_one", "pcie"},
+    {Rule::mctp_unit, "sends_parts_of_unequal_size", "messages_are_cut_into_equal_parts", "pcie"},
+    {Rule::mctp_answer, "answers_eid_0_at_eid_8", "who_has_no_eid_is_answered_at_its_address", "pcie"},
+    {Rule::mctp_control_one, "cuts_control_answers_in_two", "control_answers_are_single_packets", "pcie"},
+    {Rule::mctp_control_bits, "answers_say_request", "answers_are_marked_as_responses", "pcie"},
+    {Rule::mctp_control_instance, "answers_with_four_bits_of_the_instance", "instance_ids_come_back", "pcie"},
+    {Rule::mctp_control_command, "answers_with_another_command", "command_codes_come_back", "pcie"},
+    {Rule::mi_integrity, "answers_without_a_check", "answers_end_with_their_integrity_check", "pcie"},
+    {Rule::mi_direction, "answers_that_look_like_requests", "answers_say_that_they_are_answers", "pcie"},
+    {Rule::mi_kind, "admin_errors_of_another_kind", "answers_are_of_the_kind_of_their_request", "pcie"},
+    {Rule::mi_slot, "answers_always_name_slot_0", "answers_name_the_slot_of_their_request", "pcie"},
+    {Rule::mi_reserved, "answers_with_a_reserved_bit", "reserved_bits_of_the_answers_header_are_clear", "pcie"},
+    {Rule::mi_status, "refusals_with_a_reserved_status", "every_status_is_one_of_the_table", "pcie"},
+    {Rule::mi_more_once, "slow_commands_ask_again_and_again", "a_command_asks_for_time_once", "pcie"},
+    {Rule::mi_more_form, "asking_for_time_is_long", "asking_for_time_is_eight_bytes", "pcie"},
+    {Rule::mi_primitive_tag, "primitives_with_another_tag", "primitives_bring_their_tag_back", "pcie"},
+};
+
+/// No product of ours can be made to break these; or only as a consequence of something else.
+constexpr Rule kByHand[] = {
+    Rule::rdma_version, Rule::rdma_pad_count, Rule::rdma_order, Rule::rdma_size, Rule::rdma_dma_length,
+    Rule::rdma_psn_first, Rule::rdma_psn_next, Rule::rdma_read_asked, Rule::cm_mad, Rule::cm_rep_transaction,
+    Rule::cm_rtu, Rule::rdma_key_unknown, Rule::rdma_key_range, Rule::rdma_key_direction, Rule::nvme_sqhd,
+    Rule::nvme_fused, Rule::nvme_keep_alive, Rule::nvme_property_queue, Rule::nvme_property_read_only,
+    Rule::tcp_type, Rule::tcp_hlen, Rule::tcp_h2c_range, Rule::tcp_c2h_command, Rule::mctp_eid, Rule::mi_size,
+    Rule::mi_one_command,
+};
+
+const CaseInfo* case_named(std::string_view name) {
+  for (const CaseInfo* info : all_cases()) {
+    if (info->name == name) return info;
+  }
+  return nullptr;
+}
+
+struct MonitoredDeviation : testing::TestWithParam<Tripped> {};
+
+TEST_P(MonitoredDeviation, IsHeard) {
+  const Tripped& row = GetParam();
+  const CaseInfo* info = case_named(row.by);
+  const deviations::Deviation* deviation = deviations::find_deviation(row.deviation);
+  ASSERT_NE(info, nullptr);
+  ASSERT_NE(deviation, nullptr);
+  DeclarationCache declarations;
+  RunOptions options;
+  options.evidence = false;
+  options.deviations = deviations::DeviationSet({deviation});
+  const CaseResult result = run_case(*info, row.transport, options, declarations);
+  bool heard = false;
+  for (const monitors::Finding& found : result.monitored) {
+    heard = heard || (found.rule == row.rule && blames_product(found, info->role, true));
+  }
+  EXPECT_TRUE(heard) << monitors::facts_of(row.rule).name << " is silent about " << row.deviation;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, MonitoredDeviation, testing::ValuesIn(kTripped), [](const auto& made) {
+  return std::string(monitors::facts_of(made.param.rule).name);
+});
+
+TEST(MonitoredCatalogue, EveryRuleIsTripped) {
+  std::set<std::string_view> names;
+  std::multiset<Rule> tripped(std::begin(kByHand), std::end(kByHand));
+  for (const Tripped& row : kTripped) tripped.insert(row.rule);
+  for (std::size_t at = 0; at < monitors::catalogue().size(); ++at) {
+    const monitors::RuleFacts& facts = monitors::catalogue()[at];
+    EXPECT_EQ(tripped.count(static_cast<Rule>(at)), 1u) << facts.name;
+    EXPECT_TRUE(names.insert(facts.name).second) << facts.name;
+    EXPECT_NE(find_requirement(facts.requirement), nullptr) << facts.requirement;
+    EXPECT_FALSE(facts.sentence.empty());
+  }
+  EXPECT_GE(monitors::catalogue().size(), 40u);
+}
+
+// A case that sees nothing wrong itself fails when the monitors do.
+TEST(MonitoredCases, FailByARuleThatTheirProductBreaks) {
+  const CaseInfo* info = case_named("abrupt_shutdown_keeps_what_was_written");
+  const deviations::Deviation* deviation = deviations::find_deviation("completion_with_phase");
+  ASSERT_NE(info, nullptr);
+  ASSERT_NE(deviation, nullptr);
+  DeclarationCache declarations;
+  RunOptions options;
+  options.deviations = deviations::DeviationSet({deviation});
+  const CaseResult watched = run_case(*info, "rdma", options, declarations);
+  EXPECT_EQ(watched.verdict, Verdict::fail);
+  EXPECT_NE(watched.reason.find("nvme.completion.reserved (nvme_completion_phase): packet "), std::string::npos) << watched.reason;
+  ASSERT_FALSE(watched.findings.empty());
+  EXPECT_EQ(watched.findings[0].seen, "the product breaks this rule");
+  options.monitors = false;
+  EXPECT_EQ(run_case(*info, "rdma", options, declarations).verdict, Verdict::pass);
+}
+
+}  // namespace
+}  // namespace fb::conformance
