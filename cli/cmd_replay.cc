@@ -5,6 +5,7 @@
 
 #include "cli/common.h"
 #include "cli/replay_world.h"
+#include "conformance/report/gatherer.h"
 #include "conformance/report/report.h"
 #include "conformance/runner/replay.h"
 #include "conformance/runner/waivers.h"
@@ -54,7 +55,7 @@ std::vector<Wanted> wanted_of(const ReplayArguments& arguments) {
 }
 
 RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
-                    const std::optional<ReportFolder>& folder, Interrupter& interrupter) {
+                    const std::optional<ReportFolder>& folder, Gatherer& gathered, Interrupter& interrupter) {
   const ReplayToken& token = wanted.token;
   if (token.version != tool_version()) {
     std::fprintf(stderr, "fabricbench: the token is of version %s, this is %s: the bytes may differ\n",
@@ -79,6 +80,7 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
   options.seed = token.seed;
   options.interrupter = &interrupter;
   if (folder) {
+    options.watch = [&](const CaseInfo& info, std::string_view transport) { return gathered.watch(info, transport); };
     options.keep_capture = [&](const CaseInfo& info, std::string_view transport,
                                const capture::PcapngWriter& writer) {
       return folder->keep_capture(info, transport, writer);
@@ -105,10 +107,11 @@ int replay(const ReplayArguments& arguments) {
   const SignalWatcher watcher([&] { interrupter.fire(); });
   bool red = false;
   for (const Wanted& wanted : wanted_of(arguments)) {
-    const RunResult run = run_again(wanted, arguments, folder, interrupter);
+    Gatherer gathered(wanted.token.dut == "embedded");
+    const RunResult run = run_again(wanted, arguments, folder, gathered, interrupter);
     if (run.interrupted) return exit_code::interrupted;
     const ReportFacts facts{wanted.token.seed, wanted.token.dut, wanted.token.deviations, now_text(), 0};
-    if (folder) or_throw(folder->write(run, facts));
+    if (folder) or_throw(folder->write(run, facts, &gathered));
     if (arguments.json) {
       std::fputs(results_json(run, facts).c_str(), stdout);
     } else {

@@ -6,6 +6,7 @@
 #include "cli/common.h"
 #include "cli/suite_options.h"
 #include "cli/tls_options.h"
+#include "conformance/report/gatherer.h"
 #include "conformance/report/report.h"
 #include "conformance/runner/embedded.h"
 #include "conformance/runner/profiles.h"
@@ -99,13 +100,13 @@ std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& 
 }
 
 int finish(const RunArguments& arguments, const RunResult& run, const ReportFacts& facts,
-           const std::optional<ReportFolder>& folder) {
-  if (folder) or_throw(folder->write(run, facts));
+           const std::optional<ReportFolder>& folder, const Gatherer& gathered) {
+  if (folder) or_throw(folder->write(run, facts, &gathered));
   if (arguments.json) {
     std::fputs(results_json(run, facts).c_str(), stdout);
   } else {
     std::fputs(terminal_summary(run, facts, arguments.report, arguments.verbose).c_str(), stdout);
-    if (folder) std::printf("report in %s\n", arguments.report.c_str());
+    if (folder) std::printf("report in %s/index.html\n", arguments.report.c_str());
   }
   if (run.interrupted) return exit_code::interrupted;
   return summarize(run).red ? exit_code::red : exit_code::good;
@@ -137,7 +138,9 @@ int run_suite(const RunArguments& arguments) {
   options.jobs = arguments.jobs;
   options.twice = arguments.twice;
   options.interrupter = &interrupter;
+  Gatherer gathered(options.product.embedded);
   if (folder) {
+    options.watch = [&](const CaseInfo& info, std::string_view transport) { return gathered.watch(info, transport); };
     options.keep_capture = [&](const CaseInfo& info, std::string_view transport,
                                const capture::PcapngWriter& writer) {
       return folder->keep_capture(info, transport, writer);
@@ -153,7 +156,7 @@ int run_suite(const RunArguments& arguments) {
   facts.duration_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.clear();
   for (CaseResult& result : run.cases) dispose(result, expectations, date);
-  return finish(arguments, run, facts, folder);
+  return finish(arguments, run, facts, folder, gathered);
 }
 
 }  // namespace

@@ -92,6 +92,7 @@ class ProgressLine {
 
 // Each command adds itself to the program.
 void add_run(CLI::App& app, Outcome& outcome);
+void add_report(CLI::App& app, Outcome& outcome);
 void add_selftest(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);
 void add_requirements(CLI::App& app, Outcome& outcome);

@@ -8,6 +8,8 @@
 #include "cli/common.h"
 #include "conformance/campaign/run_world.h"
 #include "conformance/campaign/shrink.h"
+#include "conformance/report/exchange.h"
+#include "conformance/report/page.h"
 #include "conformance/report/report.h"
 #include "sim/capture/pcapng.h"
 
@@ -18,6 +20,34 @@ using namespace conformance;
 ReplayFile read_replay_file(const std::string& path) { return or_throw(parse_replay_file(read_text(path), path)); }
 
 namespace {
+
+/// Hears for the capture and for the page.
+class Listener final : public TraceSink {
+ public:
+  explicit Listener(const std::string& title) : writer({.title = title}), exchange(true) {}
+  void on_event(const TraceEvent& event) override {
+    writer.on_event(event);
+    exchange.on_event(event);
+  }
+  capture::PcapngWriter writer;
+  ExchangeRecorder exchange;
+};
+
+void write_page(const std::string& path, const std::string& report, const WorldOutcome& outcome, bool same,
+                const std::vector<std::string>& story, ExchangeRecorder& exchange) {
+  const WorldFacts facts{.name = std::filesystem::path(path).filename().string(),
+                         .verdict = std::string(name_of(outcome.verdict)),
+                         .signature = outcome.signature,
+                         .text = outcome.text,
+                         .story = story,
+                         .command = "fabricbench replay " + path,
+                         .digest = digest_text(outcome.digest),
+                         .as_recorded = same,
+                         .virtual_ns = outcome.virtual_ns,
+                         .capture = "captures/world.pcapng"};
+  const std::string page = world_html(facts, exchange.ladder(kLadderOfWorld));
+  or_throw(capture::write_atomically(report + "/index.html", Bytes(page.begin(), page.end())));
+}
 
 std::string keep_capture(const capture::PcapngWriter& writer, const std::string& report) {
   const std::filesystem::path path = std::filesystem::path(report) / "captures" / "world.pcapng";
@@ -34,12 +64,13 @@ int replay_world(const std::string& path, const std::string& report, bool json) 
   const ReplayFile file = read_replay_file(path);
   Interrupter interrupter;
   const SignalWatcher watcher([&] { interrupter.fire(); });
-  std::optional<capture::PcapngWriter> writer;
-  if (!report.empty()) writer.emplace(capture::PcapngOptions{.title = path});
-  const WorldOutcome outcome = run_world(file.recipe, {.sink = writer ? &*writer : nullptr, .interrupter = &interrupter});
-  const std::string capture = writer ? keep_capture(*writer, report) : "";
+  std::optional<Listener> listener;
+  if (!report.empty()) listener.emplace(path);
+  const WorldOutcome outcome = run_world(file.recipe, {.sink = listener ? &*listener : nullptr, .interrupter = &interrupter});
+  const std::string capture = listener ? keep_capture(listener->writer, report) : "";
   const bool same = outcome.digest == file.digest && outcome.signature == file.signature;
   const std::vector<std::string> story = tell_story(file.recipe, outcome);
+  if (listener) write_page(path, report, outcome, same, story, listener->exchange);
   if (json) {
     nlohmann::ordered_json document = {{"verdict", name_of(outcome.verdict)}, {"signature", outcome.signature},
                                        {"text", outcome.text},               {"digest", digest_text(outcome.digest)},
@@ -50,7 +81,7 @@ int replay_world(const std::string& path, const std::string& report, bool json) 
     for (const std::string& sentence : story) std::puts(sentence.c_str());
     std::printf("%s: %s, digest %s (%s)\n", path.c_str(), std::string(name_of(outcome.verdict)).c_str(),
                 digest_text(outcome.digest).c_str(), same ? "as recorded" : "the file says another one");
-    if (!capture.empty()) std::printf("packets in %s\n", capture.c_str());
+    if (!capture.empty()) std::printf("packets in %s, the exchange in %s/index.html\n", capture.c_str(), report.c_str());
   }
   // A world that is not the recorded one says nothing about what was recorded.
   return outcome.verdict == WorldVerdict::fail || !same ? exit_code::red : exit_code::good;

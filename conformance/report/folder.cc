@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "conformance/report/page.h"
 #include "conformance/report/report.h"
 
 namespace fb::conformance {
@@ -31,9 +32,11 @@ std::string ReportFolder::keep_capture(const CaseInfo& info, std::string_view tr
   return name;
 }
 
-Result<void> ReportFolder::write(const RunResult& run, const ReportFacts& facts) const {
+Result<void> ReportFolder::write(const RunResult& run, const ReportFacts& facts, const Gatherer* gathered) const {
   const std::pair<const char*, std::string> files[] = {{"results.json", results_json(run, facts)},
-                                                       {"junit.xml", junit_xml(run, facts)}};
+                                                       {"junit.xml", junit_xml(run, facts)},
+                                                       {"results.tap", tap_text(run, facts)},
+                                                       {"index.html", page_html(run, facts, gathered)}};
   for (const auto& [name, text] : files) {
     const Bytes bytes(text.begin(), text.end());
     auto written = capture::write_atomically(path_ + "/" + name, bytes);

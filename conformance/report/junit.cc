@@ -51,6 +51,8 @@ void append_case(std::string& out, const CaseResult& result, const ReportFacts& 
   out += "    <testcase classname=\"" + escaped(info.suite()) + "." + escaped(name_of(info.role)) +
          "." + escaped(result.transport) + "\" name=\"" + escaped(info.name) + "\" time=\"" + seconds(result.duration_wall_us) + "\">\n";
   out += "      <properties><property name=\"requirement\" value=\"" + escaped(info.requirement) +
+         "\"/><property name=\"verdict\" value=\"" + std::string(name_of(result.verdict)) +
+         "\"/><property name=\"disposition\" value=\"" + std::string(name_of(result.disposition)) +
          "\"/><property name=\"digest\" value=\"" + digest_text(result.digest) + "\"/></properties>\n";
   if (result.verdict == Verdict::error) {
     append_element(out, "error", result, facts, result.reason);

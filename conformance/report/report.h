@@ -1,4 +1,5 @@
-// What is drawn from the results of a run: results.json, JUnit XML, the terminal summary.
+// What is drawn from the results of a run: results.json, JUnit XML, TAP, the terminal summary. The page is in
+// page.h, several runs beside each other in matrix.h.
 #pragma once
 
 #include <string>
@@ -33,6 +34,8 @@ std::string replay_text(const CaseResult& result, const ReportFacts& facts);
 
 std::string results_json(const RunResult& run, const ReportFacts& facts);
 std::string junit_xml(const RunResult& run, const ReportFacts& facts);
+/// TAP version 14: ok and not ok as JUnit has passed and failed.
+std::string tap_text(const RunResult& run, const ReportFacts& facts);
 /// At most 80 columns (but tokens are never broken). `verbose` lists skipped cases too.
 std::string terminal_summary(const RunResult& run, const ReportFacts& facts, const std::string& folder,
                              bool verbose);
@@ -44,6 +47,8 @@ std::string list_text(const std::vector<const CaseInfo*>& cases);
 std::string coverage_json(const std::vector<const CaseInfo*>& cases);
 std::string coverage_text(const std::vector<const CaseInfo*>& cases);
 
+class Gatherer;
+
 /// A folder that a report is written into.
 class ReportFolder {
  public:
@@ -53,8 +58,8 @@ class ReportFolder {
   /// Writes captures/CASE.pcapng; returns that name. Throws UserError.
   std::string keep_capture(const CaseInfo& info, std::string_view transport,
                            const capture::PcapngWriter& writer) const;
-  /// results.json and junit.xml, each as a whole or not at all.
-  Result<void> write(const RunResult& run, const ReportFacts& facts) const;
+  /// results.json, junit.xml, results.tap and index.html, each as a whole or not at all.
+  Result<void> write(const RunResult& run, const ReportFacts& facts, const Gatherer* gathered = nullptr) const;
 
  private:
   explicit ReportFolder(std::string path) : path_(std::move(path)) {}

@@ -98,25 +98,50 @@ void check_marks(const CaseInfo& info, const Bench& bench, const Trace& trace, C
   }
 }
 
-void trace_verdict(World& world, const CaseResult& result) {
+void trace_words(World& world, TraceKind kind, std::string_view label, const std::string& text) {
   if (!world.trace().on()) return;
-  const std::string text = "verdict: " + std::string(name_of(result.verdict)) +
-                           (result.reason.empty() ? "" : " (" + result.reason + ")");
   TraceEvent event;
-  event.kind = TraceKind::verdict;
+  event.kind = kind;
   event.time = world.now();
   event.actor = "case";
-  event.label = "case.verdict";
+  event.label = label;
   event.text = text;
   world.trace().emit(event);
 }
+
+void trace_verdict(World& world, const CaseResult& result) {
+  trace_words(world, TraceKind::verdict, "case.verdict",
+              "verdict: " + std::string(name_of(result.verdict)) +
+                  (result.reason.empty() ? "" : " (" + result.reason + ")"));
+}
+
+/// Tells in the trace that a check did not hold, in front of what happened next.
+class FailureWords final : public TraceSink {
+ public:
+  FailureWords(World& world, const Check& check) : world_(world), check_(check) { world_.trace().add_sink(*this); }
+  ~FailureWords() override { world_.trace().remove_sink(*this); }
+  FailureWords(const FailureWords&) = delete;
+  FailureWords& operator=(const FailureWords&) = delete;
+
+  void on_event(const TraceEvent&) override { tell(); }
+  void tell() {
+    while (told_ < check_.findings().size()) {
+      const Finding& finding = check_.findings()[told_++];  // counted first: what is told comes back as an event
+      trace_words(world_, TraceKind::note, "case.failed", std::string(kFailedWords) + signature_of(finding));
+    }
+  }
+
+ private:
+  World& world_;
+  const Check& check_;
+  std::size_t told_ = 0;
+};
 
 std::uint64_t folded(std::uint64_t digest, std::uint64_t word) { return mix64(digest ^ word); }
 
 /// The case's body with everything around it, in one world.
 void run_in_world(const CaseInfo& info, const RunOptions& options, const Environment& environment,
-                  World& world, CaseResult& result) {
-  Check check;
+                  World& world, Check& check, FailureWords* failures, CaseResult& result) {
   {
     std::unique_ptr<Bench> bench;
     contained(check, [&] {
@@ -124,6 +149,7 @@ void run_in_world(const CaseInfo& info, const RunOptions& options, const Environ
       bench->step(std::string(info.name) + ": " + std::string(info.requirement));
       info.body(*bench, check);
     });
+    if (failures != nullptr) failures->tell();
     if (bench != nullptr) {
       check_marks(info, *bench, world.trace(), check);
       result.duration_virtual_ns = world.now().count_ns();
@@ -138,13 +164,17 @@ void run_in_world(const CaseInfo& info, const RunOptions& options, const Environ
 }
 
 CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Environment& environment,
-                    bool keep_capture) {
+                    bool keep_capture, CaseWatcher* watcher) {
   CaseResult result;
   result.info = &info;
   const std::uint64_t seed = world_seed(options.seed, info.name);
   const auto world = options.product.embedded ? World::make_virtual(seed) : World::make_real(seed);
   const Interrupter::Guard guard(options.interrupter, *world);
   world->set_patience(std::min(world->patience(), info.options.budget));
+  Check check;
+  std::optional<FailureWords> failures;
+  // In front of the others: it tells before they hear what came next.
+  if (keep_capture || watcher != nullptr) failures.emplace(*world, check);
   PacketDigest packets;
   std::optional<capture::PcapngWriter> writer;
   std::optional<monitors::Monitors> watch;
@@ -157,7 +187,8 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
     writer.emplace(capture::PcapngOptions{.title = std::string(info.name), .decoders = &world->trace()});
     world->trace().add_sink(*writer);
   }
-  run_in_world(info, options, environment, *world, result);
+  if (watcher != nullptr) world->trace().add_sink(*watcher);
+  run_in_world(info, options, environment, *world, check, failures ? &*failures : nullptr, result);
   if (watch) watch->finish();
   if (watch) judge_by_monitors(watch->findings(), options.product.embedded, result);
   trace_verdict(*world, result);
@@ -188,9 +219,11 @@ CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunO
     result.reason = *why;
     result.digest = folded(hash_name(info.name), static_cast<std::uint64_t>(result.verdict));
   } else {
-    result = run_once(info, options, environment, static_cast<bool>(options.keep_capture));
+    const std::unique_ptr<CaseWatcher> watcher = options.watch ? options.watch(info, transport) : nullptr;
+    result = run_once(info, options, environment, static_cast<bool>(options.keep_capture), watcher.get());
+    if (watcher != nullptr) watcher->finished(result);
     if (options.twice && options.product.embedded) {
-      const CaseResult again = run_once(info, options, environment, false);
+      const CaseResult again = run_once(info, options, environment, false, nullptr);
       if (again.digest != result.digest) {
         result.verdict = Verdict::error;
         result.reason = "two runs of the same seed differ (the bench is not deterministic)";

@@ -175,6 +175,7 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
   RunOptions canary = options;
   canary.deviations = {};
   canary.keep_capture = nullptr;
+  canary.watch = nullptr;
   canary.twice = false;
   try {
     const CaseInfo& case_that_fails = canary_case(options.product.transport);

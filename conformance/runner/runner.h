@@ -38,6 +38,15 @@ struct CaseResult {
   bool finished = false;  ///< false: interrupted before its end
 };
 
+/// Begins the words by which the trace of a case tells that a check did not hold.
+inline constexpr std::string_view kFailedWords = "failed: ";
+
+/// Sees the trace of a case, and then what came of it.
+class CaseWatcher : public TraceSink {
+ public:
+  virtual void finished(const CaseResult& result) = 0;
+};
+
 /// Stops what is running, from any thread.
 class Interrupter {
  public:
@@ -78,6 +87,8 @@ struct RunOptions {
   /// Given the capture of each finished case, from the thread that ran it; returns where it was left.
   std::function<std::string(const CaseInfo&, std::string_view transport, const capture::PcapngWriter&)>
       keep_capture;
+  /// A watcher for a case that begins, or nothing; called in the thread that runs it.
+  std::function<std::unique_ptr<CaseWatcher>(const CaseInfo&, std::string_view transport)> watch;
   /// One call at a time: a result, how many are done, how many there are.
   std::function<void(const CaseResult&, std::size_t, std::size_t)> progress;
 };

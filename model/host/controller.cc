@@ -50,10 +50,10 @@ Controller::~Controller() {
 void Controller::move(ControllerEvent event) {
   const std::optional<ControllerState> target = next_state(state_, event);
   BENCH_ASSERT(target.has_value(), "the state table allows this event here");
-  state_ = *target;
   if (world_.trace().on()) {
-    note(std::string(name_of(event)) + " -> " + std::string(name_of(state_)));
+    note(std::string(name_of(state_)) + " -> " + std::string(name_of(*target)) + " (" + std::string(name_of(event)) + ")");
   }
+  state_ = *target;
   settle_waiters();
   listener_.on_state(*this, state_);
 }

@@ -1,4 +1,6 @@
 // The two command slots: how a command comes in, lasts, and leaves its response.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -19,11 +21,23 @@ bool configures(const Exchange& exchange, ConfigurationId id) {
          exchange.request.size() > configuration::id.offset &&
          exchange.request[configuration::id.offset] == static_cast<std::uint8_t>(id);
 }
+
+void trace_step(World& world, unsigned index, SlotState from, SlotEvent event, SlotState to) {
+  const std::string text = fmt::format("slot {}: {} -> {} ({})", index, name_of(from), name_of(to), name_of(event));
+  TraceEvent seen;
+  seen.kind = TraceKind::state;
+  seen.time = world.now();
+  seen.actor = "endpoint";
+  seen.label = "mi.slot";
+  seen.text = text;
+  world.trace().emit(seen);
+}
 }  // namespace
 
 void Endpoint::step(Slot& slot, SlotEvent event) {
   const std::optional<SlotState> to = next_state(slot.state, event);
   BENCH_ASSERT(to.has_value(), "a command slot does what its table says");
+  if (world_.trace().on()) trace_step(world_, slot.index, slot.state, event, *to);
   slot.state = *to;
 }
 

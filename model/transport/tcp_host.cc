@@ -37,6 +37,24 @@ ChannelEnd::Kind kind_of(StreamEnd::Kind kind, bool greeted) {
   return greeted ? ChannelEnd::Kind::lost : ChannelEnd::Kind::refused;
 }
 
+/// Changes the state of a channel, and says so; tcp_host_states.h lists the ways.
+template <class State>
+void move(World& world, State& state, State to) {
+  constexpr std::string_view kNames[] = {"idle", "connecting", "greeting", "connected", "ended"};
+  if (world.trace().on()) {
+    const std::string text = std::string(kNames[static_cast<std::size_t>(state)]) + " -> " +
+                             std::string(kNames[static_cast<std::size_t>(to)]);
+    TraceEvent event;
+    event.kind = TraceKind::state;
+    event.time = world.now();
+    event.actor = "host";
+    event.label = "nvme-tcp.state";
+    event.text = text;
+    world.trace().emit(event);
+  }
+  state = to;
+}
+
 }  // namespace
 
 TcpHostFabric::TcpHostFabric(World& world, net::StreamHost& host, const IpAddress& local,
@@ -69,7 +87,7 @@ bool TcpHostChannel::ask_hooks(std::string_view point) const {
 
 void TcpHostChannel::connect(const Endpoint& to, const ChannelOptions& options) {
   options_ = options;
-  state_ = State::connecting;
+  move(fabric_.shared_.world, state_, State::connecting);
   slots_.assign(options.entries, {});
   slot_mask_ = std::bit_ceil(slots_.size()) - 1;
   term_text_.clear();
@@ -106,7 +124,7 @@ void TcpHostChannel::on_timeout() {
 
 void TcpHostChannel::on_link_open() {
   if (state_ != State::connecting) return;
-  state_ = State::greeting;
+  move(fabric_.shared_.world, state_, State::greeting);
   greet();
 }
 
@@ -162,7 +180,7 @@ std::optional<PduFault> TcpHostChannel::greeted(const PduIn& pdu) {
   link_->set_alignment(tcp::alignment_of(aligned ? std::min(cpda, tcp::kAlignmentMax) : std::uint8_t{0}),
                        tcp::alignment_of(std::min(asked.hpda, tcp::kAlignmentMax)));
   fabric_.shared_.world.loop().cancel(timeout_);
-  state_ = State::connected;
+  move(fabric_.shared_.world, state_, State::connected);
   handler_.on_connected({});
   return std::nullopt;
 }
@@ -173,7 +191,7 @@ void TcpHostChannel::disconnect() {
   link_->close();
   // on_end() comes from an event of its own, as with any other fabric.
   soon_text_.clear();
-  state_ = State::ended;
+  move(fabric_.shared_.world, state_, State::ended);
   fabric_.shared_.world.loop().schedule_after(fail_soon_, Duration());
 }
 
@@ -201,7 +219,7 @@ void TcpHostChannel::end(ChannelEnd ended) {
     ended.kind = ChannelEnd::Kind::closed;
     ended.text = "disconnected";
   }
-  state_ = State::idle;
+  move(fabric_.shared_.world, state_, State::idle);
   fabric_.shared_.world.loop().cancel(timeout_);
   fabric_.shared_.world.loop().cancel(fail_soon_);
   handler_.on_end(ended);

@@ -117,7 +117,7 @@ def main():
     count = 0
     for top in SEES:
         for path in sorted((root / top).rglob("*")):
-            if path.suffix in (".h", ".cc"):
+            if path.suffix in (".h", ".cc", ".js", ".css", ".html"):
                 count += 1
                 check_file(root, path, faults)
     for fault in faults:

@@ -119,7 +119,7 @@ TEST(Folder, IsWrittenAsAWholeOrNotAtAll) {
   ASSERT_TRUE(folder.write(run_of({Verdict::pass}), kFacts));
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(path)) names.insert(entry.path().filename());
-  EXPECT_EQ(names, (std::set<std::string>{"captures", "junit.xml", "results.json"})) << "no temporary file is left";
+  EXPECT_EQ(names, (std::set<std::string>{"captures", "index.html", "junit.xml", "results.json", "results.tap"})) << "no temporary file is left";
   std::filesystem::remove_all(path);
   const auto wrong = ReportFolder::open("/proc/no/such");
   ASSERT_FALSE(wrong);

@@ -1,0 +1,45 @@
+// fabricbench report: the reports of several runs beside each other, as one page.
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/common.h"
+#include "conformance/report/matrix.h"
+#include "sim/capture/pcapng.h"
+
+namespace fb::cli {
+
+namespace {
+
+struct ReportArguments {
+  std::vector<std::string> folders;
+  std::string output = "matrix.html";
+};
+
+int write_matrix(const ReportArguments& arguments) {
+  const std::filesystem::path output(arguments.output);
+  std::error_code error;
+  if (std::filesystem::is_directory(output, error)) throw UserError(arguments.output + ": this is a folder; --output names a file");
+  if (output.has_parent_path() && !std::filesystem::is_directory(output.parent_path(), error)) {
+    throw UserError(arguments.output + ": there is no folder " + output.parent_path().string());
+  }
+  const std::string page = or_throw(conformance::matrix_html(arguments.folders, arguments.output));
+  or_throw(capture::write_atomically(arguments.output, Bytes(page.begin(), page.end())));
+  std::printf("matrix of %zu runs in %s\n", arguments.folders.size(), arguments.output.c_str());
+  return exit_code::good;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Outcome& outcome) {
+  auto arguments = std::make_shared<ReportArguments>();
+  CLI::App* command = app.add_subcommand("report", "Put the reports of several runs beside each other");
+  command->footer("Example:\n"
+                  "  fabricbench run --dut tcp://192.0.2.7:4420 --report ours\n"
+                  "  fabricbench run --dut tcp://192.0.2.8:4420 --report theirs\n"
+                  "  fabricbench report ours theirs --output matrix.html");
+  command->add_option("folders", arguments->folders, "Folders that `run --report` left")->type_name("DIR")->required();
+  command->add_option("--output", arguments->output, "The page that is written")->type_name("FILE")->capture_default_str();
+  command->callback([arguments, &outcome] { outcome.code = write_matrix(*arguments); });
+}
+
+}  // namespace fb::cli

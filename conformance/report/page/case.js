@@ -1,0 +1,50 @@
+// One case, opened: the rule, what was expected and seen, the exchange, how to run it again.
+"use strict";
+
+function requirementBlock(rule) {
+  return make("div", {class: "rule"},
+    make("p", {class: "text"}, rule.text),
+    make("p", {class: "id"}, make("code", {}, rule.id), ` · ${rule.document} ${rule.revision}, section ${rule.section} · `,
+      word(rule.level), " · ", word(rule.confidence), rule.profile ? ` · ${rule.profile}` : ""));
+}
+
+function expectedSet(values) {
+  if (values.length === 1) return values[0];
+  return make("ul", {}, values.map((value) => make("li", {}, value)));
+}
+
+function findingsTable(one, rule) {
+  const rows = (one.findings ?? []).map(([what, expected, seen]) =>
+    make("tr", {}, make("td", {"data-head": "checked"}, what), make("td", {"data-head": "expected"}, expectedSet(expected)),
+      make("td", {class: "seen", "data-head": "seen"}, seen)));
+  if (rows.length > 0) {
+    const head = ["checked", "expected, any of", "seen"].map((text) => make("th", {scope: "col"}, text));
+    return make("table", {class: "findings"}, make("thead", {}, make("tr", {}, head)), make("tbody", {}, rows));
+  }
+  const seen = one.shown === "pass" ? "a legal one, in every check" : one.reason || "nothing";
+  return make("table", {class: "findings"}, make("thead", {}, make("tr", {}, make("th", {scope: "col"}, "legal answers"),
+    make("th", {scope: "col"}, "seen"))), make("tbody", {}, make("tr", {}, make("td", {"data-head": "legal answers"},
+    expectedSet(rule.answers)), make("td", {"data-head": "seen"}, seen))));
+}
+
+function caseFacts(one) {
+  const facts = [`lasted ${duration(one.virtual_ns)}`, `took ${duration(one.wall_us * 1000)}`];
+  const link = one.capture && make("a", {href: one.capture.split("/").map(encodeURIComponent).join("/")}, one.capture);
+  return make("p", {class: "quiet"}, facts.join(" · "), " · digest ", make("code", {}, one.digest), link ? [" · ", link] : "",
+    one.malformed ? " · sends malformed bytes" : "");
+}
+
+function caseDetails(report, one) {
+  const rule = report.requirements[one.requirement];
+  const command = `fabricbench replay ${one.replay}`;
+  const ladder = one.ladder ? ladderBlock(report, one) : null;
+  return make("div", {class: "details"},
+    make("div", {class: "said"}, badge(one.verdict), word(one.disposition, spaced(one.disposition), `badge ${one.disposition}`),
+      make("span", {class: "quiet"}, `${one.suite} · ${one.role} · ${one.transport}`)),
+    requirementBlock(rule),
+    one.waiver ? make("p", {}, make("b", {}, "Waived: "), one.waiver) : null,
+    findingsTable(one, rule),
+    make("div", {class: "command"}, make("code", {}, command), copyButton(command, "the command that reproduces it")),
+    ladder,
+    caseFacts(one));
+}

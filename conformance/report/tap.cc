@@ -1,0 +1,76 @@
+// TAP version 14: a line a case, and below those that did not pass what stands behind it, as YAML.
+#include <fmt/format.h>
+
+#include "conformance/report/report.h"
+#include "conformance/runner/waivers.h"
+
+namespace fb::conformance {
+
+namespace {
+
+/// Text on a line of its own: no line breaks, and no '#' that would begin a directive.
+std::string on_a_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '#' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out;
+}
+
+/// A YAML scalar between double quotes.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+/// As in JUnit: red is not ok; whatever else did not pass was skipped.
+std::string directive(const CaseResult& result) {
+  if (is_red(result) || result.verdict == Verdict::pass) return "";
+  const bool waived = result.disposition == Disposition::waived;
+  return fmt::format(" # SKIP {}: {}", waived ? "waived" : name_of(result.verdict),
+                     on_a_line(waived ? result.waiver : result.reason));
+}
+
+void append_details(std::string& out, const CaseResult& result, const ReportFacts& facts) {
+  out += "  ---\n";
+  out += fmt::format("  verdict: {}\n  disposition: {}\n  requirement: {}\n  message: {}\n", name_of(result.verdict),
+                     name_of(result.disposition), quoted(result.info->requirement), quoted(result.reason));
+  if (!result.findings.empty()) {
+    out += "  findings:\n";
+    for (const Finding& one : result.findings) {
+      out += fmt::format("    - what: {}\n      expected:\n", quoted(one.what));
+      for (const std::string& expected : one.expected) out += fmt::format("        - {}\n", quoted(expected));
+      out += fmt::format("      seen: {}\n", quoted(one.seen));
+    }
+  }
+  out += fmt::format("  replay: {}\n  ...\n", quoted("fabricbench replay " + replay_text(result, facts)));
+}
+
+}  // namespace
+
+std::string tap_text(const RunResult& run, const ReportFacts& facts) {
+  std::string out = fmt::format("TAP version 14\n1..{}\n", run.cases.size() + (run.interrupted ? 0 : 1));
+  std::size_t number = 0;
+  for (const CaseResult& result : run.cases) {
+    out += fmt::format("{} {} - {} ({} {}){}\n", is_red(result) ? "not ok" : "ok", ++number, on_a_line(result.info->name),
+                       on_a_line(name_of(result.info->role)), on_a_line(result.transport), directive(result));
+    if (is_red(result) || result.verdict != Verdict::pass) append_details(out, result, facts);
+  }
+  if (!run.interrupted) {
+    out += fmt::format("{} {} - canary_is_caught\n", run.canary_caught ? "ok" : "not ok", ++number);
+  }
+  return out;
+}
+
+}  // namespace fb::conformance
