@@ -1,7 +1,12 @@
 #include "conformance/campaign/run_world.h"
 
+#include <fmt/format.h>
+
+#include <optional>
+
 #include "conformance/campaign/fabric_run.h"
 #include "conformance/campaign/management_run.h"
+#include "conformance/monitors/monitors.h"
 #include "conformance/runner/runner.h"
 
 namespace fb::conformance {
@@ -14,6 +19,21 @@ void run_kind(WorldKind kind, World& world, const Recipe& recipe, fault::Points&
     ManagementRun(world, recipe, management_shape(recipe.seed), points, deviations, judge).run();
   } else {
     FabricRun(world, recipe, fabric_shape(kind, recipe.seed), points, deviations, judge).run();
+  }
+}
+
+/// One world in eight is watched: who listens pays for the words of everybody.
+bool is_watched(const Recipe& recipe) { return mix64(recipe.seed) % 8 == 0; }
+
+/// What a rule says against somebody whose bytes nobody changed behind his back.
+void judge_by_monitors(monitors::Monitors& watch, const std::vector<fault::Strike>& strikes, Judge& judge) {
+  watch.finish();
+  for (const fault::Strike& strike : strikes) {
+    if (strike.decision.place.site == fault::Site::pdu || strike.decision.kind == fault::Kind::twice) return;
+  }
+  for (const monitors::Finding& finding : watch.findings()) {
+    const monitors::RuleFacts& rule = monitors::facts_of(finding.rule);
+    judge.fails("rule: " + std::string(rule.name), fmt::format("packet {}: {}", finding.packet, finding.text));
   }
 }
 
@@ -31,6 +51,8 @@ WorldOutcome run_world(const Recipe& recipe, const WorldOptions& options) {
   const auto world = World::make_virtual(mix64(recipe.seed));
   const Interrupter::Guard guard(options.interrupter, *world);
   if (options.sink != nullptr) world->trace().add_sink(*options.sink);
+  std::optional<monitors::Monitors> watch;
+  if (is_watched(recipe)) world->trace().add_sink(watch.emplace(evidence::DissectorOptions{.complete = true}));
   fault::Points points(*world, recipe.schedule);
   Judge judge;
   WorldOutcome outcome;
@@ -46,6 +68,7 @@ WorldOutcome run_world(const Recipe& recipe, const WorldOptions& options) {
     broken = problem.what();
   }
   outcome.strikes = points.strikes();
+  if (watch) judge_by_monitors(*watch, outcome.strikes, judge);
   judge.tell(outcome);
   if (!broken.empty()) {
     // Whatever the faults were: nothing may break the bench or its products.

@@ -52,7 +52,24 @@ class Shrinker {
     return thin_out([](Recipe& recipe) -> std::vector<fault::Decision>& { return recipe.schedule.decisions; }, false);
   }
 
-  /// Shorter pauses, smaller amounts.
+  /// One of the faults alone may do, at another place in the order: what others changed before it is missing then.
+  bool find_alone() {
+    constexpr std::size_t kKinds = 16;
+    constexpr std::uint64_t kOrdinals = 300;
+    const std::vector<fault::Decision> all = best_.recipe.schedule.decisions;
+    if (all.size() < 2) return false;
+    for (std::size_t i = 0; i < std::min(kKinds, all.size()); ++i) {
+      for (std::uint64_t ordinal = 0; ordinal < kOrdinals; ++ordinal) {
+        Recipe recipe = best_.recipe;
+        recipe.schedule.decisions = {all[i]};
+        recipe.schedule.decisions[0].ordinal = ordinal;
+        if (try_out(std::move(recipe))) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Shorter pauses.
   void soften() {
     for (std::size_t i = 0; i < best_.recipe.steps.size(); ++i) {
       if (best_.recipe.steps[i].pause_us == 0) continue;
@@ -121,6 +138,10 @@ Result<ShrinkResult> shrink(const ReplayFile& file, const ShrinkOptions& options
     while (again) {
       again = shrinker.thin_out_faults();
       again = shrinker.thin_out_steps() || again;
+    }
+    if (shrinker.find_alone()) {
+      while (shrinker.thin_out_steps() || shrinker.thin_out_faults()) {
+      }
     }
     shrinker.soften();
   } catch (const Enough&) {
