@@ -268,6 +268,15 @@ def test_nothing_sticks_out(page, width):
 # ---- coverage ----
 
 
+def open_block(block):
+    """Its inside is made when it opens."""
+    closed = block.text
+    block.find_element("css selector", "summary").click()
+    deadline = time.monotonic() + 5
+    while block.text == closed and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
 def test_coverage_counts_sections_transitions_and_edges(page, results):
     page.one("#tab-coverage").click()
     text = page.one("#coverage").text
@@ -275,10 +284,10 @@ def test_coverage_counts_sections_transitions_and_edges(page, results):
     block = next(one for one in page.all(".coverage-block") if one.text.startswith("Controller"))
     seen, known = map(int, re.search(r"(\d+) of (\d+)", block.text).groups())
     assert 2 <= seen <= known
-    block.find_element("css selector", "summary").click()
+    open_block(block)
     assert "enabling" in block.text and "→ ready" in block.text
     connect = next(one for one in page.all(".coverage-block") if one.text.startswith("Connect"))
-    connect.find_element("css selector", "summary").click()
+    open_block(connect)
     assert "sqsize" in connect.text and "max" in connect.text
 
 
