@@ -29,7 +29,9 @@ bool is_watched(const Recipe& recipe) { return mix64(recipe.seed) % 8 == 0; }
 void judge_by_monitors(monitors::Monitors& watch, const std::vector<fault::Strike>& strikes, Judge& judge) {
   watch.finish();
   for (const fault::Strike& strike : strikes) {
-    if (strike.decision.place.site == fault::Site::pdu || strike.decision.kind == fault::Kind::twice) return;
+    const fault::Site site = strike.decision.place.site;
+    // Frames are seen where they arrive; what was lost on the way is not known to have been sent.
+    if (site == fault::Site::pdu || site == fault::Site::frame || strike.decision.kind == fault::Kind::twice) return;
   }
   for (const monitors::Finding& finding : watch.findings()) {
     const monitors::RuleFacts& rule = monitors::facts_of(finding.rule);

@@ -26,6 +26,8 @@ HIDDEN = [
     ("sim/mctp", "wire/mi", "MCTP carries anybody's messages"),
     ("sim", "wire/nvme", "sim does not know NVMe"),
     ("sim", "wire/fabrics", "sim does not know NVMe"),
+    ("conformance/evidence", "model/", "evidence is what crossed the wire, whoever sent it"),
+    ("conformance/monitors", "model/", "rules know the wire, no product"),
     ("model/transport", "sim/rdma/softroce", "models see rdma::Device, not an implementation"),
     ("model/subsystem", "sim/rdma", "the subsystem sees channels, not a fabric"),
     ("model/host", "sim/rdma", "the host sees channels, not a fabric"),

@@ -50,7 +50,6 @@ inline constexpr Planted kPlanted[] = {
     {"controller", "rdma_answers_before_data", "rdma"},
     {"controller", "rdma_answers_twice", "rdma"},
     {"controller", "keep_alive_leaves_connections", "rdma"},
-    {"controller", "keep_alive_is_ineffective", "rdma"},
     {"controller", "keep_alive_locks_out", "rdma"},
     {"controller", "power_takes_flushed_data", "rdma"},
     {"controller", "power_reset_empties_the_cache", "rdma"},
@@ -68,7 +67,6 @@ inline constexpr Planted kPlanted[] = {
     {"MI", "busy_slots_answer", "management"},
     {"MI", "broken_off_commands_keep_their_slot", "management"},
     {"MI", "requester_believes_any_source", "management"},
-    {"MI", "requester_leaks_tags", "management"},
     {"MI", "requester_reads_vpd_from_the_start", "management"},
     {"MI", "a_gap_is_needed_between_commands", "management"},
 };
