@@ -25,13 +25,24 @@ void run_kind(WorldKind kind, World& world, const Recipe& recipe, fault::Points&
 /// One world in eight is watched: who listens pays for the words of everybody.
 bool is_watched(const Recipe& recipe) { return mix64(recipe.seed) % 8 == 0; }
 
-/// What a rule says against somebody whose bytes nobody changed behind his back.
+/// Whether what was seen may not be what was said: rules would blame the sender for it. Of damaged packets the trace
+/// has what became of them, and frames are seen where they arrive.
+bool hides_what_was_said(const fault::Decision& decision) {
+  switch (decision.kind) {
+    case fault::Kind::corrupt:
+    case fault::Kind::forge:
+    case fault::Kind::truncate:
+    case fault::Kind::twice:
+      return true;
+    default:
+      return decision.place.site == fault::Site::pdu || decision.place.site == fault::Site::frame;
+  }
+}
+
 void judge_by_monitors(monitors::Monitors& watch, const std::vector<fault::Strike>& strikes, Judge& judge) {
   watch.finish();
   for (const fault::Strike& strike : strikes) {
-    const fault::Site site = strike.decision.place.site;
-    // Frames are seen where they arrive; what was lost on the way is not known to have been sent.
-    if (site == fault::Site::pdu || site == fault::Site::frame || strike.decision.kind == fault::Kind::twice) return;
+    if (hides_what_was_said(strike.decision)) return;
   }
   for (const monitors::Finding& finding : watch.findings()) {
     const monitors::RuleFacts& rule = monitors::facts_of(finding.rule);

@@ -70,15 +70,7 @@ void Dissector::on_event(const TraceEvent& event) {
       struck_ += event.text;
     }
     at.struck = struck_;
-    if (!event.sent.empty()) {
-      // What was sent is known, and that it did not arrive so.
-      TraceEvent as_sent = event;
-      as_sent.bytes = event.sent;
-      at.fate = Fate::lost;
-      read(as_sent, at);
-    } else {
-      read(event, at);
-    }
+    read(event, at);
     struck_.clear();
     return;
   }

@@ -67,7 +67,6 @@ struct TraceEvent {
   std::string_view label;  ///< what it is, stable: "roce", "nvme.command", "qp.state"
   std::string_view text;   ///< words, where there are any
   ByteView bytes;          ///< the packet's UDP or TCP payload, the capsule, the message
-  ByteView sent;           ///< of a packet that a fault changed: what its sender had put on the wire
   Endpoint source;         ///< packets only
   Endpoint destination;    ///< packets only
   IpFacts ip;              ///< packets only

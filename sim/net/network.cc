@@ -269,7 +269,6 @@ void SimNetwork::trace(Packet& packet, const SimHost& from, TraceKind kind,
   event.label = "udp";
   event.text = text;
   event.bytes = packet.payload();
-  if (altered_) event.sent = as_sent_;
   event.source = packet.source;
   event.destination = packet.destination;
   world_.trace().emit(event);
@@ -293,23 +292,20 @@ void SimNetwork::send(Link* link, Packet& packet, const SimHost& from) {
   world_.loop().fold(tail ^ (static_cast<std::uint64_t>(packet.size) << 32) ^
                      (static_cast<std::uint64_t>(packet.source.port) << 16) ^
                      packet.destination.port);
-  const bool damaged = verdict.corrupted || verdict.cut > 0;
-  altered_ = damaged && world_.trace().on();
   if (verdict.drop) {
     ++link->counters.dropped_by_filter;
     trace(packet, from, TraceKind::fault, "dropped by filter");
-    altered_ = false;
     release(packet);
     return;
   }
   const bool late = verdict.delay > Duration{};
+  const bool damaged = verdict.corrupted || verdict.cut > 0;
   packet.size -= std::min(packet.size, verdict.cut);
   if (damaged) ++link->counters.corrupted;
   if (late) ++link->counters.delayed;
   const bool sent = put_on_wire(
       packet, from, verdict.delay,
       damaged ? "corrupted by filter" : (late ? "delayed by filter" : ""));
-  altered_ = false;
   for (std::uint32_t i = 0; i < verdict.duplicates; ++i) {
     Packet& copy = acquire();
     copy.reserve(from.mtu_);
@@ -321,8 +317,7 @@ void SimNetwork::send(Link* link, Packet& packet, const SimHost& from) {
     ++link->counters.sent;
     ++link->counters.duplicated;
     link->counters.sent_bytes += packet.size;
-    const char* const what = damaged ? "corrupted by filter, duplicated by filter" : "duplicated by filter";
-    if (!put_on_wire(copy, from, verdict.duplicate_delay, what)) release(copy);
+    if (!put_on_wire(copy, from, verdict.duplicate_delay, "duplicated by filter")) release(copy);
   }
   if (!sent) release(packet);
 }
@@ -331,7 +326,6 @@ Verdict SimNetwork::judge(Link& link, Packet& packet) {
   const std::uint64_t ordinal = link.ordinal++;
   LinkFilter* const filter = link.filter != nullptr ? link.filter : filter_;
   if (filter == nullptr) return Verdict::pass();
-  if (world_.trace().on()) as_sent_.assign(packet.payload().begin(), packet.payload().end());
   PacketContext context{link.name,     link.index,         ordinal,         world_.now(),
                         packet.source, packet.destination, packet.payload()};
   return filter->on_packet(context);

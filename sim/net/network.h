@@ -221,8 +221,6 @@ class SimNetwork {
   Packet* first_free_ = nullptr;
   std::uint64_t dropped_no_route_ = 0;
   StreamFilter* stream_filter_ = nullptr;
-  Bytes as_sent_;         ///< the packet before a filter saw it, where somebody listens
-  bool altered_ = false;  ///< a filter has changed it
   std::unique_ptr<stream_detail::Streams> streams_;
 };
 
