@@ -141,19 +141,22 @@ CampaignState read_state(const std::string& path, const CampaignOptions& options
   return state;
 }
 
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 void print_result(const CampaignOptions& options, const CampaignResult& result, const std::vector<std::string>& replays) {
   for (std::size_t i = 0; i < result.state.failures.size(); ++i) {
     const CampaignFailure& failure = result.state.failures[i];
-    std::printf("FAIL  %s\n      %llu of the worlds, first with seed %llu: %s\n      fabricbench shrink %s\n",
-                failure.signature.c_str(), static_cast<unsigned long long>(failure.count),
-                static_cast<unsigned long long>(failure.seed), failure.text.c_str(), replays[i].c_str());
+    fmt::print("FAIL  {}\n      {}, first with seed {}\n      {}\n      fabricbench shrink {}\n", failure.signature,
+               counted(failure.count, "world", "worlds"), failure.seed, failure.text, replays[i]);
   }
-  std::printf("%llu worlds of %s under plan %s: %zu distinct failures, %llu inconclusive, %llu faults struck\n",
-              static_cast<unsigned long long>(result.worlds), options.workload.c_str(), options.plan.name.c_str(),
-              result.state.failures.size(), static_cast<unsigned long long>(result.state.inconclusive),
-              static_cast<unsigned long long>(result.state.strikes));
-  std::printf("canary %s, %.0f worlds a second, digest %s%s\n", result.canary.c_str(), result.rate(),
-              digest_text(result.state.digest).c_str(), result.interrupted ? ", INTERRUPTED" : "");
+  const CampaignState& state = result.state;
+  fmt::print("{} of {} under plan {}, {}\n", counted(result.worlds, "world", "worlds"), options.workload, options.plan.name,
+             counted(state.strikes, "fault struck", "faults struck"));
+  fmt::print("{}, {} inconclusive\n", counted(state.failures.size(), "distinct failure", "distinct failures"), state.inconclusive);
+  fmt::print("canary {}, {:.0f} worlds a second, digest {}{}\n", result.canary, result.rate(), digest_text(state.digest),
+             result.interrupted ? ", INTERRUPTED" : "");
   if (result.canary == "missed") {
     std::puts("The planted defect was not found: this campaign finds too little to say anything.");
   }

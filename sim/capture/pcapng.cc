@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint32_t kSectionHeader = 0x0A0D0D0A;
 constexpr std::uint32_t kInterface = 1;
+constexpr std::uint32_t kInterfaceStatistics = 5;
 constexpr std::uint32_t kEnhancedPacket = 6;
 constexpr std::uint32_t kDecryptionSecrets = 10;
 constexpr std::uint32_t kTlsKeyLog = 0x544C534B;
@@ -230,6 +231,13 @@ Bytes PcapngWriter::bytes() const {
     append_option(out, kOptionComment, "afterwards: " + last);
     end_block(out, last_packet_);
   }
+  // Whoever reads the file sees that nothing is missing at its end.
+  const std::size_t statistics = begin_block(out, kInterfaceStatistics);
+  append_le32(out, has_mctp_ ? 1 : 0);
+  append_le32(out, static_cast<std::uint32_t>(static_cast<std::uint64_t>(options_.epoch_ns) >> 32));
+  append_le32(out, static_cast<std::uint32_t>(options_.epoch_ns & 0xFFFFFFFF));
+  append_option(out, kOptionComment, fmt::format("end of the capture, {} packets", packets_));
+  end_block(out, statistics);
   if (tls_keys_.empty()) return out;
   Bytes keys;
   const std::size_t block = begin_block(keys, kDecryptionSecrets);

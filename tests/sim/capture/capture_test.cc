@@ -440,8 +440,8 @@ TEST(Reader, ProblemsSayWhere) {
   Bytes file = writer.bytes();
   file.resize(file.size() - 10);
   const Read read = read_all(file);
-  EXPECT_EQ(read.packets.size(), 1u) << "what comes before the break is given";
-  EXPECT_NE(read.problem.find("a block of 180 bytes, but 170 are left"), std::string::npos)
+  EXPECT_EQ(read.packets.size(), 2u) << "what comes before the break is given; an end that is missing is seen";
+  EXPECT_NE(read.problem.find("a block of 64 bytes, but 54 are left"), std::string::npos)
       << read.problem;
 }
 
