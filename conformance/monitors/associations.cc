@@ -155,10 +155,9 @@ class Associations final : public Judge {
     if (offset != fabrics::property::cc) return;
     const bool enable = (set.get(fabrics::property_sqe::value) & 1) != 0;
     if (enable) state.enabled = true;
-    if (!enable) {
-      state.ready = false;
-      state.masked.clear();
-    }
+    if (!enable) state.ready = false;
+    // When it is enabled too: an event may still have been on its way when it was disabled.
+    state.masked.clear();
   }
 
   void on_property(const CompletionSeen& seen, State& state, std::uint32_t offset, bool eight) {
