@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/ip.h"
-#include "base/result.h"
+#include "base/or_throw.h"
 #include "sim/net/local_host.h"
 
 namespace fb::cli {
@@ -33,16 +33,6 @@ std::string check_seed(const std::string& text);
 Result<std::uint64_t> parse_size(std::string_view text);
 /// "64 MiB", "1.5 GiB".
 std::string size_text(std::uint64_t bytes);
-
-/// The value of a Result, or UserError with its text.
-template <class T>
-T or_throw(Result<T> result) {
-  if (!result) throw UserError(result.error().text);
-  return std::move(result).value();
-}
-inline void or_throw(const Result<void>& result) {
-  if (!result) throw UserError(result.error().text);
-}
 
 /// Our own address on the way to `to`, as the routing table has it.
 Result<IpAddress> local_address_towards(const Endpoint& to);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/or_throw.h"
 #include "model/transport/rdma_controller.h"
 #include "model/transport/rdma_host.h"
 #include "model/transport/tcp_controller.h"
@@ -22,12 +23,6 @@ std::string numbered(const char* name, std::size_t index) {
 
 void reseal(const Endpoint& source, const Endpoint& destination, MutableBytes payload) {
   softroce::seal_icrc(softroce::IcrcPath(source, destination), payload, IpFacts{});
-}
-
-template <class T>
-T taken(Result<T> result) {
-  if (!result) throw UserError(result.error().text);
-  return std::move(result).value();
 }
 
 net::LinkOptions link_options(const FabricShape& shape) {
@@ -78,7 +73,7 @@ void FabricScene::add_subsystem() {
   space.metadata_bytes = shape_.protection_type != 0 ? 8 : 0;
   const std::uint64_t bytes = (shape_.blocks + kSpareBlocks) * (space.block_bytes + space.metadata_bytes);
   space.store = faults::faulty_store(points_, "namespace", subsystem::make_memory_store(bytes));
-  taken(subsystem_->add_namespace(std::move(space)));
+  or_throw(subsystem_->add_namespace(std::move(space)));
 }
 
 std::unique_ptr<softroce::SoftRoceDevice> FabricScene::open_device(net::SimHost& machine, const std::string& name,
@@ -89,7 +84,7 @@ std::unique_ptr<softroce::SoftRoceDevice> FabricScene::open_device(net::SimHost&
   options.address = address;
   options.mtu_code_max = shape_.mtu_code;
   options.hooks = hooks;
-  return taken(softroce::make_softroce(world_, machine, options));
+  return or_throw(softroce::make_softroce(world_, machine, options));
 }
 
 void FabricScene::add_path(std::size_t index, const deviations::DeviationSet& deviations) {
@@ -109,10 +104,10 @@ void FabricScene::add_path(std::size_t index, const deviations::DeviationSet& de
   if (shape_.kind == WorldKind::rdma) {
     path->device_hooks = std::make_unique<faults::FaultyDevice>(points_, name, deviations.soft_hooks());
     path->device = open_device(machine, name, address, path->device_hooks.get());
-    path->listener = taken(transport::RdmaControllerFabric::start(world_, *path->device, options,
+    path->listener = or_throw(transport::RdmaControllerFabric::start(world_, *path->device, options,
                                                                   target_->acceptor(portid), &hooks_));
   } else {
-    path->listener = taken(transport::TcpControllerFabric::start(world_, machine, address, options, {},
+    path->listener = or_throw(transport::TcpControllerFabric::start(world_, machine, address, options, {},
                                                                  target_->acceptor(portid), &hooks_));
   }
   target_->set_listener(portid, *path->listener);

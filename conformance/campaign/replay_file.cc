@@ -7,6 +7,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/or_throw.h"
 #include "conformance/campaign/shapes.h"
 #include "conformance/runner/runner.h"
 
@@ -25,18 +26,12 @@ std::uint64_t hex_of(const std::string& text) {
   return value;
 }
 
-template <class T>
-T taken(Result<T> result) {
-  if (!result) throw UserError(result.error().text);
-  return std::move(result).value();
-}
-
 constexpr std::array<std::string_view, 9> kFields = {"format",    "version", "workload", "seed", "deviations",
                                                       "signature", "digest",  "faults",   "steps"};
 
 /// Steps and faults have a place in the world, or they are a mistake.
 void check_fits(const Recipe& recipe) {
-  const WorldKind kind = taken(world_kind(recipe.workload, recipe.seed));
+  const WorldKind kind = or_throw(world_kind(recipe.workload, recipe.seed));
   const std::vector<fault::Place> places = kind == WorldKind::management ? places_of(management_shape(recipe.seed))
                                                                          : places_of(fabric_shape(kind, recipe.seed));
   for (const fault::Decision& decision : recipe.schedule.decisions) {
@@ -62,9 +57,9 @@ ReplayFile read(const nlohmann::json& json) {
   file.recipe.workload = json.at("workload");
   file.recipe.seed = json.at("seed");
   file.recipe.deviations = json.at("deviations").get<std::vector<std::string>>();
-  for (const auto& step : json.at("steps")) file.recipe.steps.push_back(taken(parse_step(step.get<std::string>())));
+  for (const auto& step : json.at("steps")) file.recipe.steps.push_back(or_throw(parse_step(step.get<std::string>())));
   for (const auto& fault : json.at("faults")) {
-    file.recipe.schedule.decisions.push_back(taken(fault::parse_decision(fault.get<std::string>())));
+    file.recipe.schedule.decisions.push_back(or_throw(fault::parse_decision(fault.get<std::string>())));
   }
   file.signature = json.at("signature");
   file.digest = hex_of(json.at("digest"));

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/or_throw.h"
 #include "conformance/campaign/fabric_run.h"
 #include "conformance/campaign/management_run.h"
 #include "conformance/monitors/monitors.h"
@@ -39,7 +40,7 @@ bool hides_what_was_said(const fault::Decision& decision) {
   }
 }
 
-void judge_by_monitors(monitors::Monitors& watch, const std::vector<fault::Strike>& strikes, Judge& judge) {
+void weigh_findings(monitors::Monitors& watch, const std::vector<fault::Strike>& strikes, Judge& judge) {
   watch.finish();
   for (const fault::Strike& strike : strikes) {
     if (hides_what_was_said(strike.decision)) return;
@@ -50,17 +51,11 @@ void judge_by_monitors(monitors::Monitors& watch, const std::vector<fault::Strik
   }
 }
 
-template <class T>
-T or_user_error(Result<T> result) {
-  if (!result) throw UserError(result.error().text);
-  return std::move(result).value();
-}
-
 }  // namespace
 
 WorldOutcome run_world(const Recipe& recipe, const WorldOptions& options) {
-  const WorldKind kind = or_user_error(world_kind(recipe.workload, recipe.seed));
-  const auto deviations = or_user_error(deviations::DeviationSet::of_names(recipe.deviations));
+  const WorldKind kind = or_throw(world_kind(recipe.workload, recipe.seed));
+  const auto deviations = or_throw(deviations::DeviationSet::of_names(recipe.deviations));
   const auto world = World::make_virtual(mix64(recipe.seed));
   const Interrupter::Guard guard(options.interrupter, *world);
   if (options.sink != nullptr) world->trace().add_sink(*options.sink);
@@ -81,7 +76,7 @@ WorldOutcome run_world(const Recipe& recipe, const WorldOptions& options) {
     broken = problem.what();
   }
   outcome.strikes = points.strikes();
-  if (watch) judge_by_monitors(*watch, outcome.strikes, judge);
+  if (watch) weigh_findings(*watch, outcome.strikes, judge);
   judge.tell(outcome);
   if (!broken.empty()) {
     // Whatever the faults were: nothing may break the bench or its products.
