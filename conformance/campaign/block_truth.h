@@ -36,11 +36,10 @@ class BlockTruth {
 
   /// Why what was read since `started` cannot be; nothing when it can.
   std::optional<std::string> check(std::uint64_t lba, ByteView data, Tick started) const;
-  /// Whether these bytes, and whether other bytes, may have been there since `started`.
-  bool may_be(std::uint64_t lba, ByteView data, Tick started) const { return !check(lba, data, started); }
   /// A read that began at `started` and has ended gave this: what had been written and acknowledged before it began is
   /// known to be overwritten now, where something else was seen.
   void observe(std::uint64_t lba, ByteView data, Tick started);
+  /// Whether other bytes than these may have been there since `started`.
   bool may_differ(std::uint64_t lba, ByteView data, Tick started) const;
   /// Bytes that are likely to be there now: those of the last write that began.
   void likely(std::uint64_t lba, MutableBytes data) const;

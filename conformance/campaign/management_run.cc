@@ -113,8 +113,7 @@ class ManagementRun::Worker {
   void ask() {
     ++tries_;
     asked_ = ++drive_->tick;
-    step_->worker = static_cast<unsigned>(setting_);
-    run_.ask(*step_, *drive_, [this](const mi::Reply& reply, Bytes content) { on_answer(reply, std::move(content)); });
+    run_.ask(*step_, *drive_, setting_, [this](const mi::Reply& reply, Bytes content) { on_answer(reply, std::move(content)); });
   }
   void on_answer(const mi::Reply& reply, Bytes content) {
     if (run_.over_) return;
@@ -163,7 +162,7 @@ ManagementRun::ManagementRun(World& world, const Recipe& recipe, const Managemen
       points_(points),
       step_point_(points.at({fault::Site::step, {}})),
       judge_(judge),
-      frames_(points, frames_of(shape.medium)),
+      frames_(points, "bus", frames_of(shape.medium)),
       segment_(segment_of(world, shape.medium)),
       own_hooks_(deviations.mctp_hooks(deviations::Product::management_requester)),
       requester_hooks_(deviations.requester_hooks()) {
@@ -203,7 +202,7 @@ void ManagementRun::add_drive(std::size_t index, const deviations::DeviationSet&
   drives_.push_back(std::move(side));
 }
 
-void ManagementRun::ask(const Step& step, DriveSide& drive, Then then) {
+void ManagementRun::ask(const Step& step, DriveSide& drive, std::size_t setting, Then then) {
   const auto told = [then](const auto& answer) {
     then(answer.reply, answer.value ? content_of(*answer.value) : Bytes{});
   };
@@ -222,8 +221,7 @@ void ManagementRun::ask(const Step& step, DriveSide& drive, Then then) {
     case Deed::identify: return requester_->identify(eid, 1, nvme::Cns::controller).on_settled(told);
     case Deed::smart: return requester_->get_log(eid, 1, 0x02, 512).on_settled(told);
     case Deed::set_feature:
-      // The worker says in the step which of the drive's settings it makes.
-      return requester_->set_feature(eid, 1, kTemperatureThreshold, drive.settings[step.worker].value)
+      return requester_->set_feature(eid, 1, kTemperatureThreshold, drive.settings[setting].value)
           .on_settled([then](const mi::Reply& reply) { then(reply, {}); });
     default:
       return requester_->get_feature(eid, 1, kTemperatureThreshold).on_settled([then](const mi::Reply& reply) {
@@ -265,7 +263,7 @@ bool ManagementRun::ask_in_peace(DriveSide& drive, bool compare) {
     bool answered = false;
     mi::Reply reply;
     Bytes content;
-    ask(step, drive, [&](const mi::Reply& got, Bytes bytes) {
+    ask(step, drive, 0, [&](const mi::Reply& got, Bytes bytes) {
       answered = true;
       reply = got;
       content = std::move(bytes);

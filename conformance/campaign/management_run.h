@@ -33,7 +33,8 @@ class ManagementRun {
   using Then = std::function<void(const mi::Reply& reply, Bytes content)>;
 
   void add_drive(std::size_t index, const deviations::DeviationSet& deviations);
-  void ask(const Step& step, DriveSide& drive, Then then);
+  /// `setting`: which of the drive's settings Set Features makes.
+  void ask(const Step& step, DriveSide& drive, std::size_t setting, Then then);
   /// Asks everything once, without faults: at the beginning to know the answers, at the end to see them again.
   bool ask_in_peace(DriveSide& drive, bool compare);
   void check(const Step& step, DriveSide& drive, const Bytes& content);

@@ -54,11 +54,11 @@ class Shrinker {
 
   /// One of the faults alone may do, at another place in the order: what others changed before it is missing then.
   bool find_alone() {
-    constexpr std::size_t kKinds = 16;
+    constexpr std::size_t kTried = 16;
     constexpr std::uint64_t kOrdinals = 300;
     const std::vector<fault::Decision> all = best_.recipe.schedule.decisions;
     if (all.size() < 2) return false;
-    for (std::size_t i = 0; i < std::min(kKinds, all.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kTried, all.size()); ++i) {
       for (std::uint64_t ordinal = 0; ordinal < kOrdinals; ++ordinal) {
         Recipe recipe = best_.recipe;
         recipe.schedule.decisions = {all[i]};

@@ -62,8 +62,7 @@ bool FrameFaults::change_header(const Decision& decision, mctp::FrameContext& co
 
 mctp::FrameVerdict FrameFaults::on_frame(mctp::FrameContext& context) {
   mctp::FrameVerdict verdict;
-  Point& point = points_.at({Site::frame, std::string(context.medium)});
-  for (const Decision& decision : point.next()) {
+  for (const Decision& decision : point_.next()) {
     switch (decision.kind) {
       case Kind::frame_drop:
         verdict.drop = true;
@@ -92,7 +91,7 @@ mctp::FrameVerdict FrameFaults::on_frame(mctp::FrameContext& context) {
       default:
         continue;
     }
-    point.struck(decision);
+    point_.struck(decision);
   }
   return verdict;
 }

@@ -11,13 +11,15 @@ enum class FrameShape : std::uint8_t { smbus, serial, pcie };
 
 class FrameFaults final : public mctp::FrameFilter {
  public:
-  FrameFaults(Points& points, FrameShape shape) : points_(points), shape_(shape) {}
+  /// `medium` as the schedule's places name it.
+  FrameFaults(Points& points, std::string medium, FrameShape shape)
+      : point_(points.at({Site::frame, std::move(medium)})), shape_(shape) {}
   mctp::FrameVerdict on_frame(mctp::FrameContext& context) override;
 
  private:
   /// Changes the MCTP header inside the frame and makes its check right; false when there is none to be found.
   bool change_header(const Decision& decision, mctp::FrameContext& context) const;
-  Points& points_;
+  Point& point_;
   FrameShape shape_;
 };
 

@@ -33,7 +33,6 @@ class Point {
   /// The decision has taken effect: it is kept, and stands in the trace. One that cannot be carried out where it
   /// stands (a digest that is not there) is not told of.
   void struck(const Decision& decision);
-  std::uint64_t passed() const { return ordinal_; }
 
  private:
   friend class Points;
