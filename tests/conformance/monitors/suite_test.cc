@@ -29,32 +29,5 @@ TEST(MonitoredSuite, HonestProductsBreakNoRule) {
   }
 }
 
-// A tool: which rules speak against which deviations. --gtest_also_run_disabled_tests --gtest_filter='*Sweep*'
-TEST(MonitoredSuite, DISABLED_Sweep) {
-  DeclarationCache declarations;
-  std::map<std::string_view, std::set<std::string>> heard;
-  for (const deviations::Deviation* deviation : deviations::all_deviations()) {
-    for (const CaseInfo* info : all_cases()) {
-      if (info->requirement != deviation->requirement) continue;
-      for (const std::string_view transport : transports_for(*info, {})) {
-        if (!deviations::shows_over(*deviation, transport)) continue;
-        RunOptions options;
-        options.evidence = false;
-        options.deviations = deviations::DeviationSet({deviation});
-        const CaseResult result = run_case(*info, transport, options, declarations);
-        for (const monitors::Finding& found : result.monitored) {
-          if (!blames_product(found, result.info->role, true)) continue;
-          heard[monitors::facts_of(found.rule).name].insert(std::string(deviation->name) + " " + std::string(info->name) + " " +
-                                                            std::string(transport));
-        }
-      }
-    }
-  }
-  for (const monitors::RuleFacts& rule : monitors::catalogue()) {
-    std::printf("%s:\n", std::string(rule.name).c_str());
-    for (const std::string& where : heard[rule.name]) std::printf("    %s\n", where.c_str());
-  }
-}
-
 }  // namespace
 }  // namespace fb::conformance
