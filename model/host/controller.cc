@@ -173,10 +173,7 @@ void Controller::fail(HostError error) {
   ++epoch_;
   if (had_io) {
     lost_at_ = world_.now();
-    // The old controller notices at the end of its keep alive timeout at the latest, and then may
-    // take CQT to stop what it executes.
-    const Duration katt = Duration::ms(options_.kato_ms) * (facts_.traffic_keep_alive ? 2 : 1);
-    quiet_at_ = world_.now() + katt + (options_.kato_ms == 0 ? Duration() : facts_.quiesce);
+    quiet_at_ = quiet_after_loss();
     delay_ = options_.reconnect_delay;
   }
   const bool busy = error_.kind == HostError::Kind::refused &&
@@ -205,6 +202,15 @@ void Controller::fail(HostError error) {
   schedule_attempt();
 }
 
+Instant Controller::quiet_after_loss() const {
+  if (options_.kato_ms == 0) return world_.now();
+  const Duration katt = facts_.keep_alive_time;
+  // What was sent may be under way for one timeout; the controller then takes as long again to
+  // notice, or two times as long where any traffic counts.
+  const Instant noticed = facts_.traffic_keep_alive ? world_.now() + katt * 3 : keep_alive_sent_at_ + katt * 2;
+  return std::max(world_.now(), noticed) + facts_.quiesce;
+}
+
 void Controller::give_up(HostError error) {
   end_reauthentication(error);
   error_ = std::move(error);
@@ -226,7 +232,8 @@ void Controller::close_queues() {
   world_.loop().cancel(step_timer_);
   world_.loop().cancel(attempt_timer_);
   world_.loop().cancel(keep_alive_timer_);
-  world_.loop().cancel(ana_timer_);
+  world_.loop().cancel(unread_timer_);
+  unread_ = {};
   polling_ = Polling::none;
   io_waits_for_buried_ = false;
   std::vector<std::unique_ptr<Queue>> queues = std::move(io_);
@@ -335,6 +342,7 @@ void Controller::on_queue_end(Queue& queue, const transport::ChannelEnd& end) {
     }
   }
   const bool is_admin = admin_.get() == &queue;
+  if (!is_admin) quiet_at_ = quiet_after_loss();
   if (!is_admin && state_ == ControllerState::shutting_down) return;
   if (!is_admin && state_ == ControllerState::resetting) return;  // it may close them first
   if (!is_admin && state_ == ControllerState::live && departs(point::queue_loss_ignored)) return;

@@ -49,7 +49,8 @@ struct ControllerFacts {
   bool retry_delays = false;  ///< ACRE was accepted: CRD counts
   Duration crd[3];
   Duration ana_transition;
-  Duration quiesce;  ///< CQT
+  Duration keep_alive_time;  ///< KATT: what was asked for, rounded up as the controller does
+  Duration quiesce;          ///< CQT, or what is waited where it is not reported
   std::uint16_t oncs = 0;
   std::uint16_t fuses = 0;
   std::uint16_t ofcs = 0;
@@ -133,8 +134,8 @@ class Controller final : private QueueHandler {
   /// A path error told us so before the log did; reads the log again.
   void note_ana_state(std::uint32_t group, nvme::AnaState state);
   /// Not earlier than this may a command that changes something, unanswered when the association was
-  /// lost, be sent again: KATT (twice with traffic based keep alive) and CQT after the loss, or at
-  /// once after a reset or shutdown that the controller confirmed.
+  /// lost, be sent again: two KATT after the last Keep Alive (three after the loss with traffic based
+  /// keep alive) and CQT, or at once after a reset or shutdown that the controller confirmed (Base 9.6.2).
   Instant resubmit_after() const { return quiet_at_; }
   /// Why the last attempt failed or the association was lost.
   const HostError& error() const { return error_; }
@@ -153,6 +154,21 @@ class Controller final : private QueueHandler {
   struct LogRead;
   struct AuthRun;
   struct Scan;
+  /// The log page of an event, piece by piece.
+  struct EventRead {
+    nvme::Event event;
+    unsigned pages_left;
+    unsigned failures = 0;
+  };
+  /// What the controller failed to tell without saying that it never will: it is asked again a little
+  /// later, since no further notice comes of what has not been read. Counts are of failures in a row.
+  struct Unread {
+    bool ana = false;
+    bool namespaces = false;
+    std::vector<EventRead> events;
+    unsigned ana_failures = 0;
+    unsigned scan_failures = 0;
+  };
 
   // QueueHandler
   void on_queue_connected(Queue& queue, const transport::ChannelFacts& facts) override;
@@ -255,18 +271,20 @@ class Controller final : private QueueHandler {
   void start_keep_alive();
   void on_keep_alive_timer();
   Duration keep_alive_interval() const;
+  Instant quiet_after_loss() const;
 
   // Events, namespaces, ANA (controller_events.cc)
   void arm_events();
   void send_event_request();
   void on_async_event(const AdminReply& reply);
   void read_event_log(const nvme::Event& event);
-  void read_event_page(const nvme::Event& event, unsigned most);
-  /// `most` such pages may be read still.
-  void on_event_log(const nvme::Event& event, AdminReply& reply, unsigned most);
+  void read_event_page(EventRead read);
+  void on_event_log(EventRead read, AdminReply& reply);
   void scan(std::function<void()> then);
   void scan_list(std::shared_ptr<Scan> scan, std::uint32_t after);
   void scan_next(std::shared_ptr<Scan> scan);
+  void finish_scan(std::shared_ptr<Scan> scan);
+  bool scan_missed(Scan& scan, std::uint32_t nsid, const AdminReply& reply);
   void scan_tags(std::shared_ptr<Scan> scan, NamespaceFacts facts);
   void take_layout(std::shared_ptr<Scan> scan, NamespaceFacts facts);
   void scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts facts);
@@ -274,8 +292,8 @@ class Controller final : private QueueHandler {
   void read_ana(std::function<void()> then);
   std::uint32_t ana_log_length() const;
   void take_ana(ByteView log);
-  void read_ana_later(nvme::Status why);
-  void on_ana_due();
+  bool may_read_again(std::string_view what, nvme::Status why, unsigned& failures);
+  void read_again();
 
   World& world_;
   transport::HostFabric& fabric_;
@@ -288,13 +306,13 @@ class Controller final : private QueueHandler {
   std::vector<NamespaceFacts> namespaces_;
   std::vector<std::pair<std::uint32_t, nvme::AnaState>> ana_;  ///< by group, ascending
   HostError error_;
+  Unread unread_;
   unsigned epoch_ = 0;  ///< counts associations; steps of an older one fall silent
   unsigned attempts_ = 0;
   unsigned busy_ = 0;
   bool was_live_ = false;
   bool concatenated_ = false;  ///< queues go over TLS with the PSK that authentication made
   bool ana_reading_ = false;
-  unsigned ana_failures_ = 0;  ///< reads of the log in a row
   bool scanning_ = false;
   bool scan_again_ = false;
 
@@ -312,6 +330,7 @@ class Controller final : private QueueHandler {
 
   Instant lost_at_;
   Instant quiet_at_;
+  Instant keep_alive_sent_at_;
   Instant step_deadline_;
   Duration delay_;
   std::uint64_t traffic_seen_ = 0;
@@ -330,7 +349,7 @@ class Controller final : private QueueHandler {
   Timer<Controller, &Controller::on_attempt_timer> attempt_timer_{"host.attempt", *this};
   Timer<Controller, &Controller::on_step_timer> step_timer_{"host.step", *this};
   Timer<Controller, &Controller::on_keep_alive_timer> keep_alive_timer_{"host.keep_alive", *this};
-  Timer<Controller, &Controller::on_ana_due> ana_timer_{"host.ana", *this};
+  Timer<Controller, &Controller::read_again> unread_timer_{"host.unread", *this};
   Timer<Controller, &Controller::reap> reap_timer_{"host.reap", *this};
 };
 

@@ -221,6 +221,7 @@ Duration Controller::keep_alive_interval() const {
 }
 
 void Controller::start_keep_alive() {
+  keep_alive_sent_at_ = world_.now();  // the controller's timer starts no later than now
   if (options_.kato_ms == 0 || departs(point::keep_alive_omitted)) return;
   world_.loop().schedule_after(keep_alive_timer_, keep_alive_interval());
 }
@@ -234,6 +235,7 @@ void Controller::on_keep_alive_timer() {
   if (keep_alive_call_ == nullptr && !counts) {
     ++keep_alives_sent_;
     ++traffic;
+    keep_alive_sent_at_ = world_.now();
     world_.trace().mark("host.keep_alive.sent");
     call(admin_.get(), keep_alive(), {}, transport::Direction::none,
          Duration::ms(options_.kato_ms), true, [](AdminReply&) {});

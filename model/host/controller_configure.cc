@@ -27,6 +27,12 @@ Record<fabrics::Cap> cap_of(const ControllerFacts& facts) {
   return record_from_integer<fabrics::Cap>(facts.cap);
 }
 
+/// KATT: KATO in whole units of KAS, which is in 100 ms.
+Duration keep_alive_time(std::uint32_t kato_ms, std::uint16_t kas) {
+  const std::int64_t grain = std::max<std::int64_t>(std::int64_t{kas} * 100, 1);
+  return Duration::ms((kato_ms + grain - 1) / grain * grain);
+}
+
 }  // namespace
 
 // ---- Identify ----
@@ -60,7 +66,8 @@ std::optional<HostError> Controller::take_identify(const Bytes& data) {
       (id.get(id_ctrl::ctratt) & ctratt_bits::traffic_based_keep_alive) != 0;
   facts_.ana = (id.get(id_ctrl::cmic) & cmic_bits::ana_reporting) != 0;
   facts_.ana_transition = Duration::s(id.get(id_ctrl::anatt));
-  facts_.quiesce = Duration::ms(id.get(id_ctrl::cqt));
+  facts_.keep_alive_time = keep_alive_time(options_.kato_ms, id.get(id_ctrl::kas));
+  facts_.quiesce = id.get(id_ctrl::cqt) != 0 ? Duration::ms(id.get(id_ctrl::cqt)) : options_.quiesce_unreported;
   facts_.crd[0] = kRetryDelayUnit * id.get(id_ctrl::crdt1);
   facts_.crd[1] = kRetryDelayUnit * id.get(id_ctrl::crdt2);
   facts_.crd[2] = kRetryDelayUnit * id.get(id_ctrl::crdt3);

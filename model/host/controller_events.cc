@@ -17,9 +17,9 @@ constexpr std::uint32_t kPlainLogBytes = 512;
 /// Of an ANA log, however many groups a controller claims.
 constexpr std::uint32_t kAnaGroupsMax = 4096;
 constexpr unsigned kAnaReads = 5;
-/// Failed reads of the ANA log in a row, and the time between them.
-constexpr unsigned kAnaFailuresMax = 10;
-constexpr Duration kAnaAgainAfter = Duration::s(1);
+/// Failed reads of one thing in a row, and the time between them.
+constexpr unsigned kFailuresMax = 10;
+constexpr Duration kReadAgainAfter = Duration::s(1);
 /// As many as one event can stand for.
 constexpr unsigned kReservationPages = 256;
 
@@ -88,37 +88,59 @@ void Controller::read_event_log(const nvme::Event& event) {
     });
     return;
   }
-  read_event_page(event, kReservationPages);
+  read_event_page({.event = event, .pages_left = kReservationPages});
 }
 
-void Controller::read_event_page(const nvme::Event& event, unsigned most) {
+void Controller::read_event_page(EventRead read) {
+  const nvme::Event& event = read.event;
   if (event.lid == static_cast<std::uint8_t>(nvme::LogPage::changed_zones)) {
     // The page of one namespace.
     auto command = get_log(event.lid, nvme::kChangedZonesBytes, 0, event.parameter);
     command.set(nvme::get_log_sqe::rae, departs(point::event_log_rae));
     return call_here(as_sqe(command), Bytes(nvme::kChangedZonesBytes), transport::Direction::from_controller,
-                     [this, event, most](AdminReply& reply) { on_event_log(event, reply, most - 1); });
+                     [this, read](AdminReply& reply) { on_event_log(read, reply); });
   }
   call_log(static_cast<nvme::LogPage>(event.lid), log_bytes(event.lid), 0,
-           [this, event, most](AdminReply& reply) { on_event_log(event, reply, most - 1); });
+           [this, read](AdminReply& reply) { on_event_log(read, reply); });
 }
 
-void Controller::on_event_log(const nvme::Event& event, AdminReply& reply, unsigned most) {
+void Controller::on_event_log(EventRead read, AdminReply& reply) {
   if (!reply.answered) return;
-  if (!reply.ok()) note("log page of the event: " + nvme::to_string(reply.status()));
+  if (!reply.ok() && may_read_again("log page of the event", reply.status(), read.failures)) {
+    unread_.events.push_back(read);
+    return;
+  }
+  const nvme::Event& event = read.event;
   listener_.on_event(*this, event, reply.data);
   // Each read gives one reservation notification, and says how many more there are.
   using Notification = nvme::ReservationNotification;
   const bool one_of_many = event.lid == static_cast<std::uint8_t>(nvme::LogPage::reservation_notification) &&
                            reply.ok() && reply.data.size() >= Notification::size;
-  if (one_of_many && most > 0 &&
+  if (one_of_many && --read.pages_left > 0 &&
       View<Notification>{ByteView{reply.data}}.get(nvme::reservation_notification::nalp) > 0) {
-    return read_event_page(event, most);
+    return read_event_page(read);
   }
   const bool namespaces_changed =
       event.type == nvme::EventType::notice &&
       event.info == nvme::event_info::notice_namespace_attribute;
   if (namespaces_changed && !departs(point::event_rescan_omitted)) rescan();
+}
+
+// ---- What could not be read ----
+
+/// Counts a failure, and says whether the caller's thing is asked again, which it notes in `unread_`.
+bool Controller::may_read_again(std::string_view what, nvme::Status why, unsigned& failures) {
+  note(std::string(what) + ": " + nvme::to_string(why));
+  if (why.dnr() || ++failures > kFailuresMax) return false;
+  world_.loop().schedule(unread_timer_, world_.now() + kReadAgainAfter);
+  return true;
+}
+
+void Controller::read_again() {
+  if (!live()) return world_.loop().schedule(unread_timer_, world_.now() + kReadAgainAfter);
+  for (EventRead& event : std::exchange(unread_.events, {})) read_event_page(event);
+  if (std::exchange(unread_.namespaces, false)) rescan();
+  if (std::exchange(unread_.ana, false) && !ana_reading_) read_ana([this] { listener_.on_ana(*this); });
 }
 
 // ---- Namespaces ----
@@ -148,6 +170,11 @@ void Controller::scan_list(std::shared_ptr<Scan> scan, std::uint32_t after) {
   step_read(
       identify(nvme::Cns::active_namespace_list, after), nvme::kIdentifySize,
       [this, scan](AdminReply& reply) {
+        if (!reply.ok() && may_read_again("list of namespaces", reply.status(), unread_.scan_failures)) {
+          unread_.namespaces = true;
+          scan->found = namespaces_;
+          return finish_scan(scan);
+        }
         const std::vector<std::uint32_t> nsids =
             reply.ok() ? nvme::read_namespace_list(reply.data) : std::vector<std::uint32_t>{};
         // Ascending, or a broken controller would keep us here for ever.
@@ -163,17 +190,30 @@ void Controller::scan_list(std::shared_ptr<Scan> scan, std::uint32_t after) {
       true);
 }
 
-void Controller::scan_next(std::shared_ptr<Scan> scan) {
-  if (scan->next >= scan->nsids.size()) {
-    scanning_ = false;
-    namespaces_ = std::move(scan->found);
-    scan->then();
-    return;
+void Controller::finish_scan(std::shared_ptr<Scan> scan) {
+  scanning_ = false;
+  if (!unread_.namespaces) unread_.scan_failures = 0;
+  namespaces_ = std::move(scan->found);
+  scan->then();
+}
+
+/// Whether what could not be read of a namespace is asked again later; until then it is what it was.
+bool Controller::scan_missed(Scan& scan, std::uint32_t nsid, const AdminReply& reply) {
+  if (reply.ok() || !may_read_again("namespace", reply.status(), unread_.scan_failures)) return false;
+  unread_.namespaces = true;
+  for (const NamespaceFacts& known : namespaces_) {
+    if (known.nsid == nsid) scan.found.push_back(known);
   }
+  return true;
+}
+
+void Controller::scan_next(std::shared_ptr<Scan> scan) {
+  if (scan->next >= scan->nsids.size()) return finish_scan(scan);
   const std::uint32_t nsid = scan->nsids[scan->next++];
   step_read(
       identify(nvme::Cns::identify_namespace, nsid), nvme::kIdentifySize,
       [this, scan, nsid](AdminReply& reply) {
+        if (scan_missed(*scan, nsid, reply)) return scan_next(scan);
         const View<nvme::IdentifyNamespace> id{reply.data};
         if (!reply.ok() || id.get(nvme::id_ns::nsze) == 0) {
           scan_next(scan);  // gone in the meantime
@@ -214,6 +254,7 @@ void Controller::scan_tags(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
   step_read(
       identify(nvme::Cns::command_set_namespace, facts.nsid), nvme::kIdentifySize,
       [this, scan, facts](AdminReply& reply) mutable {
+        if (scan_missed(*scan, facts.nsid, reply)) return scan_next(scan);
         if (reply.ok()) {
           const auto format = element<nvme::ExtendedLbaFormat>(reply.data, nvme::id_ns_nvm::elbaf, facts.lba_format);
           facts.layout.guard = format.get(nvme::extended_lba_format::pif);
@@ -243,6 +284,7 @@ void Controller::scan_descriptors(std::shared_ptr<Scan> scan, NamespaceFacts fac
   step_read(
       identify(nvme::Cns::namespace_id_descriptors, facts.nsid), nvme::kIdentifySize,
       [this, scan, facts](AdminReply& reply) mutable {
+        if (scan_missed(*scan, facts.nsid, reply)) return scan_next(scan);
         nvme::NamespaceIdWalk walk{reply.ok() ? ByteView{reply.data} : ByteView{}};
         for (nvme::NamespaceId id; walk.next(id);) {
           const auto type = static_cast<std::uint8_t>(id.type);
@@ -273,6 +315,7 @@ void Controller::scan_zones(std::shared_ptr<Scan> scan, NamespaceFacts facts) {
   step_read(
       command, nvme::kIdentifySize,
       [this, scan, facts](AdminReply& reply) mutable {
+        if (scan_missed(*scan, facts.nsid, reply)) return scan_next(scan);
         namespace id = nvme::id_ns_zoned;
         const auto limit = [](std::uint32_t most) { return most == nvme::kNoZoneLimit ? 0 : most + 1; };
         if (reply.ok()) {
@@ -319,8 +362,8 @@ void Controller::read_ana(std::function<void()> then) {
                  ana_reading_ = false;
                  if (reply.ok()) {
                    take_ana(reply.data);
-                 } else {
-                   read_ana_later(reply.status());
+                 } else if (may_read_again("ANA log", reply.status(), unread_.ana_failures)) {
+                   unread_.ana = true;
                  }
                  then();
                  return;
@@ -346,20 +389,8 @@ void Controller::read_ana(std::function<void()> then) {
   (*again)(kAnaReads);
 }
 
-/// No further notice comes for a change whose log has not been read.
-void Controller::read_ana_later(nvme::Status why) {
-  note("ANA log: " + nvme::to_string(why));
-  if (why.dnr() || ++ana_failures_ > kAnaFailuresMax) return;
-  world_.loop().schedule(ana_timer_, world_.now() + kAnaAgainAfter);
-}
-
-void Controller::on_ana_due() {
-  if (ana_reading_ || !live()) return;
-  read_ana([this] { listener_.on_ana(*this); });
-}
-
 void Controller::take_ana(ByteView log) {
-  ana_failures_ = 0;
+  unread_.ana_failures = 0;
   ana_.clear();
   nvme::AnaWalk walk{log};
   for (nvme::AnaGroup group; walk.next(group);) ana_.emplace_back(group.id, group.state);

@@ -331,8 +331,8 @@ void Queue::on_end(const transport::ChannelEnd& end) {
   state_ = State::ended;
   end_ = end;
   world_.loop().cancel(timer_);
-  fail_all();
   handler_.on_queue_end(*this, end);
+  fail_all();
 }
 
 void Queue::fail_all() {
@@ -382,7 +382,9 @@ void Queue::on_deadline() {
   armed_ = Instant::never();
   // By slot, not by list: the handler may submit (Abort), and completions may come in between.
   for (Slot& slot : slots_) {
-    if (slot.command == nullptr || slot.answered || slot.command->deadline_ > now) continue;
+    if (slot.command == nullptr || slot.command->deadline_ > now) continue;
+    // The response is here, but the transport never says that it is done with the command.
+    if (slot.answered) return close();
     ++counters_.timeouts;
     ++slot.command->timeouts_;
     Command* const late = slot.command;
@@ -392,7 +394,7 @@ void Queue::on_deadline() {
   }
   Instant next = armed_;
   for (const Slot& slot : slots_) {
-    if (slot.command != nullptr && !slot.answered) next = std::min(next, slot.command->deadline_);
+    if (slot.command != nullptr) next = std::min(next, slot.command->deadline_);
   }
   arm(next);
 }

@@ -62,7 +62,8 @@ class Command {
 class QueueHandler {
  public:
   virtual void on_queue_connected(Queue& queue, const transport::ChannelFacts& facts) = 0;
-  /// The connection is gone; every command has been completed as not answered.
+  /// The connection is gone. After this call every command is completed as not answered: by then
+  /// the owner knows when the controller has certainly stopped.
   virtual void on_queue_end(Queue& queue, const transport::ChannelEnd& end) = 0;
   /// A deadline has passed. Returns how long the command has from now on.
   virtual Duration on_queue_timeout(Queue& queue, Command& command) = 0;

@@ -87,6 +87,8 @@ struct ConnectOptions {
   std::uint16_t queue_entries = 128;
   std::uint16_t admin_entries = 32;
   std::uint32_t kato_ms = 5000;
+  /// After a loss, how long a controller that reports no CQT is given to stop (Base 9.6.2).
+  Duration quiesce_unreported = Duration::s(10);
   bool disable_sq_flow_control = false;
   bool individual_queue_deletion = false;
   bool remote_invalidate = true;

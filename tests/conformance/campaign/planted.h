@@ -11,7 +11,6 @@ struct Planted {
 
 inline constexpr Planted kPlanted[] = {
     {"RC", "rdma_read_takes_one_psn", "rdma"},
-    {"RC", "rdma_never_resends", "rdma"},
     {"RC", "rdma_executes_duplicates", "rdma"},
     {"RC", "rdma_takes_unknown_keys", "rdma"},
     {"RC", "rdma_ignores_invalidate", "rdma"},

@@ -279,6 +279,54 @@ TEST(Association, NamespaceEventsLeadToARescan) {
   EXPECT_EQ(rig.ns(2).blocks(), 32u);
 }
 
+TEST(Association, WhatCannotBeReadNowIsReadALittleLater) {
+  struct Row {
+    const char* name;
+    std::uint8_t opcode;
+    std::uint8_t selector;  ///< LID or CNS
+  };
+  for (const Row& row : {Row{"log page of the event", 0x02, 4}, Row{"list of namespaces", 0x06, 2},
+                         Row{"namespace", 0x06, 0}, Row{"descriptors of a namespace", 0x06, 3}}) {
+    Rig rig;
+    rig.add_namespace();
+    ASSERT_NE(rig.connect(), nullptr);
+    unsigned failures = 2;
+    rig.hooks.on_admission = [&](std::uint16_t, const nvme::Sqe& sqe) -> std::optional<nvme::Status> {
+      const bool hit = sqe.bytes()[0] == row.opcode && sqe.bytes()[40] == row.selector;
+      if (!hit || failures == 0) return std::nullopt;
+      --failures;
+      return nvme::sc::ana_transition;
+    };
+    rig.disk->resize_namespace(1, 64);
+    rig.world->run_for(Duration::ms(500));
+    // Nothing is thrown away because it cannot be read just now.
+    ASSERT_NE(rig.host->find(rig.disk->options().nqn, 1), nullptr) << row.name;
+    rig.world->run_for(Duration::s(3));
+    EXPECT_EQ(failures, 0u) << row.name;
+    EXPECT_EQ(rig.ns().blocks(), 64u) << row.name;
+    // The next event comes again.
+    rig.disk->resize_namespace(1, 32);
+    rig.world->run_for(Duration::ms(100));
+    EXPECT_EQ(rig.ns().blocks(), 32u) << row.name;
+  }
+}
+
+TEST(Association, WhatCanNeverBeReadIsNotAskedForEver) {
+  Rig rig;
+  rig.add_namespace();
+  ASSERT_NE(rig.connect(), nullptr);
+  unsigned asked = 0;
+  rig.hooks.on_admission = [&](std::uint16_t, const nvme::Sqe& sqe) -> std::optional<nvme::Status> {
+    if (sqe.bytes()[0] != 0x02) return std::nullopt;
+    ++asked;
+    return nvme::sc::ana_transition;
+  };
+  rig.disk->resize_namespace(1, 64);
+  rig.world->run_for(Duration::s(60));
+  EXPECT_EQ(asked, 11u);
+  EXPECT_EQ(rig.ns().blocks(), 64u);  // the event itself said that something has changed
+}
+
 TEST(Association, AllReservationNoticesOfAnEventAreRead) {
   Rig rig;
   rig.add_namespace();

@@ -38,6 +38,7 @@ class FakeFabric final : public transport::HostFabric {
   std::vector<FakeChannel*> channels;  ///< in the order made; null when destroyed
   /// Releases of memory take another `latency` when set.
   bool slow_release = false;
+  bool never_release = false;
 };
 
 class FakeChannel final : public transport::HostChannel {
@@ -65,6 +66,7 @@ class FakeChannel final : public transport::HostChannel {
     return true;
   }
   bool release(std::uint16_t slot, const transport::ResponseFacts&) override {
+    if (fabric_.never_release) return false;
     if (!fabric_.slow_release) return true;
     later([this, slot] {
       if (!ended) handler_.on_released(slot);

@@ -235,6 +235,22 @@ TEST_F(QueueTest, DeadlinesAreReported) {
   EXPECT_TRUE(same_code(slow.last.get(nvme::cqe::status), nvme::sc::host_pathing_error));
 }
 
+TEST_F(QueueTest, AnAnswerWithoutTheTransportsLastWordDoesNotWaitForEver) {
+  Queue& q = open(8);
+  fabric.never_release = true;
+  TestCommand command;
+  command.sqe = flush(1);
+  command.timeout = Duration::s(3);
+  q.submit(command);
+  world->run_for(Duration::ms(2990));
+  EXPECT_EQ(command.completions, 0);
+  world->run_for(Duration::ms(20));
+  EXPECT_EQ(command.completions, 1);
+  EXPECT_FALSE(command.was_answered);
+  EXPECT_EQ(ends.size(), 1u);
+  EXPECT_TRUE(timeouts.empty());
+}
+
 TEST_F(QueueTest, TheEndFailsWhatIsSentAndWhatWaits) {
   Queue& q = open(4);
   fabric.on_command = [](FakeChannel&, FakeCommand&) {};
