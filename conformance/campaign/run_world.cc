@@ -26,13 +26,11 @@ void run_kind(WorldKind kind, World& world, const Recipe& recipe, fault::Points&
 /// One world in eight is watched: who listens pays for the words of everybody.
 bool is_watched(const Recipe& recipe) { return mix64(recipe.seed) % 8 == 0; }
 
-/// Whether what was seen may not be what was said: rules would blame the sender for it. Of damaged packets the trace
-/// has what became of them, and frames are seen where they arrive.
+/// Whether what was seen may not be what was said: rules would blame the sender for it. Frames are seen where they
+/// arrive, and a forgery is believed.
 bool hides_what_was_said(const fault::Decision& decision) {
   switch (decision.kind) {
-    case fault::Kind::corrupt:
     case fault::Kind::forge:
-    case fault::Kind::truncate:
     case fault::Kind::twice:
       return true;
     default:

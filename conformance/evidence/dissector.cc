@@ -1,5 +1,7 @@
 #include "conformance/evidence/dissector.h"
 
+#include <algorithm>
+
 #include "conformance/evidence/mctp_reader.h"
 #include "conformance/evidence/roce_reader.h"
 #include "conformance/evidence/tcp_reader.h"
@@ -21,6 +23,14 @@ Fate fate_of(TraceKind kind, std::string_view text) {
   if (says(text, "reset by filter")) return Fate::forged;
   if (kind == TraceKind::fault || says(text, "lost by filter") || says(text, "dropped")) return Fate::lost;
   return Fate::whole;
+}
+
+/// Whether two RoCE packets differ in nothing but the byte of the BTH that the ICRC leaves out.
+bool same_but_unchecked(ByteView a, ByteView b) {
+  constexpr std::size_t kUnchecked = 4;
+  return a.size() == b.size() && a.size() > kUnchecked &&
+         std::equal(a.begin(), a.begin() + kUnchecked, b.begin()) &&
+         std::equal(a.begin() + kUnchecked + 1, a.end(), b.begin() + kUnchecked + 1);
 }
 
 }  // namespace
@@ -70,7 +80,11 @@ void Dissector::on_event(const TraceEvent& event) {
       struck_ += event.text;
     }
     at.struck = struck_;
-    read(event, at);
+    if (event.sent.empty()) {
+      read(event, at);
+    } else {
+      read_damaged(event, at);
+    }
     struck_.clear();
     return;
   }
@@ -83,6 +97,20 @@ void Dissector::on_event(const TraceEvent& event) {
   if (event.kind == TraceKind::capsule || event.kind == TraceKind::message) return;
   const WordsSeen words{event.kind, counts_.packets + 1, event.time, event.actor, event.label, event.text};
   tell<heard::words>([&](Observer& observer) { observer.on_words(words); });
+}
+
+void Dissector::read_damaged(const TraceEvent& event, Sight& at) {
+  const bool is_roce = event.destination.port == roce::kUdpPort;
+  if (is_roce && roce_->integrity_holds(event)) {
+    // Either the one byte that no check covers, which nobody reads, or a forgery that its receiver believes.
+    if (same_but_unchecked(event.bytes, event.sent)) at.fate = Fate::whole;
+    return read(event, at);
+  }
+  // Its receiver throws it away. What was said is what was sent.
+  TraceEvent said = event;
+  said.bytes = event.sent;
+  at.fate = Fate::lost;
+  read(said, at);
 }
 
 void Dissector::on_packet(const capture::CapturedPacket& packet) {

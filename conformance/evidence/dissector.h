@@ -65,6 +65,7 @@ class Dissector final : public TraceSink {
 
  private:
   void read(const TraceEvent& event, Sight& at);
+  void read_damaged(const TraceEvent& event, Sight& at);
   DissectorOptions options_;
   std::array<std::vector<Observer*>, heard::kinds> observers_;  // by what they hear
   Counts counts_;

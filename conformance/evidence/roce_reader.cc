@@ -25,6 +25,11 @@ bool RoceReader::icrc_good(const TraceEvent& event, const Sight& at) {
   if (at.fate == Fate::altered || at.fate == Fate::forged) return true;
   // A simulated world computes each one twice already: behind its first packets, samples do.
   if (dissector_.options().complete && ++packets_ > kAllChecked && packets_ % kSampled != 0) return true;
+  return integrity_holds(event);
+}
+
+bool RoceReader::integrity_holds(const TraceEvent& event) {
+  if (event.bytes.size() < roce::Bth::size + roce::kIcrcBytes) return false;
   softroce::IcrcChecker& checker = icrc_[event.source.address < event.destination.address ? 0 : 1];
   // Traces of sockets do not know the identification of what came in.
   return checker.check(event.source, event.destination, event.bytes, event.ip) ||

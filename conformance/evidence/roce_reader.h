@@ -20,6 +20,8 @@ class RoceReader {
  public:
   explicit RoceReader(Dissector& dissector) : dissector_(dissector) {}
   void on_packet(const TraceEvent& event, Sight& at);
+  /// Whether its receiver finds nothing wrong with the ICRC.
+  bool integrity_holds(const TraceEvent& event);
 
  private:
   using Key = std::pair<IpAddress, std::uint32_t>;

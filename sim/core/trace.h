@@ -67,6 +67,7 @@ struct TraceEvent {
   std::string_view label;  ///< what it is, stable: "roce", "nvme.command", "qp.state"
   std::string_view text;   ///< words, where there are any
   ByteView bytes;          ///< the packet's UDP or TCP payload, the capsule, the message
+  ByteView sent = {};      ///< packets damaged on their way: what their sender sent instead of `bytes`
   Endpoint source;         ///< packets only
   Endpoint destination;    ///< packets only
   IpFacts ip;              ///< packets only

@@ -260,7 +260,7 @@ network_detail::Link* SimNetwork::route(const SimHost& from, const IpAddress& to
 }
 
 void SimNetwork::trace(Packet& packet, const SimHost& from, TraceKind kind,
-                       std::string_view text) {
+                       std::string_view text, ByteView as_sent) {
   if (!world_.trace().on()) return;
   TraceEvent event;
   event.kind = kind;
@@ -269,6 +269,7 @@ void SimNetwork::trace(Packet& packet, const SimHost& from, TraceKind kind,
   event.label = "udp";
   event.text = text;
   event.bytes = packet.payload();
+  event.sent = as_sent;
   event.source = packet.source;
   event.destination = packet.destination;
   world_.trace().emit(event);
@@ -277,13 +278,19 @@ void SimNetwork::trace(Packet& packet, const SimHost& from, TraceKind kind,
 void SimNetwork::send(Link* link, Packet& packet, const SimHost& from) {
   if (link == nullptr) {
     ++dropped_no_route_;
-    trace(packet, from, TraceKind::fault, "dropped: no host has this address");
+    trace(packet, from, TraceKind::fault, "dropped: no host has this address", {});
     release(packet);
     return;
   }
   packet.link = link;
   ++link->counters.sent;
   link->counters.sent_bytes += packet.size;
+  // Who listens wants to know what a filter made different; nobody pays for it unheard.
+  if (world_.trace().on() && (link->filter != nullptr || filter_ != nullptr)) {
+    as_sent_.assign(packet.payload().begin(), packet.payload().end());
+  } else {
+    as_sent_.clear();
+  }
   const Verdict verdict = judge(*link, packet);
   // The tail holds the integrity check of the whole packet, so that these words stand for all of it.
   const MutableBytes bytes = packet.payload();
@@ -292,20 +299,21 @@ void SimNetwork::send(Link* link, Packet& packet, const SimHost& from) {
   world_.loop().fold(tail ^ (static_cast<std::uint64_t>(packet.size) << 32) ^
                      (static_cast<std::uint64_t>(packet.source.port) << 16) ^
                      packet.destination.port);
+  const bool damaged = verdict.corrupted || verdict.cut > 0;
+  const ByteView as_sent = damaged ? ByteView{as_sent_} : ByteView{};
   if (verdict.drop) {
     ++link->counters.dropped_by_filter;
-    trace(packet, from, TraceKind::fault, "dropped by filter");
+    trace(packet, from, TraceKind::fault, "dropped by filter", as_sent);
     release(packet);
     return;
   }
   const bool late = verdict.delay > Duration{};
-  const bool damaged = verdict.corrupted || verdict.cut > 0;
   packet.size -= std::min(packet.size, verdict.cut);
   if (damaged) ++link->counters.corrupted;
   if (late) ++link->counters.delayed;
   const bool sent = put_on_wire(
       packet, from, verdict.delay,
-      damaged ? "corrupted by filter" : (late ? "delayed by filter" : ""));
+      damaged ? "corrupted by filter" : (late ? "delayed by filter" : ""), as_sent);
   for (std::uint32_t i = 0; i < verdict.duplicates; ++i) {
     Packet& copy = acquire();
     copy.reserve(from.mtu_);
@@ -317,7 +325,8 @@ void SimNetwork::send(Link* link, Packet& packet, const SimHost& from) {
     ++link->counters.sent;
     ++link->counters.duplicated;
     link->counters.sent_bytes += packet.size;
-    if (!put_on_wire(copy, from, verdict.duplicate_delay, "duplicated by filter")) release(copy);
+    const std::string_view what = damaged ? "corrupted by filter, duplicated by filter" : "duplicated by filter";
+    if (!put_on_wire(copy, from, verdict.duplicate_delay, what, {})) release(copy);
   }
   if (!sent) release(packet);
 }
@@ -332,7 +341,7 @@ Verdict SimNetwork::judge(Link& link, Packet& packet) {
 }
 
 bool SimNetwork::put_on_wire(Packet& packet, const SimHost& from, Duration delay,
-                             std::string_view text) {
+                             std::string_view text, ByteView as_sent) {
   Link& link = *packet.link;
   Instant sent = world_.now();
   if (link.options.bandwidth != 0) {
@@ -342,12 +351,12 @@ bool SimNetwork::put_on_wire(Packet& packet, const SimHost& from, Duration delay
     // An idle wire takes any packet; a busy one what its queue has room for.
     if (start > sent && start - sent + wire > link.queue_limit) {
       ++link.counters.dropped_queue_full;
-      trace(packet, from, TraceKind::fault, "dropped: the link's queue is full");
+      trace(packet, from, TraceKind::fault, "dropped: the link's queue is full", as_sent);
       return false;
     }
     link.wire_free = sent = start + wire;
   }
-  trace(packet, from, TraceKind::packet, text);
+  trace(packet, from, TraceKind::packet, text, as_sent);
   world_.loop().schedule(packet, sent + link.options.latency + delay);
   return true;
 }

@@ -206,13 +206,15 @@ class SimNetwork {
   void send(Link* link, Packet& packet, const SimHost& from);
   Verdict judge(Link& link, Packet& packet);
   /// False when the link's queue is full; the packet stays the caller's then.
-  bool put_on_wire(Packet& packet, const SimHost& from, Duration delay, std::string_view text);
+  /// `as_sent`: what its sender sent, where a filter has damaged the packet.
+  bool put_on_wire(Packet& packet, const SimHost& from, Duration delay, std::string_view text, ByteView as_sent);
   void deliver(Packet& packet);
-  void trace(Packet& packet, const SimHost& from, TraceKind kind, std::string_view text);
+  void trace(Packet& packet, const SimHost& from, TraceKind kind, std::string_view text, ByteView as_sent);
 
   World& world_;
   LinkOptions defaults_;
   LinkFilter* filter_ = nullptr;
+  Bytes as_sent_;  // of the packet that a filter looks at
   std::vector<std::unique_ptr<SimHost>> hosts_;
   std::map<IpAddress, SimHost*> by_address_;
   std::vector<std::vector<std::unique_ptr<Link>>> links_;  // [from][to]
