@@ -248,6 +248,7 @@ class Controller final : private QueueHandler {
   /// A command of the initialisation: a failure ends the attempt, unless `tolerate`.
   void step(const nvme::Sqe& sqe, Bytes data, transport::Direction direction, Then then,
             bool tolerate = false);
+  void fail_step(std::string_view what, nvme::Status status);
   template <class L>
   void step(const Record<L>& command, Then then, bool tolerate = false) {
     step(as_sqe(command), {}, transport::Direction::none, std::move(then), tolerate);

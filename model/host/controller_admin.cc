@@ -83,19 +83,19 @@ void Controller::step(const nvme::Sqe& sqe, Bytes data, transport::Direction dir
                 [again](AdminReply& second) { (*again)(second); });
       return;
     }
-    if (!reply.ok() && !tolerate) {
-      HostError error;
-      error.kind = HostError::Kind::command;
-      error.status = reply.status();
-      error.permanent = reply.status().dnr();
-      error.text = std::string(command_name(attempt->sqe)) + " failed: " +
-                   nvme::to_string(reply.status());
-      fail(std::move(error));
-      return;
-    }
+    if (!reply.ok() && !tolerate) return fail_step(command_name(attempt->sqe), reply.status());
     next(reply);
   };
   call_here(sqe, std::move(data), direction, [check](AdminReply& reply) { (*check)(reply); });
+}
+
+void Controller::fail_step(std::string_view what, nvme::Status status) {
+  HostError error;
+  error.kind = HostError::Kind::command;
+  error.status = status;
+  error.permanent = status.dnr();
+  error.text = std::string(what) + " failed: " + nvme::to_string(status);
+  fail(std::move(error));
 }
 
 Op<AdminReply> Controller::admin_op(const nvme::Sqe& sqe, Bytes data,

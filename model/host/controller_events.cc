@@ -358,10 +358,15 @@ void Controller::read_ana(std::function<void()> then) {
     call_log(nvme::LogPage::ana, length, nvme::kAnaGroupsOnly,
              [this, parts, then, left, self = weak.lock()](AdminReply& reply) {
                if (!reply.answered) return;
+               const bool needed = !live() && !reply.ok() && !reply.status().dnr();
+               if (needed && left > 0) return (*self)(left - 1);
                if (!reply.ok() || !parts || left == 0) {
                  ana_reading_ = false;
                  if (reply.ok()) {
                    take_ana(reply.data);
+                 } else if (needed) {
+                   // No group is known to be accessible without it: better no association than one of no use.
+                   return fail_step("ANA log", reply.status());
                  } else if (may_read_again("ANA log", reply.status(), unread_.ana_failures)) {
                    unread_.ana = true;
                  }

@@ -311,6 +311,25 @@ TEST(Association, WhatCannotBeReadNowIsReadALittleLater) {
   }
 }
 
+TEST(Association, WithoutTheAnaLogThereIsNoAssociation) {
+  for (const unsigned failures : {3u, 30u}) {
+    Rig rig;
+    rig.add_namespace();
+    unsigned left = failures;
+    rig.hooks.on_admission = [&](std::uint16_t, const nvme::Sqe& sqe) -> std::optional<nvme::Status> {
+      const bool ana = sqe.bytes()[0] == 0x02 && sqe.bytes()[40] == 0x0C;
+      return ana && left > 0 && left-- > 0 ? std::optional(nvme::sc::internal_error) : std::nullopt;
+    };
+    Controller* const controller = rig.connect();
+    ASSERT_EQ(controller != nullptr, failures < 6) << failures;
+    if (controller == nullptr) {
+      EXPECT_NE(rig.last_error.text.find("ANA log"), std::string::npos) << rig.last_error.text;
+    } else {
+      EXPECT_EQ(controller->ana_state(1), nvme::AnaState::optimized);
+    }
+  }
+}
+
 TEST(Association, WhatCanNeverBeReadIsNotAskedForEver) {
   Rig rig;
   rig.add_namespace();
