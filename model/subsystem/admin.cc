@@ -290,7 +290,8 @@ void Controller::on_namespace_changed(std::uint32_t nsid) {
   }
 }
 
-void Controller::on_ana_changed() {
+void Controller::on_ana_changed(nvme::AnaState state) {
+  if (state == nvme::AnaState::inaccessible && departs(departure::ana_notice_missing)) return;
   if ((features_.events & nvme::event_config_bits::ana_change) != 0 ||
       departs(departure::event_mask_ignored)) {
     raise({nvme::EventType::notice, nvme::event_info::notice_ana_change,

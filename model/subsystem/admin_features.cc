@@ -91,10 +91,15 @@ bool Controller::feature_addresses_namespace(const Command& command, std::uint8_
   const std::uint32_t nsid = command.nsid();
   const Namespace* const ns = active_namespace(nsid);
   const bool set = command.opcode() == static_cast<std::uint8_t>(nvme::AdminOpcode::set_features);
-  if (set && nsid == nvme::kAllNamespaces && is_reservation_feature(fid)) return true;
+  if (set && nsid == nvme::kAllNamespaces && is_reservation_feature(fid)) {
+    const Namespace* const unreachable = unreachable_namespace();
+    return unreachable == nullptr || check_path(command, *unreachable);
+  }
   if (is_namespace_feature(fid)) {
     if (ns == nullptr) return !queue.refuse(command, check::feature_nsid);
-    return check_path(command, *ns);
+    // The others stay what they are to this controller; where access is lost for ever, nothing can be set.
+    const bool lost = set && ana_state_of(*ns) == nvme::AnaState::persistent_loss;
+    return !(is_reservation_feature(fid) || lost) || check_path(command, *ns);
   }
   if (nsid == 0 || nsid == nvme::kAllNamespaces) return true;
   if (ns == nullptr) return !queue.refuse(command, check::feature_nsid);

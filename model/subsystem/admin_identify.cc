@@ -442,11 +442,14 @@ void fill_limits(const NamespaceLimits& limits, MutableView<nvme::IdentifyNamesp
 void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page) const {
   namespace id = nvme::id_ns;
   const SubsystemOptions& options = subsystem_.options();
-  std::uint64_t in_use = ns.blocks_in_use();
+  const nvme::AnaState state = ana_state_of(ns);
+  const bool untold = (state == nvme::AnaState::inaccessible || state == nvme::AnaState::persistent_loss) &&
+                      !departs(departure::ana_capacity_kept);
+  std::uint64_t in_use = untold ? 0 : ns.blocks_in_use();
   if (departs(departure::identify_nuse)) in_use = ns.blocks() + 1;
   fill_common_namespace(page);
   MutableView<nvme::IdentifyNamespace> out{page};
-  store_le(page.data() + id::nvmcap.offset, ns.capacity() * ns.block_bytes());
+  if (!untold) store_le(page.data() + id::nvmcap.offset, ns.capacity() * ns.block_bytes());
   out.set(id::nsze, ns.blocks())
       .set(id::ncap, ns.capacity())
       .set(id::nuse, in_use)

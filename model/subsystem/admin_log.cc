@@ -82,6 +82,9 @@ void Controller::get_log_page(const Command& command) {
   std::uint64_t offset = nvme::log_offset(sqe);
   if (!log_supported(lid) && queue.refuse(command, check::log_lid)) return;
   if (!log_of_namespace(command)) return;
+  if (departs(departure::ana_admin_refused) && unreachable_namespace() != nullptr) {
+    return queue.complete(command, sc::ana_inaccessible);
+  }
   if (sqe.get(gl::ot) && queue.refuse(command, check::log_offset_type)) return;
   if (offset % 4 != 0 && queue.refuse(command, check::log_offset_dword)) return;
   const std::uint8_t mdts = subsystem_.options().mdts;

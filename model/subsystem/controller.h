@@ -101,7 +101,7 @@ class Controller {
 
   void raise(const nvme::Event& event);
   void on_namespace_changed(std::uint32_t nsid);
-  void on_ana_changed();
+  void on_ana_changed(nvme::AnaState state);
   void on_discovery_changed();
   void on_temperature();
   /// Bits of the critical warning that were not set before.
@@ -374,6 +374,10 @@ class Controller {
   void start_io(const Command& command);
   bool find_namespace(const Command& command, Namespace*& ns);
   bool check_path(const Command& command, const Namespace& ns);
+  /// What this controller's port has to the namespace's ANA group; optimized where there is no ANA.
+  nvme::AnaState ana_state_of(const Namespace& ns) const;
+  /// An attached namespace that cannot be reached here now; null: there is none.
+  const Namespace* unreachable_namespace() const;
   bool check_io(const Command& command, Target& target);
   Target target_of(const Command& command, Namespace* ns);
   bool find_target(const Command& command, Target& target);

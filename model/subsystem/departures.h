@@ -100,6 +100,12 @@ struct DeparturePoint {
   X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Get LBA Status") \
   X(log_offset_ignored, "sub.log.offset", "the log page offset is ignored")                        \
   X(ana_count_stays, "sub.ana.count", "the ANA change count does not move")                        \
+  X(ana_group_count_stays, "sub.ana.group_count", "the change count of an ANA group does not move") \
+  X(ana_notice_missing, "sub.ana.notice", "a group that becomes inaccessible is not announced")    \
+  X(ana_non_optimized_refused, "sub.ana.non_optimized", "a group without optimized access refuses commands") \
+  X(ana_whole_subsystem, "sub.ana.whole", "every ANA group has the state of the one that changed last") \
+  X(ana_admin_refused, "sub.ana.admin", "log pages are refused while a group is inaccessible")     \
+  X(ana_capacity_kept, "sub.ana.capacity", "Identify says what of an inaccessible namespace is in use") \
   X(ana_order, "sub.ana.order", "NSIDs in the ANA log descend")                                    \
   X(ana_rgo_ignored, "sub.ana.rgo", "NSIDs are returned although only groups were asked for")      \
   X(feature_default_wrong, "sub.feature.default", "SEL = 1 gives the current value")               \

@@ -184,10 +184,25 @@ bool Controller::find_namespace(const Command& command, Namespace*& ns) {
   return true;
 }
 
+nvme::AnaState Controller::ana_state_of(const Namespace& ns) const {
+  if (!subsystem_.options().ana || port_ == nullptr) return nvme::AnaState::optimized;
+  const std::uint32_t group = departs(departure::ana_whole_subsystem) ? subsystem_.ana_latest() : ns.ana_group();
+  return subsystem_.ana_state(group, port_->options().portid);
+}
+
+const Namespace* Controller::unreachable_namespace() const {
+  for (const auto& [nsid, ns] : subsystem_.namespaces()) {
+    const nvme::AnaState state = ana_state_of(*ns);
+    if (sees(*ns) && state != nvme::AnaState::optimized && state != nvme::AnaState::non_optimized) return ns.get();
+  }
+  return nullptr;
+}
+
 bool Controller::check_path(const Command& command, const Namespace& ns) {
-  if (!subsystem_.options().ana || port_ == nullptr) return true;
   Queue& queue = *command.queue;
-  switch (subsystem_.ana_state(ns.ana_group(), port_->options().portid)) {
+  switch (ana_state_of(ns)) {
+    case nvme::AnaState::non_optimized:
+      return !departs(departure::ana_non_optimized_refused) || !queue.refuse(command, check::io_ana_inaccessible);
     case nvme::AnaState::inaccessible:
       return !queue.refuse(command, check::io_ana_inaccessible);
     case nvme::AnaState::persistent_loss:

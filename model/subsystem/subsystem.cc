@@ -58,13 +58,15 @@ void Subsystem::set_ana_state(std::uint32_t group, nvme::AnaState state, std::ui
   AnaGroupState& entry = ana_groups_[group];
   if (portid == 0) entry.by_port.clear();
   entry.by_port[portid] = state;
-  if (!departs(departure::ana_count_stays)) entry.changes = ++ana_changes_;
+  if (!departs(departure::ana_count_stays)) ++ana_changes_;
+  if (!departs(departure::ana_group_count_stays)) entry.changes = ana_changes_;
+  ana_latest_ = group;
   trace_state("ana.state", "group " + std::to_string(group) + ": " +
                                std::string(nvme::name_of(state)));
   for (const auto& [id, controller] : controllers_) {
     const Port* const port = controller->port();
     if (port != nullptr && (portid == 0 || port->options().portid == portid)) {
-      controller->on_ana_changed();
+      controller->on_ana_changed(state);
     }
   }
 }

@@ -100,6 +100,8 @@ class Subsystem {
   /// For hosts that come through port `portid`; 0: through any. Hosts are told.
   void set_ana_state(std::uint32_t group, nvme::AnaState state, std::uint16_t portid = 0);
   nvme::AnaState ana_state(std::uint32_t group, std::uint16_t portid) const;
+  /// The group that changed last; 0 before any did.
+  std::uint32_t ana_latest() const { return ana_latest_; }
   std::uint64_t ana_change_count() const { return ana_changes_; }
   std::uint64_t ana_group_change_count(std::uint32_t group) const;
 
@@ -210,6 +212,7 @@ class Subsystem {
   std::map<std::uint32_t, std::unique_ptr<Namespace>> namespaces_;
   std::map<std::uint32_t, AnaGroupState> ana_groups_;
   std::uint64_t ana_changes_ = 0;
+  std::uint32_t ana_latest_ = 0;
   std::uint16_t temperature_ = 310;
   unsigned thermal_excursion_ = 0;  ///< 1: above the warning temperature, 2: above the critical one
   std::uint8_t critical_warning_ = 0;

@@ -6,6 +6,7 @@
 
 #include "model/subsystem/checks.h"
 #include "model/subsystem/departures.h"
+#include "tests/model/subsystem/ana_session.h"
 #include "tests/model/subsystem/copy_session.h"
 #include "tests/model/subsystem/history_session.h"
 #include "tests/model/subsystem/management_session.h"
@@ -239,6 +240,7 @@ void events(Rig& rig, Line& admin, Transcript& out) {
       out.note(admin.fetch(get_log(lid, 1024, 1024).bytes(), 1024));
     }
   }
+  lose_access(rig, admin, out);
 }
 
 nvme::Sqe with_fuse(nvme::Sqe sqe, unsigned fuse) {
@@ -310,11 +312,13 @@ void io_commands(Rig& rig, Line& io, Transcript& out) {
   io.post(with_fuse(rw(IoOpcode::write, 30, 1), 2).bytes(), Bytes(512, 4));
   out.drain(io);
   out.note(io.fetch(with_fuse(rw(IoOpcode::read, 0, 1), 3).bytes(), 512));
-  for (const auto state : {nvme::AnaState::inaccessible, nvme::AnaState::persistent_loss,
-                           nvme::AnaState::change, nvme::AnaState::optimized}) {
+  for (const auto state : {nvme::AnaState::inaccessible, nvme::AnaState::persistent_loss, nvme::AnaState::change,
+                           nvme::AnaState::non_optimized, nvme::AnaState::optimized}) {
     rig.disk->set_ana_state(1, state);
     read(0);
   }
+  rig.disk->set_ana_state(7, nvme::AnaState::inaccessible);
+  read(0);
   rig.disk->find_namespace(1)->set_write_protection(1);
   write(40, 1);
   rig.disk->find_namespace(1)->set_write_protection(0);
