@@ -37,7 +37,7 @@ class FabricRun::Mending {
   }
 
  private:
-  void on_due() { run_.scene_.subsystem().set_ana_state(1, nvme::AnaState::optimized, portid_); }
+  void on_due() { run_.mend(portid_); }
   FabricRun& run_;
   std::uint16_t portid_;
   Timer<Mending, &Mending::on_due> timer_{"campaign.ana", *this};
@@ -145,8 +145,18 @@ void FabricRun::reset_first_controller() {
 void FabricRun::set_path_state(const Decision& decision) {
   const auto portid = static_cast<std::uint16_t>(decision.amount >> 4);
   if (portid == 0 || portid > scene_.shape().paths) return;
-  scene_.subsystem().set_ana_state(1, state_of(decision.amount), portid);
+  if (lost_paths_.contains(portid)) return;
+  const nvme::AnaState state = state_of(decision.amount);
+  scene_.subsystem().set_ana_state(1, state, portid);
+  if (state == nvme::AnaState::persistent_loss) {
+    lost_paths_.insert(portid);
+    return;
+  }
   mendings_.push_back(std::make_unique<Mending>(*this, portid));
+}
+
+void FabricRun::mend(std::uint16_t portid) {
+  if (!lost_paths_.contains(portid)) scene_.subsystem().set_ana_state(1, nvme::AnaState::optimized, portid);
 }
 
 bool FabricRun::explained(nvme::Status status, Instant began) const {
@@ -186,9 +196,7 @@ void FabricRun::run() {
 
 void FabricRun::finish() {
   points_.disarm();
-  for (std::uint16_t portid = 1; portid <= scene_.shape().paths; ++portid) {
-    scene_.subsystem().set_ana_state(1, nvme::AnaState::optimized, portid);
-  }
+  for (std::uint16_t portid = 1; portid <= scene_.shape().paths; ++portid) mend(portid);
   if (!recover()) return;
   for (std::size_t i = 0; i < scene_.hosts() && !judge_.failed(); ++i) read_all(*scene_.watched(i));
   if (!judge_.failed()) leave();

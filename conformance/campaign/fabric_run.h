@@ -2,6 +2,8 @@
 // held against what may be there. At the end faults cease, everybody recovers, and all is read once more.
 #pragma once
 
+#include <set>
+
 #include "conformance/campaign/block_truth.h"
 #include "conformance/campaign/fabric_scene.h"
 #include "conformance/campaign/judge.h"
@@ -30,6 +32,8 @@ class FabricRun final : private host::ControllerListener {
   void before_step();
   void apply(const fault::Decision& decision);
   void set_path_state(const fault::Decision& decision);
+  /// The path is optimized again, unless it is lost for ever.
+  void mend(std::uint16_t portid);
   void reset_first_controller();
   /// Whether a fault in the lifetime of a command explains its status.
   bool explained(nvme::Status status, Instant began) const;
@@ -47,6 +51,7 @@ class FabricRun final : private host::ControllerListener {
   ReservationTruth reservations_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::unique_ptr<Mending>> mendings_;
+  std::set<std::uint16_t> lost_paths_;
   std::size_t busy_ = 0;  ///< workers that have steps left
   bool over_ = false;     ///< the world is taken down: what commands still say means nothing
   FabricScene scene_;     ///< goes first, and ends the workers' commands

@@ -108,7 +108,7 @@ fault::Plan make_standard_plan() {
       rule(corrupt, 100, 6, 0, 32767),
       rule(truncate, 150, 3, 1, 64),
       rule(partition, 400, 1, kMs, 6000 * kMs),
-      rule(throttle, 200, 2, 10 * kUs, 200 * kMs),
+      rule(hold, 200, 2, 10 * kUs, 200 * kMs),
       rule(segment_split, 3, 60, 1, 1400),
       rule(segment_delay, 40, 8, kUs, 3 * kMs),
       rule(segment_lose, 60, 4, 1, 2),
@@ -148,6 +148,9 @@ fault::Plan make_standard_plan() {
       rule(namespace_remove, 150, 1),
       rule(namespace_resize, 100, 1, 1, 64),
       rule(endpoint_reset, 60, 1),
+      rule(throttle, 300, 1, 200, 20'000),
+      rule(segment_throttle, 300, 1, 200, 20'000),
+      rule(ana, 200, 1, 0x24, 0x24),
   };
   return plan;
 }

@@ -203,12 +203,16 @@ void Namespace::failed(IoRequest& request, nvme::Status status, bool answered) {
 
 void Namespace::wait(IoRequest& request, Instant not_before) {
   request.not_before_ = not_before;
+  link(request);
+  schedule_kick();
+}
+
+void Namespace::link(IoRequest& request) {
   request.next_ = nullptr;
   request.previous_ = last_waiting_;
   (last_waiting_ != nullptr ? last_waiting_->next_ : first_waiting_) = &request;
   last_waiting_ = &request;
   ++waiting_count_;
-  schedule_kick();
 }
 
 void Namespace::unlink(IoRequest& request) {
@@ -266,19 +270,17 @@ void Namespace::schedule_kick() {
 void Namespace::kick() {
   const Instant now = world_.now();
   const bool give_up = !paths_.hope() || (stalled_ && now >= stalled_until_);
-  // Requests that fall back into the list during the walk go to its end: look at each once.
-  std::size_t left = waiting_count_;
-  IoRequest* request = first_waiting_;
-  while (request != nullptr && left-- > 0) {
-    IoRequest* const next = request->next_;
+  // Once around the list. Who is told may do anything, to other requests too: none is held on to meanwhile.
+  for (std::size_t left = waiting_count_; left > 0 && first_waiting_ != nullptr; --left) {
+    IoRequest& request = *first_waiting_;
+    unlink(request);
     if (give_up && !paths_.usable()) {
-      unlink(*request);
-      request->on_done(no_path_status());
-    } else if (request->not_before_ <= now && paths_.usable()) {
-      unlink(*request);
-      dispatch(*request);
+      request.on_done(no_path_status());
+    } else if (request.not_before_ <= now && paths_.usable()) {
+      dispatch(request);
+    } else {
+      link(request);
     }
-    request = next;
   }
   schedule_kick();
 }

@@ -159,6 +159,7 @@ class Namespace {
   void finished(IoRequest& request, const nvme::Cqe& cqe, bool answered);
   void failed(IoRequest& request, nvme::Status status, bool answered);
   void wait(IoRequest& request, Instant not_before);
+  void link(IoRequest& request);
   void unlink(IoRequest& request);
   void kick();
   void schedule_kick();

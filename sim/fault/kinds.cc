@@ -29,11 +29,14 @@ constexpr KindFacts kFacts[] = {
     {Kind::forge, "forge", packet, Unit::bit, 0, 65535, true, "flip bit {amount} of {thing} and make its check right"},
     {Kind::truncate, "truncate", packet, Unit::bytes, 1, 1024, false, "cut {amount} off the end of {thing}"},
     {Kind::partition, "partition", packet, Unit::nanoseconds, us(10), s(30), false, "cut the link for {amount} from {thing} on"},
-    {Kind::throttle, "throttle", packet, Unit::nanoseconds, us(10), s(1), false, "hold the link for {amount} from {thing} on"},
+    {Kind::hold, "hold", packet, Unit::nanoseconds, us(10), s(1), false, "hold the link for {amount} from {thing} on"},
+    {Kind::throttle, "throttle", packet, Unit::rate, 100, 1'000'000, false, "let through {amount} for a second from {thing} on"},
     {Kind::segment_split, "segment_split", segment, Unit::bytes, 1, 1400, false, "cut {thing} after {amount}"},
     {Kind::segment_delay, "segment_delay", segment, Unit::nanoseconds, us(1), s(2), false, "delay {thing} by {amount}"},
     {Kind::segment_lose, "segment_lose", segment, Unit::count, 1, 4, false, "lose {thing} {amount}"},
     {Kind::segment_hold, "segment_hold", segment, Unit::nanoseconds, us(10), s(8), false, "hold the link for {amount} from {thing} on"},
+    {Kind::segment_throttle, "segment_throttle", segment, Unit::rate, 100, 1'000'000, false,
+     "let through {amount} for a second from {thing} on"},
     {Kind::segment_reset, "segment_reset", segment, Unit::none, 0, 0, false, "reset the connection at {thing}"},
     {Kind::pdu_drop, "pdu_drop", pdu, Unit::none, 0, 0, true, "leave out {thing}"},
     {Kind::pdu_duplicate, "pdu_duplicate", pdu, Unit::none, 0, 0, true, "send {thing} twice"},
@@ -126,6 +129,7 @@ std::string amount_text(Unit unit, std::uint64_t amount) {
     case Unit::count: return std::to_string(amount);
     case Unit::bit: return fmt::format("{} of byte {}", amount % 8, amount / 8);
     case Unit::bytes: return fmt::format("{} byte{}", amount, amount == 1 ? "" : "s");
+    case Unit::rate: return fmt::format("{} kB/s", amount);
     case Unit::status: return fmt::format("{}/{:02X}h", amount >> 8, amount & 0xFF);
     case Unit::state: return state_text(amount);
   }

@@ -35,12 +35,14 @@ enum class Kind : std::uint8_t {
   forge,
   truncate,
   partition,
+  hold,
   throttle,
   // segment
   segment_split,
   segment_delay,
   segment_lose,
   segment_hold,
+  segment_throttle,
   segment_reset,
   // pdu
   pdu_drop,
@@ -87,7 +89,7 @@ enum class Kind : std::uint8_t {
 inline constexpr std::size_t kKinds = static_cast<std::size_t>(Kind::endpoint_reset) + 1;
 
 /// What a number beside a decision means.
-enum class Unit : std::uint8_t { none, nanoseconds, count, bit, bytes, status, state };
+enum class Unit : std::uint8_t { none, nanoseconds, count, bit, bytes, rate, status, state };
 
 struct KindFacts {
   Kind kind;

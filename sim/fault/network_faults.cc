@@ -44,6 +44,19 @@ void NetworkFaults::cut(Link& link, Instant until) {
   if (link.back != 0) links_[link.back - 1].cut_until = link.cut_until;
 }
 
+void NetworkFaults::throttle(Link& link, Instant now, std::uint64_t rate) {
+  link.slow_until = now + Duration::s(1);
+  link.free_at = std::max(link.free_at, now);
+  link.rate = rate;
+}
+
+Duration NetworkFaults::wait_of(Link& link, Instant now, std::size_t bytes) {
+  if (now >= link.slow_until || link.rate == 0) return {};
+  const auto passing = static_cast<std::int64_t>(bytes * 1'000'000 / link.rate);
+  link.free_at = std::max(link.free_at, now) + Duration::ns(passing);
+  return link.free_at - now;
+}
+
 void NetworkFaults::apply(const Decision& decision, net::PacketContext& packet, Link& link, net::Verdict& verdict) {
   switch (decision.kind) {
     case Kind::drop:
@@ -68,8 +81,11 @@ void NetworkFaults::apply(const Decision& decision, net::PacketContext& packet, 
     case Kind::partition:
       cut(link, packet.now + span_of(decision));
       break;
-    case Kind::throttle:
+    case Kind::hold:
       link.held_until = std::max(link.held_until, packet.now + span_of(decision));
+      break;
+    case Kind::throttle:
+      throttle(link, packet.now, decision.amount);
       break;
     default:
       return;
@@ -83,6 +99,7 @@ net::Verdict NetworkFaults::on_packet(net::PacketContext& packet) {
   for (const Decision& decision : link.packets->next()) apply(decision, packet, link, verdict);
   if (!points_.armed()) return verdict;
   if (packet.now < link.cut_until) verdict.drop = true;
+  if (!verdict.drop) verdict.delay = std::max(verdict.delay, wait_of(link, packet.now, packet.payload.size()));
   if (packet.now < link.held_until) verdict.delay = std::max(verdict.delay, link.held_until - packet.now);
   return verdict;
 }
@@ -105,6 +122,9 @@ net::SegmentVerdict NetworkFaults::on_segment(const net::SegmentContext& segment
       case Kind::segment_hold:
         verdict.hold = std::max(verdict.hold, span_of(decision));
         break;
+      case Kind::segment_throttle:
+        throttle(link, segment.now, decision.amount);
+        break;
       case Kind::segment_reset:
         verdict.reset = true;
         break;
@@ -113,6 +133,8 @@ net::SegmentVerdict NetworkFaults::on_segment(const net::SegmentContext& segment
     }
     points_.at(decision.place).struck(decision);
   }
+  const std::size_t leaving = verdict.size != 0 ? std::min(verdict.size, segment.size) : segment.size;
+  if (points_.armed()) verdict.delay = std::max(verdict.delay, wait_of(link, segment.now, leaving));
   return verdict;
 }
 

@@ -29,10 +29,16 @@ class NetworkFaults final : public net::LinkFilter, public net::StreamFilter {
     Point* segments = nullptr;
     Instant cut_until;   // nothing passes
     Instant held_until;  // nothing arrives before
+    Instant slow_until;  // no more than `rate` passes
+    Instant free_at;     // while it is slow: when what was sent has passed
+    std::uint64_t rate = 0;  // bytes a millisecond
     std::size_t back = 0;  // the other direction's index, plus one
   };
   Link& link_of(std::size_t index, std::string_view name);
   void cut(Link& link, Instant until);
+  static void throttle(Link& link, Instant now, std::uint64_t rate);
+  /// How long so many bytes have to wait for their turn and take to pass.
+  static Duration wait_of(Link& link, Instant now, std::size_t bytes);
   void apply(const Decision& decision, net::PacketContext& packet, Link& link, net::Verdict& verdict);
 
   Points& points_;
