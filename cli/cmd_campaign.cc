@@ -38,11 +38,21 @@ fault::Plan plan_of(const CampaignArguments& arguments) {
   return or_throw(fault::parse_plan(read_text(arguments.plan), arguments.plan));
 }
 
+/// An amount that a plan gives, with its unit where that is not a time (10us) or plain.
+const char* amount_word(fault::Unit unit) {
+  switch (unit) {
+    case fault::Unit::bytes: return "AMOUNT bytes";
+    case fault::Unit::nanoseconds: return "AMOUNT (a time)";
+    case fault::Unit::rate: return "AMOUNT kB/s";
+    default: return "AMOUNT";
+  }
+}
+
 void list_faults() {
   std::printf("%-17s %-11s %s\n", "KIND", "WHERE", "WHAT");
   for (const fault::KindFacts& facts : fault::all_kinds()) {
     std::string what(facts.story);
-    for (const auto& [from, to] : {std::pair{"{thing}", "it"}, std::pair{"{amount}", "AMOUNT"}}) {
+    for (const auto& [from, to] : {std::pair{"{thing}", "it"}, std::pair{"{amount}", amount_word(facts.unit)}}) {
       if (const std::size_t at = what.find(from); at != std::string::npos) what.replace(at, std::string_view(from).size(), to);
     }
     if (facts.lies) what += " *";
