@@ -288,8 +288,6 @@ void SimNetwork::send(Link* link, Packet& packet, const SimHost& from) {
   // Who listens wants to know what a filter made different; nobody pays for it unheard.
   if (world_.trace().on() && (link->filter != nullptr || filter_ != nullptr)) {
     as_sent_.assign(packet.payload().begin(), packet.payload().end());
-  } else {
-    as_sent_.clear();
   }
   const Verdict verdict = judge(*link, packet);
   // The tail holds the integrity check of the whole packet, so that these words stand for all of it.

@@ -26,35 +26,34 @@ bool reads_ana(const CommandContext& command) {
 bool asks_for_groups_only(const CommandContext& command) {
   return reads_ana(command) && (cdw10_of(command) >> 8 & nvme::kAnaGroupsOnly) != 0;
 }
+/// What Identify Controller claims at `offset`; null in answers to other commands.
+std::uint8_t* claim(const CommandContext& command, MutableBytes data, std::size_t offset) {
+  return identifies(command, nvme::Cns::controller) && data.size() == nvme::kIdentifySize ? data.data() + offset : nullptr;
+}
+constexpr std::uint32_t kNotices = nvme::event_config_bits::ana_change;
+
 void has_no_optimized_state(const CommandContext& command, MutableBytes data) {
-  if (!identifies(command, nvme::Cns::controller) || data.size() < nvme::kIdentifySize) return;
-  data[id::anacap.offset] &= static_cast<std::uint8_t>(~nvme::anacap_bits::optimized);
+  if (auto* const anacap = claim(command, data, id::anacap.offset)) *anacap &= static_cast<std::uint8_t>(~nvme::anacap_bits::optimized);
 }
 void has_no_transition_time(const CommandContext& command, MutableBytes data) {
-  if (identifies(command, nvme::Cns::controller) && data.size() == nvme::kIdentifySize) data[id::anatt.offset] = 0;
+  if (auto* const anatt = claim(command, data, id::anatt.offset)) *anatt = 0;
 }
 void has_more_groups_than_identifiers(const CommandContext& command, MutableBytes data) {
-  if (!identifies(command, nvme::Cns::controller) || data.size() < nvme::kIdentifySize) return;
-  store_le(data.data() + id::nanagrpid.offset, load_le<std::uint32_t>(data.data() + id::anagrpmax.offset) + 1);
-}
-void announces_nothing(const CommandContext& command, MutableBytes data) {
-  if (!identifies(command, nvme::Cns::controller) || data.size() < nvme::kIdentifySize) return;
-  std::uint8_t* const oaes = data.data() + id::oaes.offset;
-  store_le(oaes, load_le<std::uint32_t>(oaes) & ~std::uint32_t{nvme::event_config_bits::ana_change});
-}
-void announces_all_the_same(const CommandContext& command, MutableBytes data) {
-  if (!identifies(command, nvme::Cns::controller) || data.size() < nvme::kIdentifySize) return;
-  std::uint8_t* const oaes = data.data() + id::oaes.offset;
-  store_le(oaes, load_le<std::uint32_t>(oaes) | std::uint32_t{nvme::event_config_bits::ana_change});
-}
-void is_in_no_ana_group(const CommandContext& command, MutableBytes data) {
-  if (identifies(command, nvme::Cns::identify_namespace) && data.size() == nvme::kIdentifySize) {
-    store_le(data.data() + nvme::id_ns::anagrpid.offset, std::uint32_t{0});
+  if (auto* const groups = claim(command, data, id::nanagrpid.offset)) {
+    store_le(groups, load_le<std::uint32_t>(data.data() + id::anagrpmax.offset) + 1);
   }
 }
-void is_in_another_ana_group(const CommandContext& command, MutableBytes data) {
+void announces_nothing(const CommandContext& command, MutableBytes data) {
+  if (auto* const oaes = claim(command, data, id::oaes.offset)) store_le(oaes, load_le<std::uint32_t>(oaes) & ~kNotices);
+}
+void announces_all_the_same(const CommandContext& command, MutableBytes data) {
+  if (auto* const oaes = claim(command, data, id::oaes.offset)) store_le(oaes, load_le<std::uint32_t>(oaes) | kNotices);
+}
+/// Identify Namespace says this ANA group.
+template <std::uint32_t Group>
+void is_in_group(const CommandContext& command, MutableBytes data) {
   if (identifies(command, nvme::Cns::identify_namespace) && data.size() == nvme::kIdentifySize) {
-    store_le(data.data() + nvme::id_ns::anagrpid.offset, std::uint32_t{7});
+    store_le(data.data() + nvme::id_ns::anagrpid.offset, Group);
   }
 }
 /// The first group's state, where the log has one.
@@ -99,9 +98,9 @@ DEVIATION(ana_groups_beyond_identifiers, "nvme.ana.claims", Product::controller,
 DEVIATION(ana_without_notices, "nvme.ana.notices", Product::controller,
           "reports ANA and cannot announce its changes", hooks<AlteringDataOut, &announces_nothing>());
 DEVIATION(ana_namespace_without_group, "nvme.ana.group-id", Product::controller,
-          "reports ANA, and its namespaces are in no group", hooks<AlteringDataOut, &is_in_no_ana_group>());
+          "reports ANA, and its namespaces are in no group", hooks<AlteringDataOut, &is_in_group<0>>());
 DEVIATION(ana_log_of_other_groups, "nvme.ana.membership", Product::controller,
-          "Identify Namespace says another ANA group than the log", hooks<AlteringDataOut, &is_in_another_ana_group>());
+          "Identify Namespace says another ANA group than the log", hooks<AlteringDataOut, &is_in_group<7>>());
 DEVIATION(ana_reserved_state, "nvme.ana.states", Product::controller,
           "an ANA group is in a reserved state", hooks<AlteringDataOut, &is_in_a_reserved_state>());
 DEVIATION(ana_groups_alone_differ, "nvme.ana.groups-only", Product::controller,
@@ -109,7 +108,7 @@ DEVIATION(ana_groups_alone_differ, "nvme.ana.groups-only", Product::controller,
 DEVIATION(ana_notices_without_ana, "nvme.ana.not-claimed", Product::controller,
           "claims notices of ANA changes without ANA", hooks<AlteringDataOut, &announces_all_the_same>());
 DEVIATION(ana_group_without_ana, "nvme.ana.not-claimed", Product::controller,
-          "its namespaces are in ANA groups although it does not report ANA", hooks<AlteringDataOut, &is_in_another_ana_group>());
+          "its namespaces are in ANA groups although it does not report ANA", hooks<AlteringDataOut, &is_in_group<7>>());
 DEVIATION(ana_log_is_stale, "nvme.ana.log-state", Product::controller,
           "the ANA log says optimized whatever happens", hooks<AlteringDataOut, &is_always_optimized>());
 DEVIATION(ana_change_count_stays, "nvme.ana.change-count", Product::controller,
