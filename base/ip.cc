@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#if defined(_WIN32)
+#include <ws2tcpip.h>
+#else
 #include <arpa/inet.h>
+#endif
 #include <fmt/format.h>
 
 namespace fb {

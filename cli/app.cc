@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -36,9 +37,32 @@ void check_command_names(const CLI::App& app, int argc, const char* const* argv)
   }
 }
 
+/// For commands that run a program: what stands behind its name is its own, as if `--` stood in front of it.
+std::vector<std::string> with_program_marked(const CLI::App& app, std::vector<std::string> words) {
+  const CLI::App* at = &app;
+  std::size_t i = 0;
+  for (; i < words.size(); ++i) {
+    const auto named = at->get_subcommands([&](const CLI::App* command) { return command->get_name() == words[i]; });
+    if (named.empty()) break;
+    at = named.front();
+  }
+  if (at->get_option_no_throw("program") == nullptr) return words;
+  for (; i < words.size() && words[i].starts_with('-'); ++i) {
+    if (words[i] == "--") return words;
+    const std::size_t equals = words[i].find('=');
+    const CLI::Option* const option = at->get_option_no_throw(words[i].substr(0, equals));
+    if (option == nullptr) return words;
+    if (option->get_items_expected_min() > 0 && equals == std::string::npos) ++i;
+  }
+  if (i < words.size()) words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), "--");
+  return words;
+}
+
 int parse_and_run(CLI::App& app, Outcome& outcome, int argc, const char* const* argv) {
   try {
-    app.parse(argc, argv);
+    auto words = with_program_marked(app, {argv + std::min(argc, 1), argv + argc});
+    std::reverse(words.begin(), words.end());  // as it wants them
+    app.parse(std::move(words));
     return outcome.code;
   } catch (const CLI::CallForHelp& help) {
     return app.exit(help);
@@ -75,6 +99,7 @@ int run_program(int argc, const char* const* argv) {
   add_target(app, outcome);
   add_host(app, outcome);
   add_mctp(app, outcome);
+  add_networkdirect(app, outcome);
   try {
     check_command_names(app, argc, argv);
     return parse_and_run(app, outcome, argc, argv);

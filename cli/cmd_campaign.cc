@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/common.h"
+#include "cli/remote_seeds.h"
 #include "conformance/campaign/campaign.h"
 #include "conformance/report/report.h"
 
@@ -21,6 +23,7 @@ struct CampaignArguments {
   std::string seeds = "1..1000";
   std::string out = "campaign";
   std::string resume;
+  std::optional<std::string> dask;
   std::vector<std::string> deviations;
   std::size_t steps = 60;
   std::size_t failures_max = 0;
@@ -180,6 +183,21 @@ std::string progress_text(const CampaignOptions& options, std::uint64_t done, st
   return fmt::format("{} of {} worlds, {:.0f}/s, {:.0f} s left, {} distinct failures", done, options.seeds.count(), rate, left, failures);
 }
 
+/// What a cluster that is lost on the way has done is kept; `lost` says why it ended.
+void run_elsewhere(CampaignOptions& options, RemoteSeeds& remote, std::string& lost) {
+  options.elsewhere = [&remote, &lost, any = false](std::uint64_t first, std::uint64_t count) mutable {
+    try {
+      auto outcomes = remote.next(first, count);
+      any = true;
+      return outcomes;
+    } catch (const UserError& problem) {
+      if (!any) throw;
+      lost = problem.what();
+      return std::vector<SeedOutcome>();
+    }
+  };
+}
+
 int campaign(const CampaignArguments& arguments) {
   if (arguments.list_faults) {
     list_faults();
@@ -213,7 +231,17 @@ int campaign(const CampaignArguments& arguments) {
     const std::uint64_t before = options.resume == nullptr ? 0 : state.next - options.seeds.first;
     progress.show(progress_text(options, done, before, failures, seconds));
   };
+  std::optional<RemoteSeeds> remote;
+  std::string lost;
+  if (arguments.dask) {
+    remote.emplace(*arguments.dask, options, [&progress](const std::string& note) {
+      progress.clear();
+      std::fprintf(stderr, "fabricbench: %s\n", note.c_str());
+    });
+    run_elsewhere(options, *remote, lost);
+  }
   const CampaignResult result = run_campaign(options);
+  remote.reset();
   progress.clear();
   const std::vector<std::string> replays = write_replays(arguments, options, result);
   const std::string json = result_json(options, result, replays).dump(1) + "\n";
@@ -227,6 +255,7 @@ int campaign(const CampaignArguments& arguments) {
     if (keep) std::printf("result in %s\n", file.c_str());
     if (result.interrupted) std::printf("go on with the same options and --resume %s\n", file.c_str());
   }
+  if (!lost.empty()) throw UserError(lost);
   if (result.interrupted) return exit_code::interrupted;
   return replays.empty() && result.canary == "caught" ? exit_code::good : exit_code::red;
 }
@@ -242,12 +271,15 @@ void add_campaign(CLI::App& app, Outcome& outcome) {
                   "  fabricbench campaign --seeds 1..10000\n"
                   "  fabricbench campaign --workload tcp --faults plan.yaml --seeds 1..500 --out nightly\n"
                   "  fabricbench campaign --print-plan > plan.yaml\n"
-                  "  fabricbench campaign --deviation responder_executes_duplicates --seeds 1..200");
+                  "  fabricbench campaign --deviation responder_executes_duplicates --seeds 1..200\n"
+                  "  fabricbench campaign --seeds 1..1000000 --dask tcp://scheduler:8786");
   command->add_option("--workload", arguments->workload, "What the worlds do: " + known)->type_name("NAME")->capture_default_str();
   command->add_option("--faults", arguments->plan, "The plan; left out: the standard one, 'none': no faults")->type_name("FILE");
   command->add_option("--seeds", arguments->seeds, "One world a seed: a number or a range")->type_name("A..B")->capture_default_str();
   command->add_option("--steps", arguments->steps, "Commands of one world")->check(CLI::Range(1u, 100000u))->capture_default_str();
-  command->add_option("--jobs", arguments->jobs, "Worlds at a time")->check(CLI::Range(1u, 256u))->capture_default_str();
+  CLI::Option* jobs =
+      command->add_option("--jobs", arguments->jobs, "Worlds at a time")->check(CLI::Range(1u, 256u))->capture_default_str();
+  command->add_option("--dask", arguments->dask, "Run them on the workers of this Dask scheduler")->type_name("URL")->excludes(jobs);
   command->add_option("--deviation", arguments->deviations, "Make the products misbehave in one way")
       ->type_name("NAME")
       ->delimiter(',')

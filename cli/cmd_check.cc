@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/wrap.h"
 #include "cli/common.h"
 #include "conformance/monitors/monitors.h"
 #include "sim/capture/reader.h"
@@ -13,8 +14,6 @@ namespace fb::cli {
 namespace {
 
 using monitors::Finding;
-
-constexpr std::size_t kColumns = 80;
 
 /// How a file was read, and what stopped it.
 struct Reading {
@@ -85,26 +84,7 @@ void print_json(const monitors::Monitors& judges, const Reading& reading) {
   std::puts(json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
-/// Words in lines of 80 columns; those behind the first are indented.
-void print_wrapped(std::string_view text, std::size_t indent) {
-  std::size_t used = 0;
-  std::string line;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (used > 0 && line.size() + 1 + word.size() > kColumns) {
-      std::puts(line.c_str());
-      line.assign(indent, ' ');
-      used = 0;
-    } else if (used > 0) {
-      line += ' ';
-    }
-    line += word;
-    ++used;
-    text = text.substr(std::min(end + 1, text.size()));
-  }
-  if (used > 0) std::puts(line.c_str());
-}
+void print_wrapped(std::string_view text, std::size_t indent) { std::fputs(wrap(text, indent).c_str(), stdout); }
 
 void print_words(const monitors::Monitors& judges, const Reading& reading) {
   for (const Finding& found : judges.findings()) {

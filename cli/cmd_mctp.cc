@@ -41,31 +41,14 @@ struct MctpArguments {
   std::vector<std::string> program;
 };
 
-/// A directory of our own that goes with its owner.
-class PrivateDirectory {
- public:
-  PrivateDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "fabricbench-mctp-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw UserError(name + ": " + std::strerror(errno));
-    path_ = name;
-  }
-  ~PrivateDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  PrivateDirectory(const PrivateDirectory&) = delete;
-  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-/// The preload library stands beside the command.
+/// The preload library stands beside the command where both were built, and below lib where they are installed.
 std::string preload_library() {
-  const auto library = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libfabricbench_mctp.so";
-  if (!std::filesystem::exists(library)) throw UserError(library.string() + ": the preload library is not there");
-  return library.string();
+  const std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  constexpr const char* kName = "libfabricbench_mctp.so";
+  for (const auto& folder : {beside, beside.parent_path() / "lib" / "fabricbench"}) {
+    if (std::filesystem::exists(folder / kName)) return folder / kName;
+  }
+  throw UserError((beside / kName).string() + ": the preload library is not there");
 }
 
 MctpBusOptions bus_options(const MctpArguments& arguments) {
@@ -88,11 +71,6 @@ MctpBusOptions bus_options(const MctpArguments& arguments) {
     throw UserError("--namespace " + arguments.size + ": no whole number of blocks of 4 KiB");
   }
   return options;
-}
-
-void set_variable(std::vector<std::string>& environment, const std::string& name, const std::string& value) {
-  std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
-  environment.push_back(name + "=" + value);
 }
 
 std::vector<std::string> environment_with(const std::string& socket) {
@@ -148,7 +126,7 @@ int run_exec(const MctpArguments& arguments) {
   const CaptureFile capture(*world, arguments.capture, "fabricbench mctp");
   CountersFile counters(arguments.counters);
   MctpBus bus(*world, bus_options(arguments));
-  const PrivateDirectory directory;
+  const PrivateDirectory directory("mctp");
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), directory.path() / "bus"));
   const auto dbus = publish(*world, bus, *server, directory.path(), arguments.dbus);
   auto environment = environment_with(server->path());
@@ -194,7 +172,7 @@ int run_serve(const MctpArguments& arguments) {
   CountersFile counters(arguments.counters);
   MctpBus bus(*world, bus_options(arguments));
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), arguments.socket));
-  const PrivateDirectory directory;
+  const PrivateDirectory directory("mctp");
   const auto dbus = publish(*world, bus, *server, directory.path(), arguments.dbus);
   for (const auto& drive : bus.drives()) {
     std::printf("endpoint mctp:%u,%u %s\n", bus.network(), drive->node().endpoint().eid(), drive->serial().c_str());

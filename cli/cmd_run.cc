@@ -9,6 +9,7 @@
 #include "conformance/report/gatherer.h"
 #include "conformance/report/report.h"
 #include "conformance/runner/embedded.h"
+#include "conformance/runner/nd_bench.h"
 #include "conformance/runner/profiles.h"
 
 namespace fb::cli {
@@ -19,6 +20,7 @@ using namespace conformance;
 
 struct RunArguments {
   Selection selection;
+  std::string device = "softroce";
   std::string dut = "embedded";
   std::string local;
   AuthenticationArguments authentication;
@@ -62,9 +64,14 @@ Product product_of(const RunArguments& arguments) {
   }
   if (product.embedded) {
     product.transport = arguments.selection.transport;
+    product.layer = or_throw(parse_device_layer(arguments.device));
     return product;
   }
   product.nonce = nonce();
+  if (product.transport == kProviderTransport) {
+    check_provider(product);
+    return product;
+  }
   if (is_medium(product.transport)) {
     check_answers(product);
     return product;
@@ -85,7 +92,9 @@ void check_date(const std::string& date) {
 /// Cases that a product can be held against.
 std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& selection) {
   Selection wanted = selection;
-  const std::string is = is_medium(product.transport) ? "endpoint" : "controller";
+  const std::string is = product.transport == kProviderTransport ? "provider"
+                         : is_medium(product.transport)           ? "endpoint"
+                                                                  : "controller";
   if (!product.embedded && wanted.roles.empty()) wanted.roles = {is};
   if (!product.embedded && wanted.roles != std::vector{is}) {
     throw UserError("a product at " + product.url + " has the role " + is + "; other roles have no adapter yet");
@@ -162,7 +171,7 @@ int run_suite(const RunArguments& arguments) {
 }  // namespace
 
 void add_selection(CLI::App& command, conformance::Selection& selection) {
-  command.add_option("--suite", selection.suites, "Only these suites (fabrics, nvme, rdma, cm, tcp, auth)")
+  command.add_option("--suite", selection.suites, "Only these suites (fabrics, nvme, rdma, cm, tcp, auth, mctp, mi, networkdirect, ndk)")
       ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -170,11 +179,11 @@ void add_selection(CLI::App& command, conformance::Selection& selection) {
       ->type_name("GLOB")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("--role", selection.roles, "Only cases on this side (controller, host, requester, responder)")
+  command.add_option("--role", selection.roles, "Only cases on this side (controller, host, endpoint, provider, consumer, ...)")
       ->type_name("ROLE")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("--transport", selection.transport, "Only over this transport (rdma, tcp, smbus, serial, pcie)")
+  command.add_option("--transport", selection.transport, "Only over this transport (rdma, tcp, smbus, serial, pcie, nd, ndk)")
       ->type_name("NAME");
 }
 
@@ -187,10 +196,16 @@ void add_run(CLI::App& app, Outcome& outcome) {
                   "  fabricbench run --dut rdma://192.0.2.7:4420 --report report\n"
                   "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero");
   add_selection(*command, arguments->selection);
-  command->add_option("--dut", arguments->dut, "The product: embedded, rdma://ADDRESS:PORT[/NQN] or tcp://...")
+  command
+      ->add_option("--dut", arguments->dut,
+                   "The product: embedded, rdma://ADDRESS:PORT[/NQN], tcp://..., mctp:NET,EID, serial:PATH or ND:LIBRARY")
       ->type_name("URL")
       ->capture_default_str();
-  command->add_option("--local", arguments->local, "Our own address, or l2:PATH,PEER,ADDRESS, for a product at an address")
+  command->add_option("--device", arguments->device, "What RDMA runs on: softroce, ND:default or NDK:default (embedded)")
+      ->capture_default_str();
+  command
+      ->add_option("--local", arguments->local,
+                   "Our own address, or l2:PATH,PEER,ADDRESS, for a product at an address; which adapter of ND:LIBRARY")
       ->type_name("HOST");
   add_secret_file(*command, arguments->authentication);
   add_tls_host(*command, arguments->tls);

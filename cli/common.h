@@ -93,6 +93,7 @@ void add_check(CLI::App& app, Outcome& outcome);
 void add_target(CLI::App& app, Outcome& outcome);
 void add_host(CLI::App& app, Outcome& outcome);
 void add_mctp(CLI::App& app, Outcome& outcome);
+void add_networkdirect(CLI::App& app, Outcome& outcome);
 
 /// The whole program.
 int run_program(int argc, const char* const* argv);

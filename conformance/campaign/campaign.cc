@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 
+#include "base/or_throw.h"
 
 namespace fb::conformance {
 
@@ -29,53 +31,40 @@ bool stopped(const CampaignOptions& options) {
   return options.interrupter != nullptr && options.interrupter->fired();
 }
 
-WorldOutcome run_seed(const CampaignOptions& options, std::uint64_t seed) {
-  const Recipe recipe = recipe_of(options, seed);
-  WorldOutcome outcome = run_world(recipe, {.interrupter = options.interrupter});
-  if (!options.twice) return outcome;
-  // With somebody who listens: that must not matter either.
+bool differs_when_watched(const Recipe& recipe, const CampaignOptions& options, std::uint64_t digest) {
   struct Listener final : TraceSink {
     void on_event(const TraceEvent&) override {}
   } listener;
-  const WorldOutcome again = run_world(recipe, {.sink = &listener, .interrupter = options.interrupter});
-  if (again.digest != outcome.digest) {
-    outcome.verdict = WorldVerdict::fail;
-    outcome.signature = "not deterministic";
-    outcome.text = "two runs of one world differ";
-  }
-  return outcome;
+  return run_world(recipe, {.sink = &listener, .interrupter = options.interrupter}).digest != digest;
 }
 
-void add_failure(CampaignState& state, std::uint64_t seed, const WorldOutcome& outcome) {
+void add_failure(CampaignState& state, const SeedOutcome& outcome) {
   for (CampaignFailure& known : state.failures) {
     if (known.signature != outcome.signature) continue;
     ++known.count;
     return;
   }
-  state.failures.push_back({outcome.signature, outcome.text, seed, 1, outcome.digest});
+  state.failures.push_back({outcome.signature, outcome.text, outcome.seed, 1, outcome.digest});
 }
 
-void take(CampaignState& state, std::uint64_t seed, const WorldOutcome& outcome) {
-  state.digest = folded(state.digest, outcome.digest);
-  state.strikes += outcome.strikes.size();
-  if (outcome.verdict == WorldVerdict::inconclusive) ++state.inconclusive;
-  if (outcome.verdict == WorldVerdict::fail) add_failure(state, seed, outcome);
-  state.next = seed + 1;
+std::vector<SeedOutcome> run_here(const CampaignOptions& options, std::uint64_t first, std::uint64_t count) {
+  std::vector<SeedOutcome> outcomes(std::min(count, kBatch));
+  for_each_parallel(outcomes.size(), options.jobs, [&](std::size_t index) { outcomes[index] = run_seed(options, first + index); });
+  return outcomes;
 }
 
-/// The next worlds, as many as a batch has. False when interrupted: they count as not run then.
+/// The next worlds. False when interrupted: they count as not run then.
 bool run_batch(const CampaignOptions& options, CampaignState& state) {
   const std::uint64_t first = state.next;
-  const std::uint64_t count = std::min(kBatch, options.seeds.last - first + 1);
-  std::vector<WorldOutcome> outcomes(count);
+  const std::uint64_t count = options.seeds.last - first + 1;
+  std::vector<SeedOutcome> outcomes;
   try {
-    for_each_parallel(count, options.jobs,
-                      [&](std::size_t index) { outcomes[index] = run_seed(options, first + index); });
+    outcomes = options.elsewhere ? options.elsewhere(first, count) : run_here(options, first, count);
   } catch (const WaitFailure&) {
     return false;
   }
-  if (stopped(options)) return false;
-  for (std::uint64_t i = 0; i < count; ++i) take(state, first + i, outcomes[i]);
+  if (stopped(options) || outcomes.empty()) return false;
+  for (const SeedOutcome& outcome : outcomes) take(state, outcome);
   return true;
 }
 
@@ -89,15 +78,6 @@ bool canary_found(const CampaignOptions& options, WorldKind kind) {
     if (run_world(recipe_of(planted, seed), {.interrupter = options.interrupter}).verdict == WorldVerdict::fail) return true;
   }
   return false;
-}
-
-std::string look_for_canaries(const CampaignOptions& options) {
-  std::vector<WorldKind> kinds = {WorldKind::rdma, WorldKind::tcp, WorldKind::management};
-  if (options.workload != "mixed") kinds = {world_kind(options.workload, 1).value()};
-  for (const WorldKind kind : kinds) {
-    if (!canary_found(options, kind)) return "missed";
-  }
-  return "caught";
 }
 
 }  // namespace
@@ -120,10 +100,42 @@ std::string_view canary_deviation(WorldKind kind) {
   return kind == WorldKind::management ? "vpd_read_one_byte_short" : "write_ends_wrong";
 }
 
+SeedOutcome run_seed(const CampaignOptions& options, std::uint64_t seed) {
+  const Recipe recipe = recipe_of(options, seed);
+  WorldOutcome world = run_world(recipe, {.interrupter = options.interrupter});
+  // With somebody who listens: that must not matter either.
+  if (options.twice && differs_when_watched(recipe, options, world.digest)) {
+    world.verdict = WorldVerdict::fail;
+    world.signature = "not deterministic";
+    world.text = "two runs of one world differ";
+  }
+  return {seed, world.verdict, std::move(world.signature), std::move(world.text), world.digest, world.strikes.size()};
+}
+
+void take(CampaignState& state, const SeedOutcome& outcome) {
+  state.digest = folded(state.digest, outcome.digest);
+  state.strikes += outcome.strikes;
+  if (outcome.verdict == WorldVerdict::inconclusive) ++state.inconclusive;
+  if (outcome.verdict == WorldVerdict::fail) add_failure(state, outcome);
+  state.next = outcome.seed + 1;
+}
+
+std::string look_for_canaries(const CampaignOptions& options) {
+  std::vector<WorldKind> kinds = {WorldKind::rdma, WorldKind::tcp, WorldKind::management};
+  if (options.workload != "mixed") kinds = {world_kind(options.workload, 1).value()};
+  for (const WorldKind kind : kinds) {
+    if (!canary_found(options, kind)) return "missed";
+  }
+  return "caught";
+}
+
+void check_options(const CampaignOptions& options) {
+  const auto places = or_throw(places_of_workload(options.workload));
+  or_throw(fault::fits(options.plan, places));
+}
+
 CampaignResult run_campaign(const CampaignOptions& options) {
-  const auto places = places_of_workload(options.workload);
-  if (!places) throw UserError(places.error().text);
-  if (const auto fitting = fault::fits(options.plan, *places); !fitting) throw UserError(fitting.error().text);
+  check_options(options);
   const auto began = std::chrono::steady_clock::now();
   CampaignResult result;
   result.canary = "not run";

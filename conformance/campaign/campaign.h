@@ -22,6 +22,16 @@ struct Seeds {
 /// "1..10000", "17". The Problem names the text.
 Result<Seeds> parse_seeds(std::string_view text);
 
+/// What one seed came to: small, so that it may come from another machine.
+struct SeedOutcome {
+  std::uint64_t seed = 0;
+  WorldVerdict verdict = WorldVerdict::pass;
+  std::string signature;
+  std::string text;
+  std::uint64_t digest = 0;
+  std::uint64_t strikes = 0;
+};
+
 struct CampaignOptions {
   std::string workload = "mixed";
   fault::Plan plan;
@@ -34,6 +44,9 @@ struct CampaignOptions {
   /// Stops after so many distinct failures; 0: never.
   std::size_t failures_max = 0;
   Interrupter* interrupter = nullptr;
+  /// Who runs the seeds from `first` on, where this process does not: gives so many at most and at least one, in
+  /// order; none, where it was interrupted. Throws UserError.
+  std::function<std::vector<SeedOutcome>(std::uint64_t first, std::uint64_t count)> elsewhere;
   /// One call at a time, now and then: worlds done, distinct failures so far.
   std::function<void(std::uint64_t, std::size_t)> progress;
   /// Worlds that an interrupted campaign of the same options had finished.
@@ -68,6 +81,15 @@ struct CampaignResult {
 };
 
 CampaignResult run_campaign(const CampaignOptions& options);
+
+/// One of its worlds (or two, where the options say so). Throws WaitFailure(interrupted), UserError.
+SeedOutcome run_seed(const CampaignOptions& options, std::uint64_t seed);
+/// The next seed's outcome, in the order of seeds.
+void take(CampaignState& state, const SeedOutcome& outcome);
+/// "caught" where every kind of world finds its planted defect, or "missed".
+std::string look_for_canaries(const CampaignOptions& options);
+/// A workload that there is, and a plan that can strike in it; throws UserError.
+void check_options(const CampaignOptions& options);
 
 /// The defect that every campaign has to find, and the one among its own worlds where it has to.
 std::string_view canary_deviation(WorldKind kind);

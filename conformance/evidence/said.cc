@@ -43,6 +43,23 @@ void fields_of(Said& said, std::string_view text) {
   }
 }
 
+// "MI request slot=0h Read NVMe-MI Data Structure nmd0=0h (20 bytes)" without its fields and its length: what is asked
+// and what is answered stand behind the slot.
+std::string without_fields(std::string_view text) {
+  text = text.substr(0, text.rfind(" ("));
+  std::string label;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (word.find('=') == std::string_view::npos) {
+      if (!label.empty()) label += ' ';
+      label += word;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return label;
+}
+
 std::string_view words_of(TraceKind kind) {
   switch (kind) {
     case TraceKind::fault: return "fault";
@@ -199,10 +216,10 @@ void SaidList::on_completion(const CompletionSeen& seen) {
   }
   if (made == nullptr) return;
   field(*made, "status", status.ok() ? "Success" : nvme::to_string(status, admin));
-  field(*made, "CID", cqe.get(nvme::cqe::cid));
-  field(*made, "SQHD", cqe.get(nvme::cqe::sqhd));
-  field(*made, "DW0", fmt::format("{:#x}", cqe.get(nvme::cqe::dw0)));
-  if (cqe.get(nvme::cqe::dw1) != 0) field(*made, "DW1", fmt::format("{:#x}", cqe.get(nvme::cqe::dw1)));
+  field(*made, "cid", cqe.get(nvme::cqe::cid));
+  field(*made, "sqhd", cqe.get(nvme::cqe::sqhd));
+  field(*made, "dw0", fmt::format("{:#x}", cqe.get(nvme::cqe::dw0)));
+  if (cqe.get(nvme::cqe::dw1) != 0) field(*made, "dw1", fmt::format("{:#x}", cqe.get(nvme::cqe::dw1)));
   if (!seen.queue.tcp) field(*made, "queue", queue_name(seen.queue));
 }
 
@@ -218,6 +235,8 @@ void SaidList::on_mctp_packet(const MctpPacketSeen& seen) {
                                                       header.get(mctp::packet::tag_owner) ? " TO" : ""));
   if (made == nullptr) return;
   field(*made, "bus", seen.at.from.bus);
+  field(*made, "source EID", header.get(mctp::packet::source));
+  field(*made, "destination EID", header.get(mctp::packet::destination));
   field(*made, "version", header.get(mctp::packet::version));
   field(*made, "SOM", som ? 1 : 0);
   field(*made, "EOM", eom ? 1 : 0);
@@ -228,20 +247,21 @@ void SaidList::on_mctp_packet(const MctpPacketSeen& seen) {
 }
 
 void SaidList::on_mctp_message(const MctpMessageSeen& seen) {
-  std::string words;
+  std::string words, label;
   std::string_view layer = "mctp";
   if (seen.type == mctp::MessageType::nvme_mi) {
     words = mi::describe(seen.message);
+    label = without_fields(words);
     layer = "mi";
   } else if (seen.type == mctp::MessageType::control) {
     words = "Control " + mctp::control::describe_message(seen.message);
+    // Up to the first field; what stands alone in front names the message.
+    std::size_t end = words.find('=');
+    if (end != std::string::npos) end = words.rfind(' ', end);
+    label = words.substr(0, end);
   } else {
-    words = fmt::format("message of type {:02X}h", static_cast<unsigned>(seen.type));
+    label = words = fmt::format("message of type {:02X}h", static_cast<unsigned>(seen.type));
   }
-  // Up to the first field; what stands alone in front names the message.
-  std::size_t end = words.find('=');
-  if (end != std::string::npos) end = words.rfind(' ', end);
-  std::string label = words.substr(0, end);
   Said* made = last_of(seen.at, "mctp");
   if (made == nullptr) {
     made = add(seen.at, layer, std::move(label));

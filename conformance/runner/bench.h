@@ -43,6 +43,8 @@ class RdmaBench;
 class EndpointBench;
 class ManagementRequesterBench;
 class BusBench;
+class ProviderBench;
+class ConsumerBench;
 
 /// The bench that a case of a role is given.
 template <Role R>
@@ -77,6 +79,14 @@ struct BenchOf<Role::management_requester> {
 template <>
 struct BenchOf<Role::bus> {
   using Type = BusBench;
+};
+template <>
+struct BenchOf<Role::provider> {
+  using Type = ProviderBench;
+};
+template <>
+struct BenchOf<Role::consumer> {
+  using Type = ConsumerBench;
 };
 
 }  // namespace fb::conformance

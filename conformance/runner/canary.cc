@@ -2,6 +2,7 @@
 // through, and expects what no controller can answer. If it ever passes, no verdict can be trusted.
 #include "conformance/runner/controller_bench.h"
 #include "conformance/runner/endpoint_bench.h"
+#include "conformance/runner/provider_bench.h"
 #include "conformance/runner/runner.h"
 
 namespace fb::conformance {
@@ -27,9 +28,17 @@ void sing_at_endpoint(Bench& any, Check& check) {
   check.equal(kSong, answer.data()[1], 0xEEu);
 }
 
+void sing_at_provider(Bench& any, Check& check) {
+  auto* bench = dynamic_cast<ProviderBench*>(&any);
+  if (bench == nullptr) throw CannotArrange{"the canary needs the bench of a provider"};
+  // A version that was never assigned.
+  check.equal(kSong, bench->nd().a().info().InfoVersion, USHORT{0xEEEE});
+}
+
 CaseInfo canary_of(Role role, void (*body)(Bench&, Check&)) {
   CaseInfo info{"canary", "bench.canary.fails", role, body, {}, __FILE__};
   if (manages(role)) info.options.transports = kMedia;
+  if (programs(role)) info.options.transports = {kProviderTransport};
   return info;
 }
 
@@ -38,6 +47,8 @@ CaseInfo canary_of(Role role, void (*body)(Bench&, Check&)) {
 const CaseInfo& canary_case(std::string_view transport) {
   static const CaseInfo of_controllers = canary_of(Role::controller, &sing);
   static const CaseInfo of_endpoints = canary_of(Role::endpoint, &sing_at_endpoint);
+  static const CaseInfo of_providers = canary_of(Role::provider, &sing_at_provider);
+  if (transport == kProviderTransport) return of_providers;
   return is_medium(transport) ? of_endpoints : of_controllers;
 }
 

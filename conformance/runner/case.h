@@ -21,6 +21,7 @@
 #include "conformance/requirements/requirement_id.h"
 #include "conformance/runner/bench.h"
 #include "conformance/runner/check.h"
+#include "conformance/runner/device_layer.h"
 
 namespace fb::conformance {
 
@@ -35,6 +36,11 @@ struct CaseOptions {
   std::vector<std::string_view> transports = {"rdma", "tcp"};
   std::vector<std::string_view> marks;
   std::vector<Applicability> applicability;
+  struct Beyond {
+    DeviceLayer layer;
+    std::string_view why;
+  };
+  std::vector<Beyond> beyond;
   bool malformed = false;
   Duration budget = Duration::s(3600);
   Duration lasting;
@@ -66,6 +72,17 @@ struct needs {
   explicit needs(Applicability p) : predicate(p) {}
   void apply(CaseOptions& options) const { options.applicability.push_back(predicate); }
 };
+
+/// Behind one of these programming interfaces the case is skipped, because the interface does not have what it is about.
+struct beyond {
+  std::vector<DeviceLayer> layers;
+  std::string_view why;
+  void apply(CaseOptions& options) const {
+    for (const DeviceLayer layer : layers) options.beyond.push_back({layer, why});
+  }
+};
+inline beyond beyond_networkdirect(std::string_view why) { return {{DeviceLayer::networkdirect}, why}; }
+inline beyond beyond_interfaces(std::string_view why) { return {{DeviceLayer::networkdirect, DeviceLayer::ndk}, why}; }
 
 /// Cases about one transport say so; others run over each of them.
 struct transports {
@@ -177,6 +194,7 @@ class RegisteredCase {
                  void (*body)(Bench&, Check&), const Options&... options)
       : info_{name, requirement.text(), role, body, {}, file}, next_(first_) {
     if (manages(role)) info_.options.transports = kMedia;
+    if (programs(role)) info_.options.transports = {info_.suite() == "ndk" ? "ndk" : "nd"};
     if (const auto only = transport_named_by(requirement.text())) info_.options.transports = {*only};
     (options.apply(info_.options), ...);
     first_ = this;

@@ -36,7 +36,7 @@ std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::Datagra
 EmbeddedHostFabric::EmbeddedHostFabric(World& world, net::SimHost& host, const DeviceOptions& options,
                                        const EmbeddedSetup& setup, transport::TransportHooks* hooks)
     : streams_(&host) {
-  if (setup.transport == "rdma") device_ = open_device(world, host, options, setup);
+  if (setup.transport == "rdma") device_ = std::make_unique<DeviceStack>(world, host, options, setup);
   make(world, options.address, setup, hooks);
 }
 
@@ -46,7 +46,7 @@ EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local
     auto machine = net::open_local_host(world, local);
     if (!machine) throw UserError(machine.error().text);
     machine_ = std::move(machine).value();
-    device_ = open_device(world, *machine_, options, setup);
+    device_ = std::make_unique<DeviceStack>(world, *machine_, options, setup);
   } else {
     auto machine = net::open_local_streams(world, local);
     if (!machine) throw UserError(machine.error().text);
@@ -59,7 +59,7 @@ EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local
 void EmbeddedHostFabric::make(World& world, const IpAddress& address, const EmbeddedSetup& setup,
                               transport::TransportHooks* hooks) {
   if (device_ != nullptr) {
-    fabric_ = std::make_unique<transport::RdmaHostFabric>(world, *device_, hooks);
+    fabric_ = std::make_unique<transport::RdmaHostFabric>(world, device_->top(), hooks);
   } else {
     auto fabric =
         std::make_unique<transport::TcpHostFabric>(world, *streams_, address, setup.tcp_host, hooks);
@@ -77,7 +77,7 @@ void EmbeddedHostFabric::make(World& world, const IpAddress& address, const Embe
 
 softroce::SoftRoceDevice& EmbeddedHostFabric::device() {
   BENCH_ASSERT(device_ != nullptr, "what needs an RDMA device runs over_rdma");
-  return *device_;
+  return device_->soft();
 }
 
 net::StreamHost& EmbeddedHostFabric::streams() {
@@ -132,8 +132,8 @@ EmbeddedController::EmbeddedController(World& world, net::SimHost& host, const I
     listener_ = std::move(started).value();
   };
   if (setup.transport == "rdma") {
-    device_ = open_device(world, host, {"product", address, device_hooks}, setup);
-    listen(transport::RdmaControllerFabric::start(world, *device_, options, target_.acceptor(), hooks));
+    device_ = std::make_unique<DeviceStack>(world, host, DeviceOptions{"product", address, device_hooks}, setup);
+    listen(transport::RdmaControllerFabric::start(world, device_->top(), options, target_.acceptor(), hooks));
   } else {
     net::StreamHost& streams = tls_ != nullptr ? tls_->listening() : host;
     listen(transport::TcpControllerFabric::start(world, streams, address, options, setup.tcp,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/runner/device_layer.h"
 #include "model/tls/tls_side.h"
 #include "model/deviations/deviation.h"
 #include "model/host/types.h"
@@ -54,6 +55,8 @@ struct EmbeddedSetup {
   softroce::CmOptions connections;
   rdma::DeviceLimits limits;
   std::uint8_t mtu_code_max = 5;
+  /// What transports and programs see of devices; parse_device_layer().
+  DeviceLayer layer = DeviceLayer::none;
   net::LinkOptions link;
   /// Role host: how the emulated host is told to connect.
   host::ConnectOptions connect;
@@ -76,6 +79,21 @@ struct DeviceOptions {
   softroce::SoftHooks* hooks = nullptr;
   std::uint64_t ca_guid = 0;
 };
+/// A device, and what is between it and those who use it.
+class DeviceStack {
+ public:
+  DeviceStack(World& world, net::DatagramHost& host, const DeviceOptions& options, const EmbeddedSetup& setup);
+  ~DeviceStack();
+  softroce::SoftRoceDevice& soft() { return *soft_; }
+  rdma::Device& top() { return *top_; }
+
+ private:
+  struct Layers;
+  std::unique_ptr<softroce::SoftRoceDevice> soft_;
+  std::unique_ptr<Layers> layers_;
+  rdma::Device* top_;
+};
+
 /// A soft device; a Problem with its address becomes a UserError.
 std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::DatagramHost& host,
                                                       const DeviceOptions& options,
@@ -92,7 +110,7 @@ class EmbeddedHostFabric {
                      const EmbeddedSetup& setup);
 
   transport::HostFabric& fabric() { return *fabric_; }
-  /// Over RDMA.
+  /// Over RDMA: the soft device, whatever is on top of it.
   softroce::SoftRoceDevice& device();
   /// Over TCP: where streams come from, without TLS.
   net::StreamHost& streams();
@@ -107,7 +125,7 @@ class EmbeddedHostFabric {
   net::StreamHost* streams_ = nullptr;
   auth::PskStore keys_;
   std::unique_ptr<transport::TlsSide> tls_;
-  std::unique_ptr<softroce::SoftRoceDevice> device_;
+  std::unique_ptr<DeviceStack> device_;
   std::unique_ptr<transport::HostFabric> fabric_;
 };
 

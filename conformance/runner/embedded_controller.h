@@ -25,7 +25,7 @@ class EmbeddedController {
  private:
   auth::PskStore keys_;
   std::unique_ptr<transport::TlsSide> tls_;
-  std::unique_ptr<softroce::SoftRoceDevice> device_;
+  std::unique_ptr<DeviceStack> device_;
   std::unique_ptr<transport::ControllerFabric> listener_;  // outlives the target's channels
   subsystem::Target target_;
   subsystem::Subsystem* subsystem_ = nullptr;

@@ -1,10 +1,12 @@
 #include "conformance/runner/environment.h"
 
 #include "conformance/runner/bus_bench.h"
+#include "conformance/runner/consumer_bench.h"
 #include "conformance/runner/controller_bench.h"
 #include "conformance/runner/endpoint_bench.h"
 #include "conformance/runner/host_bench.h"
 #include "conformance/runner/management_requester_bench.h"
+#include "conformance/runner/provider_bench.h"
 #include "conformance/runner/rdma_bench.h"
 
 namespace fb::conformance {
@@ -156,8 +158,10 @@ std::unique_ptr<Bench> make_bench(World& world, Role role, const Environment& en
     case Role::endpoint: return std::make_unique<EndpointBench>(world, environment);
     case Role::management_requester: return std::make_unique<ManagementRequesterBench>(world, environment);
     case Role::bus: return std::make_unique<BusBench>(world, environment);
-    default: throw UserError("no bench for the role " + std::string(name_of(role)) + " yet");
+    case Role::provider: return std::make_unique<ProviderBench>(world, environment);
+    case Role::consumer: return std::make_unique<ConsumerBench>(world, environment);
   }
+  throw UserError("there is no such role");
 }
 
 }  // namespace fb::conformance

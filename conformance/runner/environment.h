@@ -32,6 +32,7 @@ struct Environment {
   EmbeddedSetup setup() const {
     EmbeddedSetup made;
     made.transport = transport;
+    made.layer = product->layer;
     if (product->vary) product->vary(made);
     if (arrange != nullptr) arrange(made);
     return made;

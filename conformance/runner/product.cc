@@ -88,11 +88,28 @@ Result<Product> parse_kernel_endpoint(std::string_view url, Product product) {
 
 }  // namespace
 
+Result<DeviceLayer> parse_device_layer(std::string_view text) {
+  if (text == "softroce") return DeviceLayer::none;
+  if (text == "ND:default") return DeviceLayer::networkdirect;
+  if (text == "NDK:default") return DeviceLayer::ndk;
+  return wrong(text, "no such device; known are softroce, ND:default and NDK:default");
+}
+
 Result<Product> parse_product(std::string_view url, std::string_view local) {
   Product product;
   product.url = std::string(url);
   if (url == "embedded") return product;
   product.embedded = false;
+  if (url.starts_with("ND:")) {
+    product.path = std::string(url.substr(std::string_view("ND:").size()));
+    product.transport = kProviderTransport;
+    if (product.path.empty()) return wrong(url, "no path of a provider's library: ND:PATH");
+    if (local.empty()) return product;
+    const auto adapter = IpAddress::parse(local);
+    if (!adapter) return wrong(local, "--local is no address of the provider");
+    product.local.address = *adapter;
+    return product;
+  }
   if (url.starts_with("mctp:")) return parse_kernel_endpoint(url, std::move(product));
   if (url.starts_with("serial:")) {
     product.path = std::string(url.substr(std::string_view("serial:").size()));
@@ -101,7 +118,7 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
     return product;
   }
   if (url.find("://") == std::string_view::npos) {
-    return wrong(url, "no such product; known are 'embedded', " + std::string(kForm) + ", mctp:NET,EID and serial:PATH");
+    return wrong(url, "no such product; known are 'embedded', " + std::string(kForm) + ", mctp:NET,EID, serial:PATH and ND:PATH");
   }
   const auto parsed = parse_fabric_url(url);
   if (!parsed) return Failure{parsed.error()};

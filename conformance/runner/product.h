@@ -8,6 +8,7 @@
 
 #include "base/ip.h"
 #include "base/result.h"
+#include "conformance/runner/device_layer.h"
 #include "model/auth/policy.h"
 #include "model/auth/psk.h"
 #include "sim/net/local_host.h"
@@ -21,6 +22,8 @@ struct Product {
   bool embedded = true;
   /// Embedded: only cases over this transport, over it alone; empty: each over all of its own.
   std::string transport = {};
+  /// Embedded: of all RDMA devices, the bench's too.
+  DeviceLayer layer = DeviceLayer::none;
   /// Embedded: makes it another kind of product than the usual one; a case's own wishes come afterwards.
   std::function<void(EmbeddedSetup&)> vary = {};
   // Of a real product:
@@ -63,6 +66,8 @@ std::string url_text(std::string_view transport, const Endpoint& at);
 
 /// What a product is at, where a kernel has its medium.
 inline constexpr std::string_view kKernelTransport = "kernel";
+/// What cases on a NetworkDirect provider run over.
+inline constexpr std::string_view kProviderTransport = "nd";
 /// A management endpoint, by what it is at; not a controller.
 constexpr bool is_medium(std::string_view transport) {
   return transport == "smbus" || transport == "serial" || transport == "pcie" || transport == kKernelTransport;

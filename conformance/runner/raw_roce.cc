@@ -302,9 +302,17 @@ RawConnectionFacts RawRoce::facts_from(const cm::Mad& req, const cm::Mad& rep) c
 std::optional<RawConnectionFacts> RawRoce::connect(const RawRequest& request, bool with_rtu) {
   const cm::Mad req = make_req(request);
   send_mad(req);
-  std::optional<cm::Mad> answer = wait_mad(world_.patience());
+  // Goodbyes of earlier connections stay for the case; a product may say that it takes its time.
+  std::deque<cm::Mad> goodbyes;
+  const Instant end = world_.now() + world_.patience();
+  std::optional<cm::Mad> answer;
+  const auto attribute = [&] { return answer->header().get(cm::mad::attribute); };
+  while ((answer = wait_mad(end - world_.now())) && (attribute() == cm::Attribute::dreq || attribute() == cm::Attribute::mra)) {
+    if (attribute() == cm::Attribute::dreq) goodbyes.push_back(*answer);
+  }
+  mads_.insert(mads_.begin(), goodbyes.begin(), goodbyes.end());
   if (!answer) return std::nullopt;
-  if (answer->header().get(cm::mad::attribute) != cm::Attribute::rep) {
+  if (attribute() != cm::Attribute::rep) {
     mads_.push_front(*answer);
     return std::nullopt;
   }

@@ -13,8 +13,9 @@ RdmaBench::RdmaBench(World& world, const Environment& environment) : Bench(world
   EmbeddedSetup setup = environment.setup();
   network_ = std::make_unique<EmbeddedNetwork>(world, setup);
   soft_hooks_ = environment.deviations->soft_hooks();
-  device_ = open_device(world, network_->product, {"product", kProductAddress, soft_hooks_.get()}, setup);
-  user_ = std::make_unique<VerbsUser>(world, *device_);
+  device_ = std::make_unique<DeviceStack>(world, network_->product,
+                                          DeviceOptions{"product", kProductAddress, soft_hooks_.get()}, setup);
+  user_ = std::make_unique<VerbsUser>(world, device_->top());
   peer_ = std::make_unique<RawRoce>(world, network_->bench, kBenchAddress, kProductAddress);
 }
 

@@ -36,8 +36,10 @@ class RdmaBench final : public Bench {
 
   /// The program on the product's device.
   VerbsUser& product() { return *user_; }
-  softroce::SoftRoceDevice& device() { return *device_; }
-  const softroce::SoftCounters& counters() const { return device_->counters(); }
+  /// False when the product's program uses a programming interface on top of the device.
+  bool bare() const { return &device_->top() == &device_->soft(); }
+  softroce::SoftRoceDevice& device() { return device_->soft(); }
+  const softroce::SoftCounters& counters() const { return device_->soft().counters(); }
   /// The bench's peer, and further ones at addresses of their own.
   RawRoce& peer() { return *peer_; }
   RawRoce& another_peer();
@@ -62,7 +64,7 @@ class RdmaBench final : public Bench {
  private:
   std::unique_ptr<EmbeddedNetwork> network_;
   std::unique_ptr<softroce::SoftHooks> soft_hooks_;
-  std::unique_ptr<softroce::SoftRoceDevice> device_;
+  std::unique_ptr<DeviceStack> device_;
   std::unique_ptr<VerbsUser> user_;
   std::unique_ptr<RawRoce> peer_;
   std::list<std::unique_ptr<RawRoce>> more_peers_;

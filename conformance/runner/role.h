@@ -34,6 +34,9 @@ constexpr bool manages(Role role) {
   return role == Role::endpoint || role == Role::management_requester || role == Role::bus;
 }
 
+/// Roles of NetworkDirect and NDK: what they run over is the programming interface.
+constexpr bool programs(Role role) { return role == Role::provider || role == Role::consumer; }
+
 constexpr std::optional<Role> role_named(std::string_view name) {
   for (std::size_t i = 0; i < std::size(kRoleNames); ++i) {
     if (kRoleNames[i] == name) return static_cast<Role>(i);

@@ -50,6 +50,9 @@ std::optional<std::string> inapplicable(const CaseInfo& info, const Environment&
       return "lasts " + to_string(options.lasting) + " in real time (run it with --slow)";
     }
   }
+  for (const CaseOptions::Beyond& one : options.beyond) {
+    if (one.layer == product.layer) return std::string(one.why);
+  }
   if (options.applicability.empty()) return std::nullopt;
   const Declared& declared = environment.declared();
   if (!declared.known) return std::nullopt;

@@ -19,6 +19,10 @@ bool concerns(const Deviation& deviation, const CaseInfo& info) {
     case deviations::Product::endpoint: return info.role == Role::endpoint;
     case deviations::Product::management_requester: return info.role == Role::management_requester;
     case deviations::Product::bus: return info.role == Role::bus;
+    case deviations::Product::nd_provider: return info.role == Role::provider && info.suite() == "networkdirect";
+    case deviations::Product::nd_consumer: return info.role == Role::consumer && info.suite() == "networkdirect";
+    case deviations::Product::ndk_provider: return info.role == Role::provider && info.suite() == "ndk";
+    case deviations::Product::ndk_consumer: return info.role == Role::consumer && info.suite() == "ndk";
   }
   return false;
 }

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/assert.h"
+#include "model/auth/cleanse.h"
 
 namespace fb::auth {
 
@@ -138,6 +139,8 @@ Bytes hmac(AuthHash hash, ByteView key, std::initializer_list<ByteView> parts) {
   BENCH_ASSERT(good && length == out.size(), "HMAC works");
   return out;
 }
+
+void cleanse(void* bytes, std::size_t size) { OPENSSL_cleanse(bytes, size); }
 
 bool equal_in_constant_time(ByteView a, ByteView b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;

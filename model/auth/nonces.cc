@@ -1,6 +1,12 @@
 #include "model/auth/nonces.h"
 
+#if defined(_WIN32)
+#include <windows.h>
+// After the types that it needs.
+#include <bcrypt.h>
+#else
 #include <sys/random.h>
+#endif
 
 #include <algorithm>
 
@@ -27,7 +33,11 @@ class SystemNonces final : public NonceSource {
     constexpr std::size_t kAtOnce = 256;  // so much comes whole or not at all
     while (!bytes.empty()) {
       const std::size_t part = std::min(bytes.size(), kAtOnce);
+#if defined(_WIN32)
+      const bool whole = BCryptGenRandom(nullptr, bytes.data(), static_cast<ULONG>(part), BCRYPT_USE_SYSTEM_PREFERRED_RNG) >= 0;
+#else
       const bool whole = ::getrandom(bytes.data(), part, 0) == static_cast<ssize_t>(part);
+#endif
       BENCH_ASSERT(whole, "the system has random numbers");
       bytes = bytes.subspan(part);
     }

@@ -1,9 +1,8 @@
 #include "model/auth/psk.h"
 
-#include <openssl/crypto.h>
-
 #include <algorithm>
 
+#include "model/auth/cleanse.h"
 #include "model/auth/key_text.h"
 #include "wire/fabrics/nqn.h"
 
@@ -52,7 +51,7 @@ Bytes hkdf(PskHash hash, ByteView input, std::string_view label, std::string_vie
   Bytes prk = hmac(h, zeros, {input});
   const std::uint8_t round[1] = {1};
   Bytes out = hmac(h, prk, {info_of(label, context, length, how), round});
-  OPENSSL_cleanse(prk.data(), prk.size());
+  cleanse(prk.data(), prk.size());
   out.resize(length);
   return out;
 }
@@ -69,7 +68,7 @@ ConfiguredPsk::ConfiguredPsk(Bytes bytes, std::optional<PskHash> transform)
   BENCH_ASSERT(!transform_ || psk_bytes(*transform_) == bytes_.size(), "the hash fits the length");
 }
 
-ConfiguredPsk::~ConfiguredPsk() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+ConfiguredPsk::~ConfiguredPsk() { cleanse(bytes_.data(), bytes_.size()); }
 
 Result<ConfiguredPsk> ConfiguredPsk::parse(std::string_view text) {
   if (!text.starts_with(kPrefix)) return wrong("it does not begin with NVMeTLSkey-1:");
@@ -90,7 +89,7 @@ Result<ConfiguredPsk> ConfiguredPsk::parse(std::string_view text) {
     case KeyTextFault::crc: return wrong("the CRC-32 does not match");
   }
   if (transform && psk_bytes(*transform) != key.bytes.size()) {
-    OPENSSL_cleanse(key.bytes.data(), key.bytes.size());
+    cleanse(key.bytes.data(), key.bytes.size());
     return wrong("01 goes with 32 bytes and 02 with 48");
   }
   return ConfiguredPsk(std::move(key.bytes), transform);
@@ -148,7 +147,7 @@ std::string PskIdentity::text() const {
   return made;
 }
 
-TlsPsk::~TlsPsk() { OPENSSL_cleanse(key.data(), key.size()); }
+TlsPsk::~TlsPsk() { cleanse(key.data(), key.size()); }
 
 std::string psk_digest(PskHash hash, ByteView input, std::string_view hostnqn,
                        std::string_view subnqn) {
@@ -247,7 +246,7 @@ void PskStore::remove(std::string_view identity) {
 Result<TlsPsk> PskStore::derive(const Line& line, PskIdentity whose) const {
   Bytes input = line.psk.retained(whose.hostnqn, how_);
   auto psk = derive_tls_psk(std::move(whose), input, how_);
-  OPENSSL_cleanse(input.data(), input.size());
+  cleanse(input.data(), input.size());
   return psk;
 }
 

@@ -1,7 +1,6 @@
 #include "model/auth/secret.h"
 
-#include <openssl/crypto.h>
-
+#include "model/auth/cleanse.h"
 #include "model/auth/key_text.h"
 #include "wire/fabrics/nqn.h"
 
@@ -41,7 +40,7 @@ Result<SecretPair> parse_line(std::vector<std::string_view> words) {
 
 }  // namespace
 
-Secret::~Secret() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+Secret::~Secret() { cleanse(bytes_.data(), bytes_.size()); }
 
 Result<Secret> Secret::parse(std::string_view text) {
   if (!text.starts_with(kPrefix)) return wrong("it does not begin with DHHC-1:");

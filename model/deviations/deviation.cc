@@ -13,6 +13,10 @@ std::string_view name_of(Product product) {
     case Product::endpoint: return "endpoint";
     case Product::management_requester: return "management-requester";
     case Product::bus: return "bus";
+    case Product::nd_provider: return "nd-provider";
+    case Product::nd_consumer: return "nd-consumer";
+    case Product::ndk_provider: return "ndk-provider";
+    case Product::ndk_consumer: return "ndk-consumer";
   }
   return "controller";
 }
@@ -67,6 +71,15 @@ Result<DeviationSet> DeviationSet::of_names(const std::vector<std::string>& name
     if (std::find(chosen.begin(), chosen.end(), deviation) == chosen.end()) chosen.push_back(deviation);
   }
   return DeviationSet(std::move(chosen));
+}
+
+std::vector<std::string_view> DeviationSet::points(Product of) const {
+  std::vector<std::string_view> points;
+  for (const Deviation* deviation : chosen_) {
+    const auto* departs = std::get_if<Departs>(&deviation->effect);
+    if (departs != nullptr && deviation->product == of) points.push_back(departs->point);
+  }
+  return points;
 }
 
 std::vector<std::string> DeviationSet::names() const {

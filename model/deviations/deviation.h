@@ -30,8 +30,21 @@ struct DriveOptions;
 namespace fb::deviations {
 
 /// Which emulated product misbehaves. `cm` is the connection manager of the RDMA device, `endpoint` a managed
-/// drive with its MCTP side, `bus` the owner of an MCTP bus.
-enum class Product : std::uint8_t { controller, host, rdma, cm, endpoint, management_requester, bus };
+/// drive with its MCTP side, `bus` the owner of an MCTP bus. The last four are providers and consumers of NetworkDirect
+/// and NDK, which depart at points alone.
+enum class Product : std::uint8_t {
+  controller,
+  host,
+  rdma,
+  cm,
+  endpoint,
+  management_requester,
+  bus,
+  nd_provider,
+  nd_consumer,
+  ndk_provider,
+  ndk_consumer
+};
 std::string_view name_of(Product product);
 
 /// The controller leaves out the check of that name.
@@ -152,6 +165,8 @@ class DeviationSet {
   std::unique_ptr<mi::RequesterHooks> requester_hooks() const;
   /// `of` is the endpoint, the management requester or the bus.
   std::unique_ptr<mctp::EndpointHooks> mctp_hooks(Product of) const;
+  /// The points at which a product departs.
+  std::vector<std::string_view> points(Product of) const;
   /// What the chosen deviations make of a drive.
   void alter(mi::DriveOptions& options) const;
 

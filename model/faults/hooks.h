@@ -75,6 +75,12 @@ class FaultySubsystem final : public TransportFaults<subsystem::SubsystemHooks> 
 
   bool refuses(const subsystem::CommandContext& command, subsystem::Refusal& refusal) override;
   std::optional<nvme::Status> admission(const subsystem::CommandContext& command) override;
+  std::optional<std::size_t> own_command(const subsystem::CommandContext& command) override {
+    return inner_ != nullptr ? inner_->own_command(command) : std::nullopt;
+  }
+  Executed execute(const subsystem::CommandContext& command, MutableBytes data) override {
+    return inner_ != nullptr ? inner_->execute(command, data) : Executed{};
+  }
   Duration latency(const subsystem::CommandContext& command) override;
   void property_read(std::uint32_t offset, std::uint64_t& value) override;
   bool property_write(std::uint32_t offset, std::uint64_t& value) override;

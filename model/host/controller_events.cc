@@ -194,6 +194,11 @@ void Controller::finish_scan(std::shared_ptr<Scan> scan) {
   scanning_ = false;
   if (!unread_.namespaces) unread_.scan_failures = 0;
   namespaces_ = std::move(scan->found);
+  // A group that the ANA log did not have when it was read: no notice needs to come of it.
+  const bool unknown = std::any_of(namespaces_.begin(), namespaces_.end(), [this](const NamespaceFacts& facts) {
+    return std::none_of(ana_.begin(), ana_.end(), [&](const auto& entry) { return entry.first == facts.ana_group; });
+  });
+  if (unknown && facts_.ana && live() && !ana_reading_) read_ana([this] { listener_.on_ana(*this); });
   scan->then();
 }
 

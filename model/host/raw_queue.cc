@@ -50,8 +50,14 @@ std::optional<std::uint16_t> RawQueue::take_slot() {
 
 void RawQueue::start(RawCommand& command, Promise<RawReply> promise) {
   if (!command.keep_cid && command.sqe.get(nvme::sqe::cid) == 0) {
+    // Not one that somebody has chosen by hand and that is under way still.
+    const auto taken = [this] {
+      return std::any_of(calls_.begin(), calls_.end(), [this](const Call& call) { return call.cid == next_cid_; });
+    };
+    const auto turn = [this] { next_cid_ = static_cast<std::uint16_t>(next_cid_ == 0xFFFE ? 1 : next_cid_ + 1); };
+    for (std::size_t tries = 0; taken() && tries <= calls_.size(); ++tries) turn();
     command.sqe.set(nvme::sqe::cid, next_cid_);
-    next_cid_ = static_cast<std::uint16_t>(next_cid_ == 0xFFFE ? 1 : next_cid_ + 1);
+    turn();
   }
   // The call is complete before the channel hears of it: the connection may end inside send().
   calls_.emplace_back();

@@ -47,6 +47,22 @@ class SubsystemHooks : public transport::TransportHooks {
     (void)command;
     return std::nullopt;
   }
+  /// A command that the product executes by itself, known to the model or not: the bytes that move, in the direction
+  /// of its opcode (and 0 where the opcode says that none do). Nothing leaves it to the model.
+  virtual std::optional<std::size_t> own_command(const CommandContext& command) {
+    (void)command;
+    return std::nullopt;
+  }
+  struct Executed {
+    nvme::Status status;
+    std::uint64_t dwords = 0;  ///< DW0 and DW1 of the completion
+  };
+  /// Executes it: `data` came from the host, or goes there where the status is a success.
+  virtual Executed execute(const CommandContext& command, MutableBytes data) {
+    (void)command;
+    (void)data;
+    return {};
+  }
   /// Further time between the arrival of an I/O command and its execution.
   virtual Duration latency(const CommandContext& command) {
     (void)command;

@@ -282,8 +282,11 @@ void Controller::abort_preempted(std::uint32_t nsid, const ReservationEffects& e
       const std::vector<Queue*> queues = controller->io_queues_;
       for (Queue* const queue : queues) {
         for (transport::ArrivedCommand* const victim : queue->held_of(nsid)) {
+          if (!queue->holds(victim)) continue;
           // One half of a fused pair takes the other with it.
-          if (queue->holds(victim)) controller->abort_held({queue, victim});
+          transport::ArrivedCommand* const partner = queue->partner({queue, victim});
+          queue->complete({queue, victim}, sc::aborted_preempt_and_abort);
+          if (partner != nullptr && queue->alive()) queue->complete({queue, partner}, sc::aborted_failed_fused);
         }
       }
     }

@@ -11,6 +11,7 @@
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/sqe.h"
 #include "wire/nvme/cqe.h"
+#include "wire/nvme/opcodes.h"
 
 namespace fb::subsystem {
 
@@ -196,8 +197,31 @@ void Queue::dispatch(const Command& command) {
   }
   if (command.opcode() == nvme::kFabricsOpcode) return controller_->on_fabrics(command);
   if (!out_of_band_) controller_->on_traffic();
+  if (hooked_ && begin_own(command)) return;
   if (qid_ == fabrics::kAdminQueue) return controller_->on_admin(command);
   controller_->on_io(command);
+}
+
+bool Queue::begin_own(const Command& command) {
+  const std::optional<std::size_t> bytes = hooks_.own_command(context(command));
+  if (!bytes) return false;
+  const nvme::DataDirection direction = nvme::direction_of(command.opcode());
+  const bool moves = *bytes > 0 && direction != nvme::DataDirection::none;
+  if (moves && !stage(command, *bytes)) return true;
+  if (moves && direction == nvme::DataDirection::host_to_controller) {
+    slots_[command.arrived->index].own = true;
+    pull(command);
+  } else {
+    execute_own(command);
+  }
+  return true;
+}
+
+void Queue::execute_own(const Command& command) {
+  const SubsystemHooks::Executed executed = hooks_.execute(context(command), command.data());
+  const bool sends = nvme::direction_of(command.opcode()) == nvme::DataDirection::controller_to_host;
+  if (executed.status.ok() && sends) return complete_with_data(command, command.data().size(), executed.dwords);
+  complete(command, executed.status, executed.dwords);
 }
 
 void Queue::on_pulled(transport::ArrivedCommand& arrived) {
@@ -211,6 +235,7 @@ void Queue::on_pulled(transport::ArrivedCommand& arrived) {
   if (hooked_) hooks_.data_in(context(command), command.data());
   if (is_connect(command)) return finish_connect(command);
   if (controller_ == nullptr) return discard(command);
+  if (slot.own) return execute_own(command);
   if (is_authentication(command)) return authentication_->on_data(command);
   controller_->on_data(command);
 }

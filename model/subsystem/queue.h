@@ -157,6 +157,7 @@ class Queue final : public transport::ControllerChannelHandler {
     Instant due;
     transport::ArrivedCommand* partner = nullptr;  ///< the other half of a fused operation
     Half half = Half::none;
+    bool own = false;  ///< the hooks execute it
   };
   static constexpr std::uint16_t kNoSlot = 0xFFFF;
 
@@ -169,6 +170,9 @@ class Queue final : public transport::ControllerChannelHandler {
   void overfill();
   bool cid_in_use(const Command& command) const;
   void dispatch(const Command& command);
+  // Commands that the product's hooks execute.
+  bool begin_own(const Command& command);
+  void execute_own(const Command& command);
   std::uint16_t head() const;
   void emit(const Command& command, nvme::Status status, std::uint64_t dwords, std::uint16_t sqhd);
   void void_commands();

@@ -132,6 +132,7 @@ bool Subsystem::host_allowed(std::string_view hostnqn) const {
 }
 
 void Subsystem::allow_any_host(bool on) {
+  if (options_.allow_any_host == on) return;
   options_.allow_any_host = on;
   if (watcher_ != nullptr) watcher_->changed();
 }

@@ -67,12 +67,22 @@ void Target::set_listener(std::uint16_t portid, const transport::ControllerFabri
   discovery_.changed();
 }
 
+namespace {
+
+bool is_exposed(const Port& port, const Subsystem& subsystem) {
+  return std::find(port.subsystems().begin(), port.subsystems().end(), &subsystem) != port.subsystems().end();
+}
+
+}  // namespace
+
 void Target::expose(Port& port, Subsystem& subsystem) {
+  if (is_exposed(port, subsystem)) return;
   port.expose(subsystem);
   discovery_.changed();
 }
 
 void Target::hide(Port& port, Subsystem& subsystem) {
+  if (!is_exposed(port, subsystem)) return;
   port.hide(subsystem);
   discovery_.changed();
 }

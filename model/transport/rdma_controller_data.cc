@@ -283,8 +283,9 @@ void RdmaControllerChannel::post_response(ResponseContext& context) {
     const rdma::Sge sge = context.capsule->sge(sent, bytes);
     sent += bytes;
     rdma::SendRequest request;
-    request.opcode = context.invalidates && part == 1 ? rdma::SendOpcode::send_with_invalidate
-                                                      : rdma::SendOpcode::send;
+    // A device that cannot answers plainly, which is a controller's right: the host invalidates then.
+    const bool invalidates = context.invalidates && part == 1 && fabric_.limits_.remote_invalidation;
+    request.opcode = invalidates ? rdma::SendOpcode::send_with_invalidate : rdma::SendOpcode::send;
     request.invalidate_rkey = context.invalidated_key;
     request.sges = {&sge, 1};
     request.fence = context.fence;

@@ -19,6 +19,14 @@ constexpr std::size_t kInlineMost = 256;
 constexpr std::uint8_t kRetries = 7;
 constexpr std::size_t kPoolLargest = 8u << 20;
 
+/// No more than the command needs: a controller that writes where it should read is found out.
+rdma::Access access_for(Direction direction) {
+  using rdma::Access;
+  return direction == Direction::to_controller     ? Access::remote_read
+         : direction == Direction::from_controller ? Access::local_write | Access::remote_write
+                                                   : Access::local_write | Access::remote_write | Access::remote_read;
+}
+
 }  // namespace
 
 RdmaHostFabric::RdmaHostFabric(World& world, rdma::Device& device, TransportHooks* hooks)
@@ -152,6 +160,7 @@ void RdmaHostChannel::bury() {
   auto grave = std::make_unique<BuriedLink>();
   grave->pool = &fabric_.pool_;
   for (Slot& slot : slots_) {
+    slot.whole.reset();  // its memory is the caller's
     if (slot.capsule != nullptr) grave->buffers.push_back(slot.capsule);
     if (slot.region != nullptr) grave->regions.push_back(std::move(slot.region));
   }
@@ -170,6 +179,7 @@ void RdmaHostChannel::bury() {
 // ---- commands out ----
 
 std::uint64_t RdmaHostChannel::address_of(const Slot& slot) const {
+  if (slot.whole != nullptr) return slot.whole->address();
   // A name of its own for each slot's memory, with room for the 24 bits of a keyed length.
   return (std::uint64_t{options_.qid} + 1) << 40 | std::uint64_t{index_of(slot)} << 24;
 }
@@ -209,13 +219,32 @@ void RdmaHostChannel::put_dptr(MutableBytes sqe, const Slot& slot, bool in_capsu
   if (in_capsule) return write_sgl(sqe, nvme::SglDescriptor::in_capsule(0, length).bytes());
   if (length == 0) return write_sgl(sqe, nvme::SglDescriptor::keyed(0, 0, 0).bytes());
   if (departs(fabric_.hooks_, "rdma.host.sgl.keyed_length")) length /= 2;
-  write_sgl(sqe, nvme::SglDescriptor::keyed(address_of(slot), length, slot.key,
-                                            options_.remote_invalidate)
-                     .bytes());
+  const bool invalidate =
+      options_.remote_invalidate && fabric_.limits_.remote_invalidation && slot.whole == nullptr;
+  write_sgl(sqe, nvme::SglDescriptor::keyed(address_of(slot), length, slot.key, invalidate).bytes());
 }
 
 /// Chooses the new key; the work request is posted by progress().
 void RdmaHostChannel::register_slot(Slot& slot, MutableBytes data, Direction direction) {
+  const rdma::DeviceLimits& limits = fabric_.limits_;
+  const bool fast = limits.fast_registration && data.size() <= limits.max_fast_register_bytes;
+  if (slot.whole != nullptr) {
+    slot.whole.reset();
+    slot.registered = false;
+  }
+  if (!fast) {
+    if (slot.registered && !slot.to_register) {
+      slot.to_invalidate = true;
+      slot.stale_key = slot.key;
+    }
+    slot.whole = fabric_.domain_->register_memory(data, access_for(direction));
+    slot.key = slot.whole->rkey();
+    slot.data = data;
+    slot.direction = direction;
+    slot.registered = true;
+    slot.to_register = false;
+    return;
+  }
   if (slot.region == nullptr) {
     slot.region = fabric_.domain_->allocate_fast_region(fabric_.limits_.max_fast_register_bytes);
   }
@@ -224,7 +253,8 @@ void RdmaHostChannel::register_slot(Slot& slot, MutableBytes data, Direction dir
     slot.stale_key = slot.key;
   }
   ++slot.key_byte;
-  slot.key = (slot.region->rkey() & 0xFFFFFF00u) | slot.key_byte;
+  slot.key = slot.region->rkey();
+  if (limits.chosen_key_bytes) slot.key = (slot.key & 0xFFFFFF00u) | slot.key_byte;
   slot.data = data;
   slot.direction = direction;
   slot.registered = true;
@@ -306,12 +336,7 @@ void RdmaHostChannel::progress(Slot& slot, ByteView capsule) {
     request.region = slot.region.get();
     request.memory = slot.data;
     request.iova = address_of(slot);
-    // No more than the command needs: a controller that writes where it should read is found out.
-    using rdma::Access;
-    request.access = slot.direction == Direction::to_controller ? Access::remote_read
-                     : slot.direction == Direction::from_controller
-                         ? Access::local_write | Access::remote_write
-                         : Access::local_write | Access::remote_write | Access::remote_read;
+    request.access = access_for(slot.direction);
     request.key_byte = slot.key_byte;
     link_->post(request, WorkKind::none, index_of(slot));
   }
@@ -382,10 +407,14 @@ bool RdmaHostChannel::release(std::uint16_t slot_index, const ResponseFacts&) {
   BENCH_ASSERT(slot_index < slots_.size(), "slot beyond the queue");
   Slot& slot = slots_[slot_index];
   slot.outstanding = false;
+  if (slot.whole != nullptr && !departs(fabric_.hooks_, "rdma.host.invalidate.no_local")) {
+    slot.whole.reset();
+    slot.registered = false;
+  }
   if (state_ != State::connected) return true;
   // Without local invalidation the key stays valid until the slot registers anew.
   if (slot.to_register) slot.to_register = slot.registered = false;  // never got to the device
-  if (slot.registered && !departs(fabric_.hooks_, "rdma.host.invalidate.no_local")) {
+  if (slot.registered && slot.whole == nullptr && !departs(fabric_.hooks_, "rdma.host.invalidate.no_local")) {
     slot.stale_key = slot.key;
     slot.releasing = slot.invalidating = slot.to_invalidate = true;
     submit(slot);

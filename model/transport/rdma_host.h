@@ -1,5 +1,7 @@
 // Host side of NVMe over RDMA, on any rdma::Device: one queue pair a queue, a fast-registration region a
-// slot, keys invalidated by the controller or, where it did not, by the host.
+// slot, keys invalidated by the controller or, where it did not, by the host. Where the device has no fast
+// registration, or not for that much, memory is registered for each command and the controller is not asked to
+// invalidate; nor is it by a host whose device cannot tell of it.
 #pragma once
 
 #include <memory>
@@ -51,6 +53,7 @@ class RdmaHostChannel final : public HostChannel, LinkOwner {
 
   struct Slot {
     std::unique_ptr<rdma::MemoryRegion> region;
+    std::unique_ptr<rdma::MemoryRegion> whole;  ///< instead, for one command: a registration without a work request
     RegisteredPool::Buffer* capsule = nullptr;  ///< while its SEND is not done, or not posted
     MutableBytes data;
     std::uint32_t capsule_bytes = 0;

@@ -82,6 +82,8 @@ class Loop {
   std::uint64_t digest() const { return digest_; }
   std::uint64_t events_run() const { return events_run_; }
   std::size_t events_pending() const { return heap_.size(); }
+  /// An event is being run: the loop must not be stepped.
+  bool inside_event() const { return inside_event_; }
 
  protected:
   Instant next_deadline() const {
@@ -89,7 +91,6 @@ class Loop {
   }
   /// Takes the first event off the heap and runs it.
   void run_first();
-  bool inside_event() const { return inside_event_; }
 
  private:
   friend class Event;

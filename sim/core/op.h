@@ -45,6 +45,13 @@ class Op {
   }
   /// What it waits for, in words.
   const std::string& what() const { return state_->what(); }
+  /// Why it will never settle, once that is certain.
+  std::optional<WaitEnd> ended() const {
+    if (settled()) return std::nullopt;
+    if (state_->end) return state_->end;
+    if (!state_->promised) return WaitEnd::abandoned;
+    return std::nullopt;
+  }
 
   /// Steps the world until settled. Throws WaitFailure after the world's patience, in a deadlock,
   /// or when cancelled or abandoned.
@@ -91,8 +98,7 @@ class Op {
     World& world = *state.world;
     const Instant end = world.now() + limit;
     while (!state.value) {
-      if (state.end) return state.end;
-      if (!state.promised) return WaitEnd::abandoned;
+      if (const auto over = ended()) return over;
       const Loop::Step step = world.step_towards(end);
       if (state.value) break;
       if (step == Loop::Step::idle) return WaitEnd::deadlock;

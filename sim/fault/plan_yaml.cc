@@ -128,7 +128,7 @@ Result<Plan> parse_plan(std::string_view text, const std::string& source) {
 }
 
 std::string to_yaml(const Plan& plan) {
-  std::string text = fmt::format("name: {}\nswarm: {}\nfaults:\n", plan.name, plan.swarm);
+  std::string text = fmt::format("name: {}\nswarm: {}\nfaults:{}\n", plan.name, plan.swarm, plan.rules.empty() ? " []" : "");
   for (const Rule& rule : plan.rules) {
     const KindFacts& facts = facts_of(rule.kind);
     text += fmt::format("  - kind: {}\n", facts.name);

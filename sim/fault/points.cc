@@ -27,16 +27,20 @@ void Point::struck(const Decision& decision) {
   world.trace().emit(event);
 }
 
-Points::Points(World& world, const Schedule& schedule) : world_(world) {
-  for (const Decision& decision : schedule.decisions) schedule_[decision.place].push_back(decision);
-}
+Points::Points(World& world, const Schedule& schedule)
+    : Points(world, [schedule](const Place& place) {
+        std::vector<Decision> here;
+        for (const Decision& decision : schedule.decisions) {
+          if (decision.place == place) here.push_back(decision);
+        }
+        return here;
+      }) {}
+
+Points::Points(World& world, Decide decide) : world_(world), decide_(std::move(decide)) {}
 
 Point& Points::at(const Place& place) {
   std::unique_ptr<Point>& point = points_[place];
-  if (point == nullptr) {
-    const auto found = schedule_.find(place);
-    point.reset(new Point(*this, found == schedule_.end() ? std::vector<Decision>{} : found->second));
-  }
+  if (point == nullptr) point.reset(new Point(*this, decide_(place)));
   return *point;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -46,6 +47,9 @@ class Point {
 class Points {
  public:
   Points(World& world, const Schedule& schedule);
+  /// Asked once for each place, when the world first comes to it: what is decided there, by ordinal.
+  using Decide = std::function<std::vector<Decision>(const Place&)>;
+  Points(World& world, Decide decide);
   Points(const Points&) = delete;
   Points& operator=(const Points&) = delete;
 
@@ -61,7 +65,7 @@ class Points {
   friend class Point;
   World& world_;
   bool armed_ = true;
-  std::map<Place, std::vector<Decision>> schedule_;
+  Decide decide_;
   std::map<Place, std::unique_ptr<Point>> points_;
   std::vector<Strike> strikes_;
 };

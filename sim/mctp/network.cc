@@ -170,16 +170,7 @@ BridgeNode& Network::add_bridge(std::size_t segment, const PhysicalAddress& addr
   bridges_.push_back(std::move(node));
   BridgeNode& made = *bridges_.back();
   // With its EIDs a bridge goes to work, and what it is told it tells on.
-  made.bridge->on_pool([this, &made] {
-    for (std::size_t at = 0; at < made.owners.size(); ++at) {
-      Segment& behind = *segments_[made.segments[at]];
-      if (behind.has_discovery()) {
-        made.owners[at]->discover(BusOwner::Then{});
-      } else {
-        made.owners[at]->enumerate(behind.addresses(), BusOwner::Then{});
-      }
-    }
-  });
+  made.bridge->on_pool([this, &made] { look_behind(made); });
   made.bridge->on_routes([&made] {
     for (const auto& owner : made.owners) owner->update_bridges(BusOwner::Then{});
   });
@@ -206,6 +197,18 @@ std::size_t Network::add_pcie_behind(BridgeNode& node, PcieOptions options) {
   return add_behind(node, std::move(options), "pcie");
 }
 
+void Network::look_behind(BridgeNode& node) {
+  node.looked = true;
+  for (std::size_t at = 0; at < node.owners.size(); ++at) {
+    Segment& behind = *segments_[node.segments[at]];
+    if (behind.has_discovery()) {
+      node.owners[at]->discover(BusOwner::Then{});
+    } else {
+      node.owners[at]->enumerate(behind.addresses(), BusOwner::Then{});
+    }
+  }
+}
+
 bool Network::bridges_idle() const {
   for (const auto& node : bridges_) {
     for (const auto& owner : node->owners) {
@@ -219,6 +222,7 @@ bool Network::bridges_idle() const {
 
 EnumerationReport Network::enumerate() {
   EnumerationReport sum;
+  for (const auto& node : bridges_) node->looked = false;
   std::vector<Op<EnumerationReport>> ops;
   for (std::size_t at = 0; at < owners_.size(); ++at) {
     Segment& segment = *segments_[owned_[at]];
@@ -226,6 +230,11 @@ EnumerationReport Network::enumerate() {
                                           : owners_[at]->enumerate(segment.addresses()));
   }
   for (auto& op : ops) sum += op.wait();
+  world_.run_until([&] { return bridges_idle(); }, kBridgesWithin);
+  // Those that were not given EIDs just now have some, and what is behind them may be other than it was.
+  for (const auto& node : bridges_) {
+    if (!node->looked && node->bridge->pool_given()) look_behind(*node);
+  }
   world_.run_until([&] { return bridges_idle(); }, kBridgesWithin);
   // Reading one bridge's table may show another behind it.
   std::set<Eid> read;

@@ -73,6 +73,7 @@ struct BridgeNode {
   std::unique_ptr<Bridge> bridge;
   std::vector<std::size_t> segments;  ///< by downstream port, from port 1 on
   std::vector<std::unique_ptr<BusOwner>> owners;
+  bool looked = false;                ///< at its buses, since the last enumeration began
 };
 
 struct NetworkOptions {
@@ -109,7 +110,8 @@ class Network {
   std::size_t add_smbus_behind(BridgeNode& node, SmbusOptions options = {});
   std::size_t add_pcie_behind(BridgeNode& node, PcieOptions options = {});
 
-  /// Enumerates every bus from the top, waits for the bridges to do theirs, and learns who is behind them.
+  /// Enumerates every bus from the top, waits for the bridges to do theirs (those too that have their EIDs
+  /// already), and learns who is behind them.
   /// The sum of all reports. Not to be called from inside an event.
   EnumerationReport enumerate();
 
@@ -133,6 +135,7 @@ class Network {
   template <class Options>
   std::size_t add_behind(BridgeNode& node, Options options, const char* kind);
   PhysicalAddress owner_address(Segment& segment) const;
+  void look_behind(BridgeNode& node);
   bool bridges_idle() const;
 
   World& world_;

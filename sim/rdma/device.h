@@ -34,6 +34,8 @@ class ProtectionDomain {
   virtual ~ProtectionDomain() = default;
   /// Registers `memory`, which must outlive the region.
   virtual std::unique_ptr<MemoryRegion> register_memory(MutableBytes memory, Access access) = 0;
+  /// The same at an I/O address of the caller's choice.
+  virtual std::unique_ptr<MemoryRegion> register_memory_at(std::uint64_t iova, MutableBytes memory, Access access) = 0;
   /// A region in the state free, for SendOpcode::fast_register of up to `max_bytes`.
   virtual std::unique_ptr<MemoryRegion> allocate_fast_region(std::size_t max_bytes) = 0;
 };
@@ -81,9 +83,14 @@ class ConnectionHandler {
  public:
   /// Active side: the peer accepted. Passive side: the connection may be used.
   virtual void on_established(QueuePair& qp, const ConnectionFacts& facts) = 0;
-  /// Active side: refused. `reason` is a CM reject reason; facts carry the private data.
+  /// Active side, with ConnectionParameters::hold_reply: the peer accepted, and waits for confirm() or refuse().
+  virtual void on_accepted(QueuePair& qp, const ConnectionFacts& facts) {
+    (void)qp;
+    (void)facts;
+  }
+  /// Refused: active side the request, passive side the reply. `reason` is a CM reject reason.
   virtual void on_rejected(QueuePair& qp, std::uint16_t reason, ByteView private_data) = 0;
-  /// Active side: the peer never answered.
+  /// The peer never answered: active side the request, passive side the reply.
   virtual void on_unreachable(QueuePair& qp) = 0;
   /// The peer disconnected, or a disconnect() of ours is done. The queue pair is in error.
   virtual void on_disconnected(QueuePair& qp) = 0;
@@ -119,6 +126,10 @@ class QueuePair {
 
   /// Active open to an IP address and TCP-space port. The answer comes to the handler.
   virtual void connect(const Endpoint& to, const ConnectionParameters& parameters) = 0;
+  /// After on_accepted(), once: the connection may be used, on_established() follows.
+  virtual void confirm() = 0;
+  /// After on_accepted() instead: the peer hears on_rejected(), here nothing follows. The queue pair is in error.
+  virtual void refuse(std::uint16_t reason, ByteView private_data) = 0;
   /// Orderly end (DREQ/DREP); all posted work is flushed. on_disconnected() follows.
   virtual void disconnect() = 0;
   /// Moves the queue pair into the error state without a word to the peer.

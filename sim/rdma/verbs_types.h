@@ -72,6 +72,8 @@ struct SendRequest {
   std::uint64_t iova = 0;
   Access access = Access::none;
   std::uint8_t key_byte = 0;
+  /// fast_register: the key is good for requests of this queue pair's peer alone, as that of a memory window.
+  bool this_queue_only = false;
 };
 
 /// A receive buffer.
@@ -137,6 +139,12 @@ struct DeviceLimits {
   std::uint32_t max_inline_bytes = 256;
   std::uint32_t max_queue_entries = 16384;
   std::uint32_t max_fast_register_bytes = 16u << 20;
+  // What devices under other programming interfaces lack.
+  bool fast_registration = true;   ///< allocate_fast_region(), SendOpcode::fast_register and local_invalidate
+  bool chosen_key_bytes = true;    ///< SendRequest::key_byte is heeded; otherwise a region's key stays
+  bool remote_invalidation = true; ///< SendOpcode::send_with_invalidate, Completion::has_invalidate
+  bool immediate_data = true;      ///< SendOpcode::send_with_immediate, rdma_write_with_immediate
+  bool atomics = true;             ///< SendOpcode::compare_and_swap, fetch_and_add
 };
 
 /// RDMA CM reject reasons that programs look at (InfiniBand 12.6.7.2).
@@ -164,6 +172,9 @@ struct ConnectionParameters {
   std::uint8_t retry_count = 7;          ///< connect only
   std::uint8_t rnr_retry_count = 7;      ///< 7 = for ever
   bool flow_control = true;
+  std::uint16_t source_port = 0;         ///< connect only: what the peer is told; 0 = the device chooses
+  /// Connect only: the peer's reply waits for QueuePair::confirm() or refuse().
+  bool hold_reply = false;
 };
 
 /// What the other side said. The private data is valid only during the call.

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "base/rng.h"
 #include "base/time.h"
+#include "base/wrap.h"
 
 namespace fb {
 namespace {
@@ -101,6 +102,15 @@ TEST(Lifetime, EveryNestedWatchHearsOfTheEnd) {
       EXPECT_TRUE(mortal->descend(true)) << "watches that are over have left the list";
     }
   }
+}
+
+TEST(Wrap, LinesOfEightyColumns) {
+  const std::string forty(40, 'x'), hundred(100, 'y');
+  EXPECT_EQ(wrap("", 4), "");
+  EXPECT_EQ(wrap("    a b", 2), "    a b\n");
+  EXPECT_EQ(wrap(forty + " " + forty.substr(1), 2), forty + " " + forty.substr(1) + "\n") << "80 columns fit";
+  EXPECT_EQ(wrap(forty + " " + forty + " z", 2), forty + "\n  " + forty + " z\n");
+  EXPECT_EQ(wrap("    " + hundred + " z", 4), "    " + hundred + "\n    z\n") << "no empty line before a word that is too long";
 }
 
 }  // namespace

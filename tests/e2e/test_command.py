@@ -66,8 +66,10 @@ DISSECTOR = ROOT / "sim" / "capture" / "wireshark" / "mctp.lua"
 
 
 def dissected(capture):
-    return subprocess.run(["tshark", "-n", "-X", f"lua_script:{DISSECTOR}", "-r", str(capture), "-T", "fields", "-e", "frame.protocols", "-e",
-                           "_ws.malformed"], capture_output=True, text=True, check=True).stdout
+    # The guess at RPC over RDMA takes empty messages for its own, and fails on them.
+    return subprocess.run(["tshark", "-n", "--disable-protocol", "rpcordma", "-X", f"lua_script:{DISSECTOR}", "-r", str(capture),
+                           "-T", "fields", "-e", "frame.protocols", "-e", "_ws.malformed"],
+                          capture_output=True, text=True, check=True).stdout
 
 
 def test_captures_dissect_cleanly(fabricbench, tmp_path):

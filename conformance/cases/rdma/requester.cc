@@ -194,7 +194,7 @@ CONFORMANCE_CASE(an_rnr_nak_is_waited_for, "rdma.requester.rnr-wait", roles::req
 }
 
 CONFORMANCE_CASE(without_rnr_retries_a_request_fails_at_once, "rdma.requester.rnr-retry",
-                 roles::requester) {
+                 roles::requester, beyond_interfaces("the interface has one status for all timeouts")) {
   const auto c = bench.connect_to_product({}, {.rnr_retry_count = 0});
   post_send(bench, c, 1);
   refuse_for_now(bench, check, c, 1);
@@ -203,7 +203,7 @@ CONFORMANCE_CASE(without_rnr_retries_a_request_fails_at_once, "rdma.requester.rn
 }
 
 CONFORMANCE_CASE(rnr_retries_are_counted, "rdma.requester.rnr-retry", roles::requester,
-                 reaches{"rc.rnr.wait"}) {
+                 reaches{"rc.rnr.wait"}, beyond_interfaces("the interface has one status for all timeouts")) {
   const auto c = bench.connect_to_product({}, {.rnr_retry_count = 2});
   post_send(bench, c, 1);
   refuse_for_now(bench, check, c, 3);
@@ -237,8 +237,8 @@ CONFORMANCE_CASE(invalid_request_completes_as_such, "rdma.requester.nak-status",
   fatal_nak(bench, check, kInvalidRequest, CompletionStatus::remote_invalid_request);
 }
 
-CONFORMANCE_CASE(remote_access_error_completes_as_such, "rdma.requester.nak-status",
-                 roles::requester) {
+CONFORMANCE_CASE(remote_access_error_completes_as_such, "rdma.requester.nak-status", roles::requester,
+                 beyond_interfaces("the interface has one status for both sides' refusals of a Send")) {
   fatal_nak(bench, check, kAccessError, CompletionStatus::remote_access_error);
 }
 

@@ -50,13 +50,14 @@ CONFORMANCE_CASE(access_without_the_right_is_refused, "rdma.key.permission", rol
   access_refused(bench, check, memory, all_of(memory));
 }
 
-CONFORMANCE_CASE(a_key_of_another_domain_is_refused, "rdma.key.protection-domain",
-                 roles::responder) {
+CONFORMANCE_CASE(a_key_of_another_domain_is_refused, "rdma.key.protection-domain", roles::responder,
+                 beyond_networkdirect("a NetworkDirect adapter is one protection domain")) {
   auto& memory = bench.product().foreign_memory(64);
   access_refused(bench, check, memory, all_of(memory));
 }
 
-CONFORMANCE_CASE(an_invalidated_key_gives_no_access, "rdma.key.invalidated", roles::responder) {
+CONFORMANCE_CASE(an_invalidated_key_gives_no_access, "rdma.key.invalidated", roles::responder,
+                 beyond_networkdirect("NetworkDirect has no fast registration")) {
   const auto c = bench.connect_to_product();
   const Remote at = fast_registered(check, c, bench.product().fast_memory(64));
   bench.peer().send(write_only(c, 0, at, pattern(64)));

@@ -92,6 +92,7 @@ void ConnectionManager::connect(CmQueuePair& qp, const Endpoint& to,
   }
   CmConnection& connection = open(true);
   attach(connection, qp);
+  connection.hold_reply = parameters.hold_reply;
   compose_req(connection, to, parameters);
   connection.resends = options_.max_cm_retries;
   connection.resend_interval = cm_timeout(options_.packet_lifetime_code) * 2 +
@@ -110,6 +111,34 @@ void ConnectionManager::disconnect(CmQueuePair& qp) {
   if (qp.state() == rdma::QpState::error) return;
   qp.to_error();
   qp.disconnected();
+}
+
+void ConnectionManager::confirm(CmQueuePair& qp) {
+  CmConnection* connection = by_qpn(qp.number());
+  if (connection == nullptr || connection->state != CmState::mra_rep_sent) return;
+  if (qp.state() == rdma::QpState::error) {  // the user has given the queue pair up meanwhile
+    withdraw(*connection, reason::consumer_defined);
+    return;
+  }
+  move(*connection, CmEvent::confirm);
+  qp.to_ready_to_send(connection->path);
+  send_rtu(*connection);
+  qp.established(connection->facts);
+}
+
+void ConnectionManager::refuse(CmQueuePair& qp, std::uint16_t why, ByteView private_data) {
+  BENCH_ASSERT(private_data.size() <= cm::kRejConsumerBytes, "private data of a REJ has 148 bytes");
+  CmConnection* connection = by_qpn(qp.number());
+  if (connection != nullptr && connection->state == CmState::mra_rep_sent) refuse_rep(*connection, why, private_data);
+}
+
+/// The peer has our refusal instead of an RTU; the user knows already.
+void ConnectionManager::refuse_rep(CmConnection& connection, std::uint16_t why, ByteView private_data) {
+  send_reject(connection, cm::About::rep, why, private_data);
+  move(connection, CmEvent::withdraw);
+  CmQueuePair* qp = detach(connection);
+  enter_timewait(connection);
+  if (qp != nullptr) qp->to_error();
 }
 
 void ConnectionManager::forget(CmQueuePair& qp) {
@@ -212,12 +241,8 @@ void ConnectionManager::on_unanswered(CmConnection& connection) {
   CmQueuePair* qp = detach(connection);
   enter_timewait(connection);
   if (qp == nullptr) return;
-  if (active) {
-    qp->unreachable();
-  } else {
-    qp->to_error();
-    qp->disconnected();
-  }
+  if (!active) qp->to_error();
+  qp->unreachable();
 }
 
 // ---------------------------------------------------------------- what several paths share
@@ -315,6 +340,7 @@ void ConnectionManager::end(CmConnection& connection) {
     case CmState::established: begin_disconnect(connection); break;
     case CmState::req_sent:
     case CmState::mra_req_received: withdraw(connection, reason::timeout); break;
+    case CmState::mra_rep_sent:
     case CmState::rep_sent:
     case CmState::mra_rep_received: withdraw(connection, reason::consumer_defined); break;
     default: break;  // already on its way
@@ -329,7 +355,8 @@ void ConnectionManager::begin_disconnect(CmConnection& connection) {
 }
 
 void ConnectionManager::withdraw(CmConnection& connection, std::uint16_t why) {
-  send_reject(connection, cm::About::other, why, {});
+  const bool held = connection.state == CmState::mra_rep_sent;  // the peer waits for a word on its REP
+  send_reject(connection, held ? cm::About::rep : cm::About::other, why, {});
   move(connection, CmEvent::withdraw);
   CmQueuePair* qp = detach(connection);
   enter_timewait(connection);
@@ -343,7 +370,7 @@ void ConnectionManager::end_stale(CmConnection& connection) {
   trace().mark("cm.stale");
   if (connection.state == CmState::established) {
     begin_disconnect(connection);
-  } else if (awaits_rtu(connection.state)) {
+  } else if (awaits_rtu(connection.state) || connection.state == CmState::mra_rep_sent) {
     withdraw(connection, reason::stale_connection);
   } else if (awaits_decision(connection.state)) {
     move(connection, CmEvent::refuse);

@@ -45,6 +45,7 @@ class CmConnection final : public Event {
   rdma::ConnectionFacts facts;   ///< without private data
   std::uint8_t offered_responder_resources = 0;  ///< active: what our REQ said
   std::uint8_t offered_initiator_depth = 0;
+  bool hold_reply = false;       ///< active: the user decides on the REP
   CmListener* listener = nullptr;  ///< passive, while half open
   CmRequest* request = nullptr;    ///< passive, while the listener decides
 
@@ -98,6 +99,8 @@ class ConnectionManager final : public CmCore {
   void connect(CmQueuePair& qp, const Endpoint& to,
                const rdma::ConnectionParameters& parameters) override;
   void disconnect(CmQueuePair& qp) override;
+  void confirm(CmQueuePair& qp) override;
+  void refuse(CmQueuePair& qp, std::uint16_t why, ByteView private_data) override;
   void forget(CmQueuePair& qp) override;
   Result<std::unique_ptr<rdma::Listener>> listen(std::uint16_t port,
                                                  rdma::ListenHandler& handler) override;
@@ -158,6 +161,7 @@ class ConnectionManager final : public CmCore {
   bool ip_header_is_good(ByteView req_private_data);
   void on_rep(const IpAddress& from, ByteView mad);
   void accept_rep(CmConnection& connection, ByteView mad);
+  void refuse_rep(CmConnection& connection, std::uint16_t why, ByteView private_data);
   void on_rtu(ByteView mad);
   void on_mra(ByteView mad);
   void on_rej(ByteView mad);
@@ -177,7 +181,7 @@ class ConnectionManager final : public CmCore {
   void send_rtu(const CmConnection& connection);
   void compose_dreq(CmConnection& connection);
   void send_drep(const IpAddress& to, ByteView dreq);
-  void send_mra_req(const CmConnection& connection);
+  void send_mra(const CmConnection& connection, cm::About about);
   void send_reject(const CmConnection& connection, cm::About about, std::uint16_t reason,
                    ByteView private_data);
   /// The answer to a message that belongs to no connection.

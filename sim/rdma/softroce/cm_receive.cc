@@ -124,7 +124,7 @@ void ConnectionManager::on_repeated_req(CmConnection& connection, const IpAddres
   if (departs(cm_departure::kDuplicateReqSilent)) return;
   if (awaits_decision(connection.state)) {
     move(connection, CmEvent::send_mra_req);
-    return send_mra_req(connection);
+    return send_mra(connection, cm::About::req);
   }
   if (!awaits_rtu(connection.state)) return trace().mark("cm.req.repeated_late");
   if (departs(cm_departure::kRepeatedRepNewPsn)) {
@@ -252,6 +252,10 @@ void ConnectionManager::on_rep(const IpAddress& from, ByteView mad) {
     trace().mark("cm.rep.conflicting");
     return answer_reject(from, mad, About::rep, {reason::invalid_comm_id});
   }
+  if (connection->state == CmState::mra_rep_sent) {
+    move(*connection, CmEvent::send_mra_rep);
+    return send_mra(*connection, About::rep);
+  }
   if (connection->state != CmState::established) return trace().mark("cm.rep.repeated_late");
   trace().mark("cm.rep.repeated");
   if (!departs(cm_departure::kRtuNotRepeated)) send_rtu(*connection);
@@ -265,7 +269,7 @@ void ConnectionManager::accept_rep(CmConnection& connection, ByteView mad) {
     return withdraw(connection, reason::consumer_defined);
   }
   loop().cancel(connection);
-  move(connection, CmEvent::receive_rep);
+  move(connection, connection.hold_reply ? CmEvent::send_mra_rep : CmEvent::receive_rep);
   know_remote(connection, rep.get(cm::rep::local_comm_id), rep.get(cm::rep::local_ca_guid),
               rep.get(cm::rep::local_qpn));
   PathFacts& path = connection.path;
@@ -295,6 +299,12 @@ void ConnectionManager::accept_rep(CmConnection& connection, ByteView mad) {
 
   CmQueuePair& qp = *connection.qp;
   qp.to_ready_to_receive(path);
+  if (connection.hold_reply) {
+    connection.facts = facts;
+    connection.facts.private_data = {};
+    send_mra(connection, About::rep);
+    return qp.accepted(facts);
+  }
   qp.to_ready_to_send(path);
   send_rtu(connection);
   qp.established(facts);
@@ -363,6 +373,7 @@ bool ConnectionManager::retry_with_smaller_mtu(CmConnection& connection, ByteVie
   next.path = connection.path;
   next.path.mtu_code = code;
   next.facts = connection.facts;
+  next.hold_reply = connection.hold_reply;
   next.offered_responder_resources = connection.offered_responder_resources;
   next.offered_initiator_depth = connection.offered_initiator_depth;
   next.resends = connection.resends;
@@ -394,12 +405,15 @@ void ConnectionManager::on_rej(ByteView mad) {
   } else if (awaits_decision(connection->state)) {
     move(*connection, CmEvent::receive_rej);
     remove(*connection);
-  } else if (move(*connection, CmEvent::receive_late_rej)) {
+  } else {
+    const bool reply_refused = awaits_rtu(connection->state);
+    if (!move(*connection, CmEvent::receive_late_rej)) return;
     trace().mark("cm.rej.late");
     CmQueuePair* qp = detach(*connection);
     enter_timewait(*connection);
     if (qp == nullptr) return;
     qp->to_error();
+    if (reply_refused) return qp->rejected(rej.get(cm::rej::reason), rej.get(cm::rej::private_data));
     qp->disconnected();
   }
 }

@@ -27,7 +27,7 @@ struct PathFacts {
   std::uint8_t hop_limit = 64;
 };
 
-/// A queue pair as the connection manager sees it. The four reports reach the user's
+/// A queue pair as the connection manager sees it. The five reports reach the user's
 /// ConnectionHandler from an event of their own, so the manager may make them from anywhere.
 class CmQueuePair {
  public:
@@ -39,6 +39,7 @@ class CmQueuePair {
 
   /// Views in the arguments are copied.
   virtual void established(const rdma::ConnectionFacts& facts) = 0;
+  virtual void accepted(const rdma::ConnectionFacts& facts) = 0;
   virtual void rejected(std::uint16_t reason, ByteView private_data) = 0;
   virtual void unreachable() = 0;
   virtual void disconnected() = 0;
@@ -69,6 +70,9 @@ class CmCore {
   virtual void connect(CmQueuePair& qp, const Endpoint& to,
                        const rdma::ConnectionParameters& parameters) = 0;
   virtual void disconnect(CmQueuePair& qp) = 0;
+  /// The two answers to a reply that was held back.
+  virtual void confirm(CmQueuePair& qp) = 0;
+  virtual void refuse(CmQueuePair& qp, std::uint16_t reason, ByteView private_data) = 0;
   /// The queue pair is being destroyed; it is not touched again.
   virtual void forget(CmQueuePair& qp) = 0;
   virtual Result<std::unique_ptr<rdma::Listener>> listen(std::uint16_t port,

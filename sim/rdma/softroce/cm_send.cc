@@ -79,7 +79,8 @@ void ConnectionManager::compose_req(CmConnection& connection, const Endpoint& to
   path.min_rnr_timer_code = options_.min_rnr_timer_code;
   path.hop_limit = kHopLimit;
 
-  const auto port = static_cast<std::uint16_t>(random_.between(kActivePortFirst, kActivePortLast));
+  const auto drawn = static_cast<std::uint16_t>(random_.between(kActivePortFirst, kActivePortLast));
+  const std::uint16_t port = parameters.source_port != 0 ? parameters.source_port : drawn;
   const IpAddress own = services_.address();
   const std::uint8_t space =
       departs(cm_departure::kReqServiceIdWrong) ? cm::kUdpPortSpace : cm::kTcpPortSpace;
@@ -183,13 +184,13 @@ void ConnectionManager::send_drep(const IpAddress& to, ByteView dreq) {
   send(to, mad);
 }
 
-void ConnectionManager::send_mra_req(const CmConnection& connection) {
+void ConnectionManager::send_mra(const CmConnection& connection, About about) {
   trace().mark("cm.mra.sent");
   cm::Mad mad{Attribute::mra, connection.tid};
   mad.message<cm::Mra>()
       .set(cm::mra::local_comm_id, connection.local_id)
       .set(cm::mra::remote_comm_id, connection.remote_id)
-      .set(cm::mra::about, About::req)
+      .set(cm::mra::about, about)
       .set(cm::mra::service_timeout, kMraServiceTimeoutCode);
   send(connection.path.peer, mad);
 }

@@ -14,6 +14,7 @@ enum class CmState : std::uint8_t {
   idle,              ///< before the first message and after the last
   req_sent,          ///< active: waiting for the REP
   mra_req_received,  ///< active: the peer asked for more time
+  mra_rep_sent,      ///< active: the peer accepted, and has been told to wait for our user
   req_received,      ///< passive: the listener decides
   mra_req_sent,      ///< passive: the same, and the peer has been told to wait
   rep_sent,          ///< passive: waiting for the RTU
@@ -22,7 +23,7 @@ enum class CmState : std::uint8_t {
   dreq_sent,         ///< waiting for the DREP
   timewait,          ///< over, but neither IDs nor QPN are free yet
 };
-inline constexpr std::size_t kCmStates = 10;
+inline constexpr std::size_t kCmStates = 11;
 
 enum class CmEvent : std::uint8_t {
   send_req,
@@ -44,8 +45,10 @@ enum class CmEvent : std::uint8_t {
   receive_drep,
   dreq_unanswered,
   timewait_over,
+  send_mra_rep,      ///< the reply is held back for the user
+  confirm,           ///< the user agrees to a reply that was held back
 };
-inline constexpr std::size_t kCmEvents = 19;
+inline constexpr std::size_t kCmEvents = 21;
 
 std::string_view name_of(CmState state);
 std::string_view name_of(CmEvent event);

@@ -150,7 +150,7 @@ std::unique_ptr<rdma::QueuePair> SoftDevice::create_queue_pair(
   auto qp = std::make_unique<SoftQueuePair>(
       *this,
       QpCore::Surroundings{world_, memory_, counters_, options_.hooks, options_.engine,
-                           static_cast<SoftDomain&>(domain).number()},
+                           static_cast<SoftDomain&>(domain).number(), qpn},
       qpn, bounded, limits);
   table_[qpn & (table_.size() - 1)] = qp.get();
   ++queue_pairs_;

@@ -28,6 +28,12 @@ std::size_t MemoryTable::take_slot() {
 }
 
 std::uint32_t MemoryTable::add(std::uint32_t domain, MutableBytes memory, rdma::Access access) {
+  const std::uint64_t iova = next_iova_;
+  next_iova_ += (memory.size() + kPage - 1) / kPage * kPage + kPage;  // with a guard page
+  return add_at(iova, domain, memory, access);
+}
+
+std::uint32_t MemoryTable::add_at(std::uint64_t iova, std::uint32_t domain, MutableBytes memory, rdma::Access access) {
   const std::size_t slot = take_slot();
   Region& region = regions_[slot];
   region.valid = true;
@@ -35,8 +41,7 @@ std::uint32_t MemoryTable::add(std::uint32_t domain, MutableBytes memory, rdma::
   region.access = access;
   region.data = memory.data();
   region.length = memory.size();
-  region.iova = next_iova_;
-  next_iova_ += (memory.size() + kPage - 1) / kPage * kPage + kPage;  // with a guard page
+  region.iova = iova;
   return key_of(slot);
 }
 
@@ -66,12 +71,14 @@ void MemoryTable::remove(std::uint32_t key) {
 }
 
 bool MemoryTable::fast_register(std::uint32_t domain, std::uint32_t key, MutableBytes memory,
-                                std::uint64_t iova, rdma::Access access, std::uint8_t key_byte) {
+                                std::uint64_t iova, rdma::Access access, std::uint8_t key_byte,
+                                std::uint32_t queue) {
   Region* region = slot_of(key);
   if (region == nullptr || !region->fast || region->valid || region->domain != domain) return false;
   if (memory.size() > region->max_length) return false;
   region->valid = true;
   region->key_byte = key_byte;
+  region->queue = queue;
   region->access = access;
   region->iova = iova;
   region->data = memory.data();
@@ -79,11 +86,12 @@ bool MemoryTable::fast_register(std::uint32_t domain, std::uint32_t key, Mutable
   return true;
 }
 
-bool MemoryTable::invalidate(std::uint32_t domain, std::uint32_t key) {
+bool MemoryTable::invalidate(std::uint32_t domain, std::uint32_t key, std::uint32_t queue) {
   Region* region = slot_of(key);
   if (region == nullptr || !region->fast || !region->valid || region->domain != domain)
     return false;
   if (region->key_byte != (key & 0xFF)) return false;
+  if (region->queue != 0 && queue != 0 && region->queue != queue) return false;
   region->valid = false;
   region->data = nullptr;
   region->length = 0;
@@ -92,7 +100,7 @@ bool MemoryTable::invalidate(std::uint32_t domain, std::uint32_t key) {
 
 MemoryTable::Found MemoryTable::find(std::uint32_t domain, std::uint32_t key, std::uint64_t address,
                                      std::uint64_t length, rdma::Access access,
-                                     SoftHooks* hooks) const {
+                                     SoftHooks* hooks, std::uint32_t queue) const {
   const Region* region = slot_of(key);
   if (region == nullptr || !region->valid) return {KeyCheck::unknown_key, nullptr};
   if (hooks != nullptr && hooks->key_lost()) return {KeyCheck::unknown_key, nullptr};
@@ -100,6 +108,7 @@ MemoryTable::Found MemoryTable::find(std::uint32_t domain, std::uint32_t key, st
       !departs(hooks, Departure::responder_key_byte_unchecked)) {
     return {KeyCheck::unknown_key, nullptr};
   }
+  if (region->queue != 0 && queue != 0 && region->queue != queue) return {KeyCheck::unknown_key, nullptr};
   if (region->domain != domain && !departs(hooks, Departure::responder_pd_unchecked)) {
     return {KeyCheck::wrong_domain, nullptr};
   }

@@ -20,25 +20,30 @@ class MemoryTable {
 
   /// The key of a valid region over `memory` at a fresh I/O address.
   std::uint32_t add(std::uint32_t domain, MutableBytes memory, rdma::Access access);
+  /// The same at an address of the caller's choice.
+  std::uint32_t add_at(std::uint64_t iova, std::uint32_t domain, MutableBytes memory, rdma::Access access);
   /// The key of a free region that fast_register() can make valid.
   std::uint32_t add_fast(std::uint32_t domain, std::size_t max_bytes);
   void remove(std::uint32_t key);
 
   /// FRWR: makes a free fast region valid. Its index stays, its key byte becomes `key_byte`.
-  /// False when the region is not free, is not of `domain` or is too small.
+  /// False when the region is not free, is not of `domain` or is too small. Peers may use it through queue
+  /// pair `queue` alone, unless that is 0.
   bool fast_register(std::uint32_t domain, std::uint32_t key, MutableBytes memory,
-                     std::uint64_t iova, rdma::Access access, std::uint8_t key_byte);
-  /// Makes a valid fast region free. False for any other key.
-  bool invalidate(std::uint32_t domain, std::uint32_t key);
+                     std::uint64_t iova, rdma::Access access, std::uint8_t key_byte, std::uint32_t queue);
+  /// Makes a valid fast region free. False for any other key, and for a peer's request that came on another
+  /// queue pair than the region's (0: our own request).
+  bool invalidate(std::uint32_t domain, std::uint32_t key, std::uint32_t queue = 0);
 
   struct Found {
     KeyCheck check = KeyCheck::unknown_key;
     std::uint8_t* data = nullptr;
   };
-  /// Looks up `length` bytes at `address` under `key` and checks them against domain and rights.
+  /// Looks up `length` bytes at `address` under `key` and checks them against domain and rights, and
+  /// requests of a peer against the queue pair on which they came (0: our own access).
   /// `hooks` may waive single checks; what it returns is in bounds of some region all the same.
   Found find(std::uint32_t domain, std::uint32_t key, std::uint64_t address, std::uint64_t length,
-             rdma::Access access, SoftHooks* hooks = nullptr) const;
+             rdma::Access access, SoftHooks* hooks = nullptr, std::uint32_t queue = 0) const;
 
   /// The current key of the region with this key's index: its low byte changes with FRWR.
   std::uint32_t current_key(std::uint32_t key) const;
@@ -54,6 +59,7 @@ class MemoryTable {
     std::uint8_t key_byte = 0;
     rdma::Access access = rdma::Access::none;
     std::uint32_t domain = 0;
+    std::uint32_t queue = 0;  ///< the only queue pair whose peer may use it; 0: all of the domain
     std::uint64_t iova = 0;
     std::uint64_t length = 0;
     std::uint64_t max_length = 0;
@@ -98,6 +104,10 @@ class SoftDomain final : public rdma::ProtectionDomain {
   std::unique_ptr<rdma::MemoryRegion> register_memory(MutableBytes memory,
                                                       rdma::Access access) override {
     return std::make_unique<SoftRegion>(table_, table_.add(number_, memory, access), false);
+  }
+  std::unique_ptr<rdma::MemoryRegion> register_memory_at(std::uint64_t iova, MutableBytes memory,
+                                                         rdma::Access access) override {
+    return std::make_unique<SoftRegion>(table_, table_.add_at(iova, number_, memory, access), false);
   }
   std::unique_ptr<rdma::MemoryRegion> allocate_fast_region(std::size_t max_bytes) override {
     return std::make_unique<SoftRegion>(table_, table_.add_fast(number_, max_bytes), true);

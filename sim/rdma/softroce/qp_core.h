@@ -53,6 +53,7 @@ class QpCore {
     SoftHooks* hooks;  ///< null: honest
     const EngineOptions& options;
     std::uint32_t domain;
+    std::uint32_t number;  ///< of the queue pair
   };
   explicit QpCore(const Surroundings& surroundings) : s(surroundings) {}
   QpCore(const QpCore&) = delete;

@@ -89,6 +89,12 @@ void SoftQueuePair::established(const rdma::ConnectionFacts& facts) {
           facts,
           {facts.private_data.begin(), facts.private_data.end()}});
 }
+void SoftQueuePair::accepted(const rdma::ConnectionFacts& facts) {
+  report({Report::Kind::accepted,
+          0,
+          facts,
+          {facts.private_data.begin(), facts.private_data.end()}});
+}
 void SoftQueuePair::rejected(std::uint16_t reason, ByteView private_data) {
   report({Report::Kind::rejected, reason, {}, {private_data.begin(), private_data.end()}});
 }
@@ -209,6 +215,9 @@ void SoftQueuePair::deliver() {
   switch (report.kind) {
     case Report::Kind::established:
       handler_->on_established(*this, facts);
+      return;
+    case Report::Kind::accepted:
+      handler_->on_accepted(*this, facts);
       return;
     case Report::Kind::rejected:
       handler_->on_rejected(*this, report.reason, report.private_data);

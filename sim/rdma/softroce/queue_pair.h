@@ -40,6 +40,10 @@ class SoftQueuePair final : public rdma::QueuePair, public CmQueuePair, public Q
   bool post_send(const rdma::SendRequest& request) override;
   bool post_receive(const rdma::ReceiveRequest& request) override;
   void connect(const Endpoint& to, const rdma::ConnectionParameters& parameters) override;
+  void confirm() override { owner_.connections().confirm(*this); }
+  void refuse(std::uint16_t reason, ByteView private_data) override {
+    owner_.connections().refuse(*this, reason, private_data);
+  }
   void disconnect() override;
   void fail() override;
 
@@ -47,6 +51,7 @@ class SoftQueuePair final : public rdma::QueuePair, public CmQueuePair, public Q
   void to_ready_to_send(const PathFacts& facts) override;
   void to_error() override;
   void established(const rdma::ConnectionFacts& facts) override;
+  void accepted(const rdma::ConnectionFacts& facts) override;
   void rejected(std::uint16_t reason, ByteView private_data) override;
   void unreachable() override;
   void disconnected() override;
@@ -74,7 +79,7 @@ class SoftQueuePair final : public rdma::QueuePair, public CmQueuePair, public Q
 
  private:
   struct Report {
-    enum class Kind : std::uint8_t { established, rejected, unreachable, disconnected, failed };
+    enum class Kind : std::uint8_t { established, accepted, rejected, unreachable, disconnected, failed };
     Kind kind;
     std::uint16_t reason = 0;
     rdma::ConnectionFacts facts;

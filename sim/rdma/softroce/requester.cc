@@ -64,6 +64,7 @@ bool RcRequester::post(const rdma::SendRequest& request) {
     e.iova = request.iova;
     e.access = request.access;
     e.key_byte = request.key_byte;
+    e.this_queue_only = request.this_queue_only;
   }
   std::copy(
       request.sges.begin(), request.sges.end(),
@@ -169,7 +170,8 @@ void RcRequester::run_local(Entry& e) {
   const bool good =
       e.opcode == SendOpcode::local_invalidate
           ? memory.invalidate(core_.s.domain, e.immediate_or_key)
-          : memory.fast_register(core_.s.domain, e.rkey, e.memory, e.iova, e.access, e.key_byte);
+          : memory.fast_register(core_.s.domain, e.rkey, e.memory, e.iova, e.access, e.key_byte,
+                                 e.this_queue_only ? core_.s.number : 0);
   if (good) {
     e.done = true;
   } else {

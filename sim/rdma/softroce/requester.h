@@ -55,6 +55,7 @@ class RcRequester {
     rdma::CompletionStatus error = rdma::CompletionStatus::success;
     rdma::Access access = rdma::Access::none;
     std::uint8_t key_byte = 0;
+    bool this_queue_only = false;
     bool signaled = false;
     bool solicited = false;
     bool fence = false;

@@ -137,7 +137,7 @@ void RcResponder::on_send(const InPacket& packet) {
   }
   if (packet.facts->ieth && !core_.departs(Departure::responder_invalidate_ignored)) {
     const auto key = View<roce::Ieth>{packet.headers}.get(roce::ieth::rkey);
-    if (!core_.s.memory.invalidate(core_.s.domain, key)) {
+    if (!core_.s.memory.invalidate(core_.s.domain, key, core_.s.number)) {
       // An error of the responder alone: no NAK, the completion says it.
       core_.mark("rc.invalidate.refused");
       complete_held(CompletionStatus::remote_invalid_request);
@@ -218,7 +218,7 @@ bool RcResponder::begin_write(const InPacket& packet) {
       write_length_ > 0 || core_.departs(Departure::responder_zero_length_checks_key);
   if (!check) return true;
   const auto found = core_.s.memory.find(core_.s.domain, write_rkey_, write_address_, write_length_,
-                                         rdma::Access::remote_write, core_.s.hooks);
+                                         rdma::Access::remote_write, core_.s.hooks, core_.s.number);
   if (found.check == KeyCheck::ok) return true;
   if (found.check == KeyCheck::unknown_key && core_.departs(Departure::responder_rkey_unchecked)) {
     return true;
@@ -239,7 +239,7 @@ bool RcResponder::place_write(const InPacket& packet) {
   if (n == 0) return true;
   // Looked up for each packet: the region may have been invalidated since the first.
   const auto found = core_.s.memory.find(core_.s.domain, write_rkey_, write_address_, n,
-                                         rdma::Access::remote_write, core_.s.hooks);
+                                         rdma::Access::remote_write, core_.s.hooks, core_.s.number);
   if (found.check != KeyCheck::ok) {
     if (found.check != KeyCheck::unknown_key ||
         !core_.departs(Departure::responder_rkey_unchecked)) {
@@ -247,7 +247,9 @@ bool RcResponder::place_write(const InPacket& packet) {
       return false;
     }
   } else {
-    std::memcpy(found.data, packet.payload.data(), n);
+    // The last byte goes last: programs on other threads wait for it to change.
+    std::memcpy(found.data, packet.payload.data(), n - 1);
+    __atomic_store_n(found.data + n - 1, packet.payload[n - 1], __ATOMIC_RELEASE);
     if (core_.departs(Departure::responder_write_stray_byte)) found.data[0] ^= 1;
   }
   write_address_ += n;

@@ -72,7 +72,7 @@ void RcResponder::on_read(const InPacket& packet) {
   }
   if (length > 0 || core_.departs(Departure::responder_zero_length_checks_key)) {
     const auto found = core_.s.memory.find(core_.s.domain, rkey, address, length,
-                                           rdma::Access::remote_read, core_.s.hooks);
+                                           rdma::Access::remote_read, core_.s.hooks, core_.s.number);
     if (found.check != KeyCheck::ok) {
       access_refused(packet, "RDMA READ refused by key, domain, right or range");
       return;
@@ -97,7 +97,7 @@ void RcResponder::on_atomic(const InPacket& packet) {
     return;
   }
   const auto found = core_.s.memory.find(core_.s.domain, eth.get(roce::atomiceth::rkey), address, 8,
-                                         rdma::Access::remote_atomic, core_.s.hooks);
+                                         rdma::Access::remote_atomic, core_.s.hooks, core_.s.number);
   if (found.check != KeyCheck::ok) {
     access_refused(packet, "atomic refused by key, domain, right or range");
     return;
@@ -184,7 +184,7 @@ void RcResponder::replay_atomic(const InPacket& packet) {
     if (core_.departs(Departure::responder_atomic_executed_twice)) {
       const View<roce::AtomicEth> eth{packet.headers};
       const auto found = core_.s.memory.find(core_.s.domain, accepted.rkey, accepted.address, 8,
-                                             rdma::Access::remote_atomic);
+                                             rdma::Access::remote_atomic, nullptr, core_.s.number);
       if (found.check == KeyCheck::ok) {
         accepted.original = load_le<std::uint64_t>(found.data);
         store_le<std::uint64_t>(found.data, accepted.original + eth.get(roce::atomiceth::swapdt));
@@ -231,7 +231,7 @@ void RcResponder::send_read_response(Accepted& accepted) {
     // The data is read now; the region may have been invalidated since the request came.
     const auto found =
         core_.s.memory.find(core_.s.domain, accepted.rkey, accepted.train_address + offset, bytes,
-                            rdma::Access::remote_read, core_.s.hooks);
+                            rdma::Access::remote_read, core_.s.hooks, core_.s.number);
     if (found.check != KeyCheck::ok && accepted.answered &&
         !core_.departs(Departure::responder_late_duplicate_fatal)) {
       // A late duplicate: the requester had its data, and the owner of the region knew it.

@@ -19,6 +19,7 @@
 #include "model/transport/tcp_controller_departure_points.h"
 #include "model/transport/tcp_host_departure_points.h"
 #include "sim/mctp/departure_points.h"
+#include "sim/networkdirect/consumer/departures.h"
 #include "sim/rdma/softroce/cm_departures.h"
 #include "sim/rdma/softroce/departures.h"
 
@@ -83,6 +84,14 @@ std::set<std::string, std::less<>> points_of(Product product) {
     case Product::bus:
       for (const auto& one : mctp::kDeparturePoints) points.emplace(one.name);
       break;
+    case Product::nd_consumer:
+      for (const auto& one : networkdirect::kConsumerDepartures) points.emplace(one.name);
+      break;
+    // Deviations name these by the constants of their headers.
+    case Product::nd_provider:
+    case Product::ndk_provider:
+    case Product::ndk_consumer:
+      break;
   }
   return points;
 }
@@ -92,8 +101,10 @@ TEST(Suite, EveryDeviationNamesAPointOrCheckThatExists) {
   for (const auto& check : subsystem::kChecks) checks.insert(check.name);
   for (const auto& check : mi::kChecks) checks.insert(check.name);
   for (const auto* deviation : deviations::all_deviations()) {
-    if (const auto* departs = std::get_if<deviations::Departs>(&deviation->effect)) {
-      EXPECT_TRUE(points_of(deviation->product).contains(departs->point))
+    const auto* departs = std::get_if<deviations::Departs>(&deviation->effect);
+    const auto points = points_of(deviation->product);
+    if (departs != nullptr && !points.empty()) {
+      EXPECT_TRUE(points.contains(departs->point))
           << deviation->name << ": no point '" << departs->point << "'";
     }
     if (const auto* tolerate = std::get_if<deviations::Tolerate>(&deviation->effect)) {
@@ -106,6 +117,15 @@ TEST(Suite, EveryDeviationNamesAPointOrCheckThatExists) {
       EXPECT_TRUE(checks.contains(answer->check)) << deviation->name << ": no check '" << answer->check << "'";
     }
   }
+}
+
+TEST(Suite, EveryDepartureOfConsumersIsADeviation) {
+  std::set<std::string_view> named;
+  for (const auto* deviation : deviations::all_deviations()) {
+    const auto* departs = std::get_if<deviations::Departs>(&deviation->effect);
+    if (departs != nullptr && deviation->product == Product::nd_consumer) named.insert(departs->point);
+  }
+  for (const auto& one : networkdirect::kConsumerDepartures) EXPECT_TRUE(named.contains(one.name)) << one.name;
 }
 
 TEST(Suite, RunsTwiceToOneDigestWhateverTheJobs) {

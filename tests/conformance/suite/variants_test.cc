@@ -176,7 +176,7 @@ TEST_P(Variants, HaveNoFault) {
   options.product.vary = GetParam().vary;
   std::vector<const CaseInfo*> cases = all_cases();
   std::erase_if(cases, [](const CaseInfo* info) {
-    return manages(info->role) || (info->role == Role::host && !GetParam().hosts);
+    return manages(info->role) || programs(info->role) || (info->role == Role::host && !GetParam().hosts);
   });
   const RunResult run = run_cases(cases, options);
   std::size_t passed = 0;

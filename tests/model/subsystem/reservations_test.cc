@@ -185,8 +185,8 @@ TEST(Reservations, PreemptAndAbortEndsWhatIsUnderWay) {
   const auto other_half = rig.a.io.post(second.bytes(), Bytes(512, 9));
   const auto elsewhere = rig.a.io.post(rw(IoOpcode::write, 0, 1, 2).bytes(), Bytes(512, 9));
   EXPECT_EQ(rig.b.acquire(2 | type_bits(1), 22, 11).code(), sc::success);
-  EXPECT_EQ(rig.a.io.reply(written)->code(), sc::abort_requested);
-  EXPECT_EQ(rig.a.io.reply(half)->code(), sc::abort_requested);
+  EXPECT_EQ(rig.a.io.reply(written)->code(), sc::aborted_preempt_and_abort);
+  EXPECT_EQ(rig.a.io.reply(half)->code(), sc::aborted_preempt_and_abort);
   EXPECT_EQ(rig.a.io.reply(other_half)->code(), sc::aborted_failed_fused);
   EXPECT_FALSE(rig.a.io.reply(elsewhere));
   rig.a.io.wire().hold_pulls = false;

@@ -141,6 +141,11 @@ class FakePd final : public ProtectionDomain {
   std::unique_ptr<MemoryRegion> register_memory(MutableBytes memory, Access access) override {
     return std::make_unique<FakeRegion>(device, memory, access, false);
   }
+  std::unique_ptr<MemoryRegion> register_memory_at(std::uint64_t iova, MutableBytes memory, Access access) override {
+    auto region = std::make_unique<FakeRegion>(device, memory, access, false);
+    region->iova = iova;
+    return region;
+  }
   std::unique_ptr<MemoryRegion> allocate_fast_region(std::size_t) override {
     return std::make_unique<FakeRegion>(device, MutableBytes{}, Access::none, true);
   }
@@ -156,6 +161,9 @@ class FakeQueuePair final : public QueuePair {
   bool post_send(const SendRequest& request) override;
   bool post_receive(const ReceiveRequest& request) override;
   void connect(const Endpoint& to, const ConnectionParameters& parameters) override;
+  // Replies are not held here.
+  void confirm() override {}
+  void refuse(std::uint16_t, ByteView) override {}
   void disconnect() override;
   void fail() override { enter_error(); }
 

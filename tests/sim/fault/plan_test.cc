@@ -47,6 +47,7 @@ TEST(Plan, IsTheSameAfterItsOwnText) {
   const Plan plan = plan_of("name: a\nfaults:\n  - kind: slow\n    amount: 3ms\n  - kind: drop\n    from: 7\n");
   const Plan again = plan_of(to_yaml(plan).c_str());
   EXPECT_EQ(to_yaml(again), to_yaml(plan));
+  EXPECT_TRUE(plan_of(to_yaml(Plan()).c_str()).rules.empty());
   const std::vector<Place> places = {{Site::packet, "a->b"}, {Site::admission, {}}};
   EXPECT_EQ(generate(again, 5, places).decisions, generate(plan, 5, places).decisions);
 }

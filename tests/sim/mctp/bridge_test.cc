@@ -58,6 +58,18 @@ TEST_F(Bridged, TheBridgeHasItsPoolAndItsEndpoints) {
   EXPECT_EQ(network->known().at(far->endpoint().eid()).uuid, control::Uuid({0xFB, 2}));
 }
 
+TEST_F(Bridged, AnotherEnumerationFindsWhoLostItsEidBehindTheBridge) {
+  const Eid had = far->endpoint().eid();
+  far->reset();
+  SimpleDevice& later = network->add_endpoint(behind, smbus_address(0x3C), drive(3));
+  EXPECT_EQ(far->endpoint().eid(), kNullEid);
+  report = network->enumerate();
+  EXPECT_EQ(report.faulty, 0u);
+  EXPECT_EQ(far->endpoint().eid(), had);
+  EXPECT_TRUE(node->bridge->pool().holds(later.endpoint().eid()));
+  EXPECT_EQ(network->known().at(later.endpoint().eid()).behind, node->bridge->eid());
+}
+
 TEST_F(Bridged, PacketsCrossTwoBridges) {
   // From a drive on the first bus to one behind the bridge on the second, and back.
   const ControlReply reply = ask(*near, far->endpoint().eid(), Command::get_endpoint_uuid);

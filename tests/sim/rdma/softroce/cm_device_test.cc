@@ -38,6 +38,7 @@ struct Node : rdma::ListenHandler {
     region = domain->register_memory(memory, rdma::Access::local_write | rdma::Access::remote_write);
   }
   void on_connection_request(std::unique_ptr<rdma::ConnectionRequest> request) override {
+    peer = request->facts().peer;
     if (!welcome.empty() || !refuse) {
       request->accept(make_qp(), {.private_data = welcome});
     } else {
@@ -72,6 +73,7 @@ struct Node : rdma::ListenHandler {
   Bytes memory = Bytes(128);
   Log log;
   bool refuse = false;
+  Endpoint peer;
   Bytes welcome;
   std::unique_ptr<SoftRoceDevice> device;
   std::unique_ptr<rdma::ProtectionDomain> domain;
@@ -316,6 +318,163 @@ TEST(CmDevice, TwoDevicesOfOneNameAreTwoDevices) {
   lab.world->run_for(Duration::ms(1));
   EXPECT_EQ(log.text, "established established established ");
   qps.clear();
+}
+
+/// An active side that decides on the reply by hand.
+struct HeldLog final : rdma::ConnectionHandler {
+  void on_accepted(rdma::QueuePair&, const rdma::ConnectionFacts& facts) override {
+    text += "accepted ";
+    first = facts.private_data.empty() ? 0 : facts.private_data[0];
+  }
+  void on_established(rdma::QueuePair&, const rdma::ConnectionFacts&) override { text += "established "; }
+  void on_rejected(rdma::QueuePair&, std::uint16_t, ByteView) override { text += "rejected "; }
+  void on_unreachable(rdma::QueuePair&) override { text += "unreachable "; }
+  void on_disconnected(rdma::QueuePair&) override { text += "disconnected "; }
+  void on_queue_error(rdma::QueuePair&) override { text += "failed "; }
+  std::string text;
+  std::uint8_t first = 0;
+};
+
+struct HeldLab : Lab {
+  explicit HeldLab(std::uint64_t seed = 1) : Lab(IpAddress::v4(10, 0, 0, 1), IpAddress::v4(10, 0, 0, 2), seed) {
+    target.welcome = {5};
+    rdma::QueuePairOptions options;
+    options.send_queue = options.receive_queue = host.queue.get();
+    options.handler = &log;
+    qp = host.device->create_queue_pair(*host.domain, options);
+  }
+  void connect_held() {
+    rdma::ConnectionParameters parameters;
+    parameters.hold_reply = true;
+    parameters.source_port = 50123;
+    qp->connect({host_b.address(), 4420}, parameters);
+  }
+  HeldLog log;
+  std::unique_ptr<rdma::QueuePair> qp;
+};
+
+TEST(CmDevice, AHeldReplyWaitsForItsConfirmationHoweverLong) {
+  HeldLab lab;
+  lab.connect_held();
+  lab.world->run_for(Duration::ms(1));
+  EXPECT_EQ(lab.log.text, "accepted ");
+  EXPECT_EQ(lab.log.first, 5);
+  EXPECT_EQ(lab.target.log.text, "");
+  EXPECT_EQ(lab.target.peer.port, 50123);
+  lab.world->run_for(Duration::s(300));
+  ASSERT_TRUE(lab.host.post_receive(*lab.qp));
+  lab.qp->confirm();
+  lab.world->run_for(Duration::ms(1));
+  EXPECT_EQ(lab.log.text, "accepted established ");
+  EXPECT_EQ(lab.target.log.text, "established ");
+  ASSERT_TRUE(lab.target.post_send(*lab.target.qps[0]));
+  lab.world->run_for(Duration::ms(1));
+  EXPECT_EQ(lab.host.completions().size(), 1u);
+  lab.qp->disconnect();
+  EXPECT_TRUE(lab.world->run_until_idle());
+  EXPECT_EQ(lab.target.log.text, "established disconnected ");
+}
+
+TEST(CmDevice, AHeldReplyIsRefusedByWordOrByLeaving) {
+  for (const std::string how : {"refuse", "disconnect", "destroy"}) {
+    HeldLab lab;
+    lab.connect_held();
+    lab.world->run_for(Duration::ms(1));
+    if (how == "refuse") lab.qp->refuse(28, Bytes{9});
+    if (how == "disconnect") lab.qp->disconnect();
+    if (how == "destroy") lab.qp.reset();
+    EXPECT_TRUE(lab.world->run_until_idle()) << how;
+    EXPECT_EQ(lab.target.log.text, "rejected:28 ") << how;
+    EXPECT_EQ(lab.log.text, how == "disconnect" ? "accepted disconnected " : "accepted ") << how;
+    if (how == "refuse") {
+      EXPECT_EQ(lab.target.log.private_data[0], 9);
+    }
+  }
+}
+
+// REQ, REP, MRA, RTU, data and what the peer answers: whichever is lost, at whatever length of the wait. The peer's
+// own time is 4 s for each of 16 REPs.
+TEST(CmDevice, AnyLostPacketOfAHeldReplyIsMadeGood) {
+  for (const Duration wait : {Duration::ms(1), Duration::s(5), Duration::s(90), Duration::s(600)}) {
+    for (std::size_t lost = 0; lost < 8; ++lost) {
+      SCOPED_TRACE(std::to_string(lost) + " lost, " + std::to_string(wait.count_ns()) + " ns");
+      LoseOne lose(lost);
+      HeldLab lab;
+      lab.network.set_filter(&lose);
+      ASSERT_TRUE(lab.host.post_receive(*lab.qp));  // before there is a connection
+      lab.connect_held();
+      ASSERT_TRUE(lab.world->run_until([&] { return lab.log.text == "accepted "; }, Duration::s(20)));
+      lab.world->run_for(wait);
+      ASSERT_EQ(lab.log.text, "accepted ");
+      ASSERT_EQ(lab.target.log.text, "");
+      EXPECT_EQ(lab.qp->state(), rdma::QpState::ready_to_receive);
+      lab.qp->confirm();
+      lab.world->run_for(Duration::s(100));
+      ASSERT_EQ(lab.log.text, "accepted established ");
+      ASSERT_EQ(lab.target.log.text, "established ");
+      ASSERT_TRUE(lab.target.post_receive(*lab.target.qps[0]));
+      ASSERT_TRUE(lab.target.post_send(*lab.target.qps[0]));
+      ASSERT_TRUE(lab.host.post_send(*lab.qp));
+      lab.world->run_for(Duration::s(5));
+      for (Node* node : {&lab.host, &lab.target}) {
+        const auto done = node->completions();
+        EXPECT_EQ(done.size(), 2u);
+        for (const auto& c : done) EXPECT_EQ(c.status, rdma::CompletionStatus::success);
+      }
+      lab.qp->disconnect();
+      EXPECT_TRUE(lab.world->run_until_idle());
+      EXPECT_EQ(lab.log.text, "accepted established disconnected ");
+      EXPECT_EQ(lab.target.log.text, "established disconnected ");
+    }
+  }
+}
+
+// The peer has been told to wait; when the refusal does not reach it, its next REP finds nobody.
+TEST(CmDevice, ALostRefusalIsHeardAtTheNextReply) {
+  LoseOne lose(3);
+  HeldLab lab;
+  lab.network.set_filter(&lose);
+  ASSERT_TRUE(lab.host.post_receive(*lab.qp));
+  lab.connect_held();
+  lab.world->run_for(Duration::ms(1));
+  lab.qp->refuse(28, Bytes{9});
+  EXPECT_EQ(lab.qp->state(), rdma::QpState::error);
+  const auto flushed = lab.host.completions();
+  ASSERT_EQ(flushed.size(), 1u);
+  EXPECT_EQ(flushed[0].status, rdma::CompletionStatus::flushed);
+  lab.world->run_for(Duration::s(60));
+  EXPECT_EQ(lab.target.log.text, "");
+  EXPECT_TRUE(lab.world->run_until_idle());
+  EXPECT_EQ(lab.target.log.text, "rejected:6 ");
+  EXPECT_EQ(lab.target.qps[0]->state(), rdma::QpState::error);
+  EXPECT_EQ(lab.log.text, "accepted ");
+}
+
+/// Loses a third of everything.
+struct Lossy final : net::LinkFilter {
+  explicit Lossy(std::uint64_t seed) : rng(seed, "loss") {}
+  net::Verdict on_packet(net::PacketContext&) override {
+    return rng.below(3) == 0 ? net::Verdict::dropped() : net::Verdict::pass();
+  }
+  Rng rng;
+};
+
+TEST(CmDevice, HeldRepliesSurviveTheLossOfAnyMessage) {
+  int confirmed = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    Lossy lossy(seed);
+    HeldLab lab(seed);
+    lab.network.set_filter(&lossy);
+    lab.connect_held();
+    lab.world->run_for(Duration::s(100));
+    if (lab.log.text != "accepted ") continue;  // as unlucky as that
+    ++confirmed;
+    lab.qp->confirm();
+    lab.world->run_for(Duration::s(200));
+    EXPECT_EQ(lab.log.text.substr(0, 21), "accepted established ") << seed;
+    EXPECT_EQ(lab.target.log.text.substr(0, 12), "established ") << seed;
+  }
+  EXPECT_GT(confirmed, 150);
 }
 
 }  // namespace

@@ -441,7 +441,7 @@ TEST(CmExchange, ThePassiveSideGivesUpAfterTheRetriesOfTheReq) {
   p.wire.remove(p.host);
   EXPECT_TRUE(p.world->run_until_idle());
   EXPECT_EQ(p.wire.count(Attribute::rep), 16u);
-  EXPECT_EQ(p.target_qp().log, "rtr error disconnected");
+  EXPECT_EQ(p.target_qp().log, "rtr error unreachable");
   EXPECT_EQ(p.wire.last().attribute(), Attribute::rej);
   EXPECT_EQ(p.wire.last().as<cm::Rej>().get(cm::rej::reason), 4);
   EXPECT_EQ(p.target.cm->connections(), 0u);

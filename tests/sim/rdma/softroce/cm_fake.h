@@ -26,6 +26,8 @@ class FakeQp final : public rdma::QueuePair, public CmQueuePair {
   bool post_send(const rdma::SendRequest&) override { return false; }
   bool post_receive(const rdma::ReceiveRequest&) override { return false; }
   void connect(const Endpoint&, const rdma::ConnectionParameters&) override {}
+  void confirm() override {}
+  void refuse(std::uint16_t, ByteView) override {}
   void disconnect() override {}
   void fail() override { state_ = rdma::QpState::error; }
 
@@ -45,6 +47,12 @@ class FakeQp final : public rdma::QueuePair, public CmQueuePair {
   }
   void established(const rdma::ConnectionFacts& said) override {
     note("established");
+    facts = said;
+    private_data.assign(said.private_data.begin(), said.private_data.end());
+    facts.private_data = private_data;
+  }
+  void accepted(const rdma::ConnectionFacts& said) override {
+    note("accepted");
     facts = said;
     private_data.assign(said.private_data.begin(), said.private_data.end());
     facts.private_data = private_data;

@@ -1,4 +1,6 @@
 // One connection manager against raw messages: what it checks, what it answers, what it drops.
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "tests/sim/rdma/softroce/cm_fake.h"
@@ -311,7 +313,7 @@ TEST(CmRaw, TimeoutRejectFindsTheConnectionByGuid) {
   b.deliver(timeout_reject(0x1122334455667788, 7));
   EXPECT_EQ(b.target.qps[0]->log, "rtr");
   b.deliver(timeout_reject(0x1122334455667788, 8));
-  EXPECT_EQ(b.target.qps[0]->log, "rtr error disconnected");
+  EXPECT_EQ(b.target.qps[0]->log, "rtr error rejected:4");
   EXPECT_EQ(b.marks("cm.drop.rej_unknown"), 2u);
 }
 
@@ -382,8 +384,11 @@ TEST(CmRaw, UnexpectedRepsAreRejectedSoThatThePeerNeedNotWait) {
 
 /// The active side against a raw passive peer.
 struct ActiveBench : Bench {
-  ActiveBench() {
-    qp = &target.connect(kRawAddress, {.private_data = {}, .responder_resources = 8, .initiator_depth = 8});
+  explicit ActiveBench(bool hold_reply = false) {
+    rdma::ConnectionParameters parameters;
+    parameters.responder_resources = parameters.initiator_depth = 8;
+    parameters.hold_reply = hold_reply;
+    qp = &target.connect(kRawAddress, parameters);
     own = wire.last().as<cm::Req>().get(req::local_comm_id);
   }
   cm::Mad rep(std::uint32_t comm_id = 0x5000, std::uint32_t qpn = 0x700) const {
@@ -513,6 +518,227 @@ TEST(CmRaw, ARejectForItsMtuIsAskedAgainForLess) {
   b.deliver(again);
   EXPECT_EQ(b.qp->log, "rejected:26");
   EXPECT_EQ(b.target.cm->connections(), 0u);
+}
+
+TEST(CmRaw, AHeldReplyIsAnsweredWithMras) {
+  ActiveBench b(true);
+  cm::Mad rep = b.rep();
+  rep.message<cm::Rep>().set(cm::rep::private_data, Bytes{5, 6});
+  b.deliver(rep);
+  ASSERT_EQ(b.wire.names(), "REQ MRA");
+  const auto mra = b.wire.last().as<cm::Mra>();
+  EXPECT_EQ(b.wire.last().tid(), b.wire.log[0].tid());
+  EXPECT_EQ(mra.get(cm::mra::about), cm::About::rep);
+  EXPECT_EQ(mra.get(cm::mra::local_comm_id), b.own);
+  EXPECT_EQ(mra.get(cm::mra::remote_comm_id), 0x5000u);
+  EXPECT_EQ(b.qp->log, "rtr accepted");
+  EXPECT_EQ(to_hex(ByteView{b.qp->private_data}.first(3)), "050600");
+  EXPECT_EQ(b.qp->facts.responder_resources, 100);
+  // No word of ours without one of the peer's, and no end of the wait.
+  b.world->run_for(Duration::s(10000));
+  EXPECT_EQ(b.wire.names(), "REQ MRA");
+  b.deliver(rep);
+  ASSERT_EQ(b.wire.names(), "REQ MRA MRA");
+  EXPECT_EQ(b.wire.log[1].mad, b.wire.log[2].mad);
+  b.deliver(b.rep(0x6000));  // a late copy of the REQ has opened another
+  EXPECT_EQ(b.reject().get(cm::rej::reason), 6);
+  EXPECT_EQ(b.qp->log, "rtr accepted");
+  b.target.cm->confirm(*b.qp);
+  EXPECT_EQ(b.qp->log, "rtr accepted rts established");
+  EXPECT_EQ(b.qp->path.send_psn, 0x123u);
+  EXPECT_EQ(b.qp->path.initiator_depth, 8);
+  EXPECT_EQ(b.qp->facts.responder_resources, 100);
+  // Both answers count once; from now on it is a connection like any other.
+  b.target.cm->confirm(*b.qp);
+  b.target.cm->refuse(*b.qp, 28, {});
+  b.deliver(rep);
+  EXPECT_EQ(b.wire.names(), "REQ MRA MRA REJ RTU RTU");
+  b.target.cm->disconnect(*b.qp);
+  EXPECT_EQ(b.wire.last().attribute(), Attribute::dreq);
+  EXPECT_EQ(b.qp->log, "rtr accepted rts established error");
+}
+
+TEST(CmRaw, AnswersWithoutAHeldReplyAreNone) {
+  ActiveBench b;
+  b.target.cm->confirm(*b.qp);
+  b.target.cm->refuse(*b.qp, 28, {});
+  b.deliver(b.rep());
+  b.target.cm->confirm(*b.qp);
+  b.target.cm->refuse(*b.qp, 28, {});
+  EXPECT_EQ(b.wire.names(), "REQ RTU");
+  EXPECT_EQ(b.qp->log, "rtr rts established");
+}
+
+// Each way in which the wait for the user may end without a connection.
+TEST(CmRaw, EveryEndOfAHeldReply) {
+  const auto peers_reject = [](ActiveBench& b, std::uint16_t why) {
+    cm::Mad mad = Bench::with_ids(Attribute::rej, 0x5000, b.own);
+    mad.message<cm::Rej>().set(cm::rej::about, cm::About::other).set(cm::rej::reason, why);
+    return mad;
+  };
+  const auto gives_up = [](ActiveBench& b) {  // named by its GUID alone
+    cm::Mad mad = Bench::with_ids(Attribute::rej, 0x5000, 0);
+    std::array<std::uint8_t, 8> guid = {};
+    store_be(guid.data(), std::uint64_t{0x77});
+    mad.message<cm::Rej>().set(cm::rej::reason, 4).set(cm::rej::info_length, 8).set(cm::rej::info, guid);
+    b.deliver(mad);
+  };
+  const auto starts_afresh = [](ActiveBench& b, std::uint32_t comm_id, std::uint32_t qpn) {
+    RawReq request(kTargetAddress, kRawAddress, comm_id, qpn);
+    b.deliver(request.set(req::local_ca_guid, std::uint64_t{0x77}));
+  };
+  struct Case {
+    const char* name;
+    std::function<void(ActiveBench&)> what;
+    const char* sent;  // after REQ MRA
+    int reason;        // of our REJ in answer to the REP; -1: there is none
+    const char* told;  // after rtr accepted
+  };
+  const std::vector<Case> cases = {
+      {"refuse", [](auto& b) { b.target.cm->refuse(*b.qp, 28, Bytes{9, 8}); }, " REJ", 28, " error"},
+      {"refuse for a reason", [](auto& b) { b.target.cm->refuse(*b.qp, 3, {}); }, " REJ", 3, " error"},
+      {"disconnect", [](auto& b) { b.target.cm->disconnect(*b.qp); }, " REJ", 28, " error disconnected"},
+      {"destroyed", [](auto& b) { b.target.cm->forget(*b.qp); }, " REJ", 28, ""},
+      // fail() itself is silent, as ever: the user's next word is what the peer hears.
+      {"fail", [](auto& b) { b.qp->fail(); }, "", -1, ""},
+      {"fail, confirm", [](auto& b) { b.qp->fail(), b.target.cm->confirm(*b.qp); }, " REJ", 28, " error disconnected"},
+      {"fail, refuse", [](auto& b) { b.qp->fail(), b.target.cm->refuse(*b.qp, 5, {}); }, " REJ", 5, " error"},
+      {"fail, disconnect", [](auto& b) { b.qp->fail(), b.target.cm->disconnect(*b.qp); }, " REJ", 28, " error disconnected"},
+      {"fail, destroyed", [](auto& b) { b.qp->fail(), b.target.cm->forget(*b.qp); }, " REJ", 28, ""},
+      {"peer rejects", [&](auto& b) { b.deliver(peers_reject(b, 28)); }, "", -1, " error disconnected"},
+      {"peer gives up", gives_up, "", -1, " error disconnected"},
+      {"peer disconnects", [](auto& b) { b.deliver(Bench::dreq(0x5000, b.own, b.qp->number())); }, " DREP", -1,
+       " error disconnected"},
+      {"peer's queue pair anew", [&](auto& b) { starts_afresh(b, 0x6000, 0x700); }, " REJ REJ", 10, " error disconnected"},
+      {"peer's ID anew", [&](auto& b) { starts_afresh(b, 0x5000, 0x900); }, " REJ REJ", 10, " error disconnected"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    ActiveBench b(true);
+    b.deliver(b.rep());
+    c.what(b);
+    EXPECT_EQ(b.wire.names(), std::string("REQ MRA") + c.sent);
+    EXPECT_EQ(b.qp->log, std::string("rtr accepted") + c.told);
+    if (c.reason >= 0) {
+      EXPECT_EQ(b.reject().get(cm::rej::reason), c.reason);
+      EXPECT_EQ(b.reject().get(cm::rej::about), cm::About::rep);
+      EXPECT_EQ(b.reject().get(cm::rej::local_comm_id), b.own);
+      EXPECT_EQ(b.reject().get(cm::rej::remote_comm_id), 0x5000u);
+    }
+    if (std::string_view(c.name) == "refuse") {
+      EXPECT_EQ(to_hex(ByteView{b.reject().get(cm::rej::private_data)}.first(3)), "090800");
+    }
+    if (std::string_view(c.name) == "fail") continue;
+    // It is over: an answer comes too late, and in the end nothing is left.
+    const std::string told = b.qp->log;
+    const std::string sent = b.wire.names();
+    b.target.cm->confirm(*b.qp);
+    b.target.cm->refuse(*b.qp, 28, {});
+    EXPECT_EQ(b.wire.names(), sent);
+    EXPECT_EQ(b.qp->log, told);
+    EXPECT_TRUE(b.world->run_until_idle());
+    EXPECT_EQ(b.target.cm->connections(), 0u);
+  }
+}
+
+TEST(CmRaw, AReplyIsStillHeldAfterTheRequestForASmallerMtu) {
+  ActiveBench b(true);
+  cm::Mad rej = Bench::with_ids(Attribute::rej, 0, b.own);
+  rej.message<cm::Rej>().set(cm::rej::reason, 26).set(cm::rej::info_length, 1).set(cm::rej::info, Bytes{2});
+  b.deliver(rej);
+  ASSERT_EQ(b.wire.names(), "REQ REQ");
+  b.own = b.wire.last().as<cm::Req>().get(req::local_comm_id);
+  b.deliver(b.rep());
+  EXPECT_EQ(b.wire.names(), "REQ REQ MRA");
+  EXPECT_EQ(b.qp->log, "rtr accepted");
+  b.target.cm->confirm(*b.qp);
+  EXPECT_EQ(b.wire.names(), "REQ REQ MRA RTU");
+  EXPECT_EQ(b.qp->log, "rtr accepted rts established");
+}
+
+// What a REJ of the active side means depends on whether it comes before the connection or in it.
+TEST(CmRaw, ARejectedReplyIsNotADisconnect) {
+  struct Case {
+    const char* before;
+    std::uint16_t reason;
+    const char* told;
+  };
+  for (const Case& c : {Case{"", 28, "rtr error rejected:28"}, Case{"", 3, "rtr error rejected:3"},
+                        Case{"mra", 28, "rtr error rejected:28"}, Case{"mra", 10, "rtr error rejected:10"},
+                        Case{"rtu", 28, "rtr rts established error disconnected"},
+                        Case{"data", 28, "rtr rts established error disconnected"}}) {
+    SCOPED_TRACE(c.told + std::string(" after ") + c.before);
+    Bench b;
+    b.deliver(RawReq(kTargetAddress));
+    FakeQp& qp = *b.target.qps[0];
+    const std::uint32_t own = b.wire.last().as<cm::Rep>().get(cm::rep::local_comm_id);
+    const std::string_view before = c.before;
+    if (before == "mra") {
+      cm::Mad mra = Bench::with_ids(Attribute::mra, 0x5000, own);
+      mra.message<cm::Mra>().set(cm::mra::about, cm::About::rep).set(cm::mra::service_timeout, 20);
+      b.deliver(mra);
+    }
+    if (before == "rtu") b.deliver(Bench::with_ids(Attribute::rtu, 0x5000, own));
+    if (before == "data") b.target.cm->data_before_rtu(qp.number());
+    cm::Mad rej = Bench::with_ids(Attribute::rej, 0x5000, own);
+    rej.message<cm::Rej>().set(cm::rej::about, cm::About::rep).set(cm::rej::reason, c.reason);
+    rej.message<cm::Rej>().set(cm::rej::private_data, Bytes{7, 8});
+    b.deliver(rej);
+    EXPECT_EQ(qp.log, c.told);
+    if (qp.was("rejected:" + std::to_string(c.reason))) {
+      EXPECT_EQ(to_hex(ByteView{qp.private_data}.first(3)), "070800");
+    }
+    b.deliver(rej);
+    EXPECT_EQ(qp.log, c.told) << "told once";
+    EXPECT_TRUE(b.world->run_until_idle());
+    EXPECT_EQ(b.target.cm->connections(), 0u);
+  }
+}
+
+TEST(CmRaw, AReplyThatIsNeverAnsweredIsUnreachable) {
+  for (const bool asked_for_time : {false, true}) {
+    Bench b;
+    b.deliver(RawReq(kTargetAddress));
+    const std::uint32_t own = b.wire.last().as<cm::Rep>().get(cm::rep::local_comm_id);
+    if (asked_for_time) {
+      cm::Mad mra = Bench::with_ids(Attribute::mra, 0x5000, own);
+      mra.message<cm::Mra>().set(cm::mra::about, cm::About::rep).set(cm::mra::service_timeout, 20);
+      b.deliver(mra);
+    }
+    EXPECT_TRUE(b.world->run_until_idle());
+    EXPECT_EQ(b.wire.names(), "REP REP REP REP REJ") << "as often as the REQ says";
+    EXPECT_EQ(b.target.qps[0]->log, "rtr error unreachable");
+  }
+}
+
+// The source port of the IP addressing header; choosing it changes nothing else that is drawn.
+TEST(CmRaw, TheUsersSourcePortIsWhatThePeerIsTold) {
+  const auto requests = [](std::uint16_t port) {
+    Bench b;
+    rdma::ConnectionParameters parameters;
+    parameters.source_port = port;
+    b.target.connect(kRawAddress, parameters);
+    b.target.connect(kRawAddress);
+    return b.wire.log;
+  };
+  const auto port_of = [](const SentMad& sent) {
+    const auto data = sent.as<cm::Req>().get(req::private_data);
+    return View<cm::IpHeader>{data}.get(ip::source_port);
+  };
+  const std::vector<SentMad> plain = requests(0);
+  EXPECT_GE(port_of(plain[0]), 32768);
+  EXPECT_LE(port_of(plain[0]), 60999);
+  for (const std::uint16_t port : std::initializer_list<std::uint16_t>{1, 1023, 4420, 32768, 50123, 65535}) {
+    std::vector<SentMad> chosen = requests(port);
+    EXPECT_EQ(port_of(chosen[0]), port);
+    EXPECT_EQ(chosen[0].as<cm::Req>().get(req::primary_flow_label), (port * 31u + 4420u) & 0xFFFFF);
+    EXPECT_EQ(chosen[1].mad, plain[1].mad);
+    // With the port and what is made of it set back, it is the same REQ.
+    chosen[0].mad.message<cm::Req>()
+        .set(req::primary_flow_label, plain[0].as<cm::Req>().get(req::primary_flow_label))
+        .set(req::private_data, plain[0].as<cm::Req>().get(req::private_data));
+    EXPECT_EQ(chosen[0].mad, plain[0].mad);
+  }
 }
 
 TEST(CmRaw, OtherServicesAreRefusedPolitely) {

@@ -2,6 +2,7 @@
 // lengths.
 #include <ostream>
 
+#include "sim/rdma/softroce/memory.h"
 #include "tests/sim/rdma/softroce/rig.h"
 
 namespace fb::softroce {
@@ -165,6 +166,251 @@ TEST(Messages, ImmediateInvalidateAndSolicited) {
   sent = rig.a.sends();
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].status, CompletionStatus::remote_access_error);
+}
+
+/// A fast registration over `memory` by `by`, at I/O address `kWindow` under key byte `byte`.
+constexpr std::uint64_t kWindow = 0x7000'0000'0000;
+CompletionStatus fast_register(Side& side, rdma::QueuePair& by, rdma::MemoryRegion& region, MutableBytes memory,
+                               std::uint8_t byte, bool this_queue_only, Rig& rig) {
+  rdma::SendRequest request;
+  request.opcode = SendOpcode::fast_register;
+  request.region = &region;
+  request.memory = memory;
+  request.iova = kWindow;
+  request.access = rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read |
+                   rdma::Access::remote_atomic;
+  request.key_byte = byte;
+  request.this_queue_only = this_queue_only;
+  EXPECT_TRUE(by.post_send(request));
+  rig.settle();
+  const auto sent = side.sends();
+  EXPECT_EQ(sent.size(), 1u);
+  return sent.empty() ? CompletionStatus::general_error : sent[0].status;
+}
+
+/// A second pair of connected queue pairs on the sides of a rig.
+struct SecondPair {
+  explicit SecondPair(Rig& rig) : a(make(rig.a)), b(make(rig.b)) {
+    const auto connect = [&](Side& side, rdma::QueuePair& qp, Side& peer, rdma::QueuePair& other) {
+      PathFacts path = rig.facts(peer, 0x300, 0x300);
+      path.peer_qpn = other.number();
+      side.device->seam_of(qp).to_ready_to_receive(path);
+      side.device->seam_of(qp).to_ready_to_send(path);
+    };
+    connect(rig.a, *a, rig.b, *b);
+    connect(rig.b, *b, rig.a, *a);
+  }
+  static std::unique_ptr<rdma::QueuePair> make(Side& side) {
+    rdma::QueuePairOptions options;
+    options.send_queue = side.send_cq.get();
+    options.receive_queue = side.receive_cq.get();
+    options.handler = &side;
+    return side.device->create_queue_pair(*side.domain, options);
+  }
+  std::unique_ptr<rdma::QueuePair> a;
+  std::unique_ptr<rdma::QueuePair> b;
+};
+
+TEST(Messages, RegionsAtAddressesOfTheCallersChoice) {
+  Rig rig;
+  rig.a.fill(1);
+  Bytes first(4096);
+  Bytes second(4096);
+  const rdma::Access access = rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read;
+  // They overlap: the keys tell them apart. The addresses need not be round, and may be the last there are.
+  for (const std::uint64_t iova : {std::uint64_t{0}, std::uint64_t{0x7FFF'1234'5679}, ~std::uint64_t{0} - 4095 - 100}) {
+    SCOPED_TRACE(iova);
+    std::fill(first.begin(), first.end(), std::uint8_t{0});
+    std::fill(second.begin(), second.end(), std::uint8_t{0});
+    const auto one = rig.b.domain->register_memory_at(iova, first, access);
+    const auto two = rig.b.domain->register_memory_at(iova + 100, second, access);
+    EXPECT_EQ(one->address(), iova);
+    EXPECT_EQ(two->address(), iova + 100);
+    EXPECT_EQ(one->length(), 4096u);
+    EXPECT_NE(one->rkey(), two->rkey());
+    const auto towards = [&](const rdma::MemoryRegion& region) {
+      return [&](rdma::SendRequest& r) { r.remote_address = iova + 200, r.rkey = region.rkey(); };
+    };
+    rig.a.post(SendOpcode::rdma_write, 1, 0, 3000, towards(*one));
+    rig.a.post(SendOpcode::rdma_write, 2, 5000, 3000, towards(*two));
+    rig.a.post(SendOpcode::rdma_read, 3, 20000, 3000, towards(*one));
+    rig.settle();
+    EXPECT_EQ(rig.a.sends().size(), 3u);
+    EXPECT_TRUE(same(rig.a.bytes(0, 3000), ByteView{first}.subspan(200, 3000)));
+    EXPECT_TRUE(same(rig.a.bytes(5000, 3000), ByteView{second}.subspan(100, 3000)));
+    EXPECT_TRUE(same(rig.a.bytes(0, 3000), rig.a.bytes(20000, 3000)));
+    // Locally as well.
+    const rdma::Sge sge = two->sge(8, 64);
+    ASSERT_TRUE(rig.b.qp->post_receive({4, {&sge, 1}}));
+    rig.a.post(SendOpcode::send, 5, 300, 64);
+    rig.settle();
+    EXPECT_EQ(rig.a.sends().size(), 1u);
+    EXPECT_EQ(rig.b.receives().size(), 1u);
+    EXPECT_TRUE(same(rig.a.bytes(300, 64), ByteView{second}.subspan(8, 64)));
+  }
+  // Ordinary regions get the addresses that they would have had without.
+  Rig other;
+  Bytes memory(64);
+  EXPECT_EQ(rig.b.domain->register_memory(memory, access)->address(),
+            other.b.domain->register_memory(memory, access)->address());
+}
+
+// One key, used by the peer of its queue pair and by the peer of another, in each way there is.
+TEST(Messages, AKeyForOneQueuePairIsUnknownOnOthers) {
+  for (const SendOpcode opcode : {SendOpcode::rdma_write, SendOpcode::rdma_read, SendOpcode::fetch_and_add,
+                                  SendOpcode::send_with_invalidate}) {
+    for (const bool this_queue_only : {false, true}) {
+      for (const bool same_queue : {false, true}) {
+        SCOPED_TRACE(static_cast<int>(opcode) * 100 + (this_queue_only ? 10 : 0) + (same_queue ? 1 : 0));
+        Rig rig;
+        SecondPair second(rig);
+        rig.a.fill(1);
+        Bytes memory(4096, 0x11);
+        const auto region = rig.b.domain->allocate_fast_region(memory.size());
+        ASSERT_EQ(fast_register(rig.b, *rig.b.qp, *region, memory, 0x42, this_queue_only, rig), CompletionStatus::success);
+        rdma::QueuePair& mine = same_queue ? *rig.b.qp : *second.b;
+        rdma::QueuePair& user = same_queue ? *rig.a.qp : *second.a;
+        const rdma::Sge into = rig.b.region->sge(0, 64);
+        ASSERT_TRUE(mine.post_receive({7, {&into, 1}}));
+        const rdma::Sge sge = rig.a.region->sge(0, 8);
+        rdma::SendRequest request;
+        request.opcode = opcode;
+        request.sges = {&sge, 1};
+        request.remote_address = kWindow;
+        request.rkey = request.invalidate_rkey = region->rkey();
+        request.swap_or_add = 1;
+        ASSERT_TRUE(user.post_send(request));
+        rig.settle();
+        const bool good = same_queue || !this_queue_only;
+        const auto sent = rig.a.sends();
+        if (opcode == SendOpcode::send_with_invalidate) {
+          const auto received = rig.b.receives();
+          ASSERT_EQ(received.size(), 1u);
+          EXPECT_EQ(received[0].status, good ? CompletionStatus::success : CompletionStatus::remote_invalid_request);
+        } else {
+          ASSERT_EQ(sent.size(), 1u);
+          EXPECT_EQ(sent[0].status, good ? CompletionStatus::success : CompletionStatus::remote_access_error);
+          EXPECT_EQ(mine.state(), good ? rdma::QpState::ready_to_send : rdma::QpState::error);
+        }
+        if (!good) {
+          EXPECT_EQ(memory, Bytes(4096, 0x11));
+          // The rightful user is none the worse for it.
+          ASSERT_TRUE(rig.a.post(SendOpcode::rdma_write, 9, 0, 64, [&](auto& r) {
+            r.remote_address = kWindow;
+            r.rkey = region->rkey();
+          }));
+          rig.settle();
+          EXPECT_TRUE(same(rig.a.bytes(0, 64), ByteView{memory}.first(64)));
+        }
+      }
+    }
+  }
+}
+
+TEST(Messages, AKeyForOneQueuePairMovesWithTheNextRegistration) {
+  Rig rig;
+  SecondPair second(rig);
+  rig.a.fill(1);
+  Bytes memory(4096);
+  const auto region = rig.b.domain->allocate_fast_region(memory.size());
+  const auto write = [&](rdma::QueuePair& by) {
+    const rdma::Sge sge = rig.a.region->sge(0, 64);
+    rdma::SendRequest request;
+    request.opcode = SendOpcode::rdma_write;
+    request.sges = {&sge, 1};
+    request.remote_address = kWindow;
+    request.rkey = region->rkey();
+    EXPECT_TRUE(by.post_send(request));
+    rig.settle();
+    const auto sent = rig.a.sends();
+    return sent.size() == 1 ? sent[0].status : CompletionStatus::general_error;
+  };
+  const auto invalidate = [&](rdma::QueuePair& by) {
+    rdma::SendRequest request;
+    request.opcode = SendOpcode::local_invalidate;
+    request.invalidate_rkey = region->rkey();
+    EXPECT_TRUE(by.post_send(request));
+    rig.settle();
+    const auto sent = rig.b.sends();
+    return sent.size() == 1 ? sent[0].status : CompletionStatus::general_error;
+  };
+  // Ours, then the other's, then everybody's, then the other's again.
+  ASSERT_EQ(fast_register(rig.b, *rig.b.qp, *region, memory, 1, true, rig), CompletionStatus::success);
+  EXPECT_EQ(write(*rig.a.qp), CompletionStatus::success);
+  EXPECT_EQ(invalidate(*rig.b.qp), CompletionStatus::success);
+  ASSERT_EQ(fast_register(rig.b, *second.b, *region, memory, 2, true, rig), CompletionStatus::success);
+  EXPECT_EQ(write(*second.a), CompletionStatus::success);
+  // Its own side may use the memory on any queue pair.
+  const rdma::Sge local{kWindow, 64, region->lkey()};
+  ASSERT_TRUE(rig.b.qp->post_receive({1, {&local, 1}}));
+  rig.a.post(SendOpcode::send, 2, 128, 64);
+  rig.settle();
+  EXPECT_EQ(rig.a.sends().size(), 1u);
+  EXPECT_TRUE(same(rig.a.bytes(128, 64), ByteView{memory}.first(64)));
+  EXPECT_EQ(invalidate(*rig.b.qp), CompletionStatus::success);
+  ASSERT_EQ(fast_register(rig.b, *second.b, *region, memory, 3, false, rig), CompletionStatus::success);
+  EXPECT_EQ(write(*rig.a.qp), CompletionStatus::success);
+  EXPECT_EQ(write(*second.a), CompletionStatus::success);
+  EXPECT_EQ(invalidate(*second.b), CompletionStatus::success);
+  ASSERT_EQ(fast_register(rig.b, *second.b, *region, memory, 4, true, rig), CompletionStatus::success);
+  EXPECT_EQ(write(*second.a), CompletionStatus::success);
+  EXPECT_EQ(write(*rig.a.qp), CompletionStatus::remote_access_error);
+}
+
+// Regions that overlap, at addresses up to the last, of queue pairs and of nobody, against a table that is kept by hand.
+TEST(Messages, MemoryTableFindsWhatIsThereAndNothingElse) {
+  Rng rng(7);
+  struct Known {
+    std::uint32_t key;
+    std::uint64_t iova;
+    std::uint64_t length;
+    std::uint32_t queue;
+    std::uint8_t* data;
+  };
+  for (int round = 0; round < 50; ++round) {
+    MemoryTable table(0x100, 3);
+    Bytes memory(1 << 12);
+    std::vector<Known> known;
+    for (int i = 0; i < 20; ++i) {
+      const std::uint64_t at = rng.below(1024);
+      const std::uint64_t length = rng.between(1, 512);
+      const MutableBytes piece = MutableBytes{memory}.subspan(at, length);
+      const std::uint64_t iova = (rng.below(2) == 0 ? 0x5000 : ~std::uint64_t{0} - 1500) + rng.below(1024);
+      const auto queue = static_cast<std::uint32_t>(rng.below(2) == 0 ? 0 : rng.between(0x11, 0x13));
+      std::uint32_t key = 0;
+      if (queue == 0 && rng.below(2) == 0) {
+        key = table.add_at(iova, 1, piece, rdma::Access::remote_write);
+      } else {
+        key = table.add_fast(1, 512);
+        const auto byte = static_cast<std::uint8_t>(rng.next());
+        ASSERT_TRUE(table.fast_register(1, key, piece, iova, rdma::Access::remote_write, byte, queue));
+        key = (key & ~0xFFu) | byte;
+      }
+      known.push_back({key, iova, length, queue, piece.data()});
+    }
+    for (int i = 0; i < 500; ++i) {
+      const Known& k = known[rng.below(known.size())];
+      const std::uint64_t address = k.iova + rng.below(1200) - 300;
+      const std::uint64_t length = rng.between(1, 600);
+      const auto asking = static_cast<std::uint32_t>(rng.below(3) == 0 ? 0 : rng.between(0x11, 0x13));
+      const auto found = table.find(1, k.key, address, length, rdma::Access::remote_write, nullptr, asking);
+      const bool queue_fits = k.queue == 0 || asking == 0 || asking == k.queue;
+      // From the distances, which do not wrap.
+      const bool inside = address >= k.iova && address - k.iova < k.length && length <= k.length - (address - k.iova);
+      const KeyCheck wanted = !queue_fits ? KeyCheck::unknown_key : inside ? KeyCheck::ok : KeyCheck::out_of_range;
+      ASSERT_EQ(found.check, wanted) << round << " " << i;
+      if (inside && queue_fits) {
+        ASSERT_EQ(found.data, k.data + (address - k.iova));
+      }
+    }
+    // A peer may invalidate what it may use.
+    for (const Known& k : known) {
+      if (k.queue == 0) continue;
+      EXPECT_FALSE(table.invalidate(1, k.key, k.queue + 1));
+      EXPECT_TRUE(table.invalidate(1, k.key, k.queue));
+      EXPECT_FALSE(table.invalidate(1, k.key, k.queue)) << "it is free";
+    }
+  }
 }
 
 TEST(Messages, AtomicsReturnTheOriginalValue) {

@@ -1,0 +1,21 @@
+// Exceptions: the classes stand in fabricbench._errors, what C++ throws becomes them here.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "wire/nvme/status.h"
+
+namespace fb::python {
+
+namespace py = pybind11;
+
+/// Raises fabricbench.NAME(text) with these attributes.
+[[noreturn]] void throw_error(const char* name, const std::string& text, const py::dict& attributes = {});
+/// CommandError, where the status is no success.
+void check_status(nvme::Status status, const std::string& what, bool fabrics = false);
+
+void bind_errors();
+
+}  // namespace fb::python

@@ -1,0 +1,74 @@
+#include "bindings/machine.h"
+
+#include "base/or_throw.h"
+#include "sim/rdma/softroce/icrc.h"
+
+namespace fb::python {
+
+namespace {
+
+void reseal(const Endpoint& source, const Endpoint& destination, MutableBytes payload) {
+  softroce::seal_icrc(softroce::IcrcPath(source, destination), payload, IpFacts{});
+}
+
+}  // namespace
+
+Fabric::Fabric(Box& box, const net::LinkOptions& links, std::unique_ptr<Faults> faults)
+    : network_(box.world(), links), control_(box), faults_(std::move(faults)) {
+  if (faults_ != nullptr) {
+    network_faults_ = std::make_unique<fault::NetworkFaults>(*faults_->points, &reseal);
+    control_.set_next(network_faults_.get(), network_faults_.get());
+  }
+  network_.set_filter(&control_);
+  network_.set_stream_filter(&control_);
+}
+
+Machine::Machine(Box& box, Fabric& fabric, std::string name, const IpAddress& address)
+    : world_(box.world()), fabric_(&fabric), name_(std::move(name)), address_(address) {
+  sim_ = &fabric.network().add_host(name_, address);
+}
+
+Machine::Machine(Box& box, std::string name, const net::LocalHost& local)
+    : world_(box.world()), name_(std::move(name)), address_(local.address), local_(local) {}
+
+net::StreamHost& Machine::streams() {
+  if (sim_ != nullptr) return *sim_;
+  if (streams_ == nullptr) streams_ = or_throw(net::open_local_streams(world_, local_));
+  return *streams_;
+}
+
+net::DatagramHost& Machine::datagrams() {
+  if (sim_ != nullptr) return *sim_;
+  if (datagrams_ == nullptr) datagrams_ = or_throw(net::open_local_host(world_, local_));
+  return *datagrams_;
+}
+
+softroce::SoftRoceDevice& Machine::device(std::unique_ptr<softroce::SoftHooks> hooks) {
+  if (device_ != nullptr) return *device_;
+  hooks_ = std::move(hooks);
+  if (fabric_ != nullptr && fabric_->points() != nullptr) {
+    hooks_ = std::make_unique<faults::FaultyDevice>(*fabric_->points(), name_, std::move(hooks_));
+  }
+  softroce::SoftRoceOptions options;
+  options.name = name_;
+  options.address = address_;
+  options.mtu_code_max = mtu_code_max_;
+  options.hooks = hooks_.get();
+  device_ = or_throw(softroce::make_softroce(world_, datagrams(), options));
+  return *device_;
+}
+
+rdma::Device& Machine::rdma(std::unique_ptr<softroce::SoftHooks> hooks) {
+  if (layers_ == nullptr) layers_ = std::make_unique<conformance::DeviceLayers>(world_, device(std::move(hooks)), layer_);
+  return layers_->top();
+}
+
+TlsEnd::TlsEnd(Machine& machine, const std::string& psks, const std::string& name, transport::ChannelSecurity security)
+    : keys(or_throw(auth::PskStore::parse(psks, "psks"))) {
+  transport::TlsSideOptions options;
+  options.name = name;
+  options.security = security;
+  side = std::make_unique<transport::TlsSide>(machine.world(), machine.streams(), keys, options);
+}
+
+}  // namespace fb::python

@@ -1,0 +1,115 @@
+#include "bindings/op.h"
+
+#include <fmt/format.h>
+
+#include "bindings/convert.h"
+
+namespace fb::python {
+
+void throw_wait_error(WaitEnd end, const std::string& what, World* world, std::optional<Duration> limit) {
+  switch (end) {
+    case WaitEnd::deadlock:
+      throw WaitError(
+          end, "deadlock: nothing can happen any more; " + (world != nullptr ? world->describe_pending() : what));
+    case WaitEnd::timed_out:
+      throw WaitError(end, fmt::format("no answer within {}: {}", to_string(limit.value_or(world->patience())), what));
+    case WaitEnd::cancelled:
+      throw WaitError(end, "cancelled: " + what);
+    default:
+      throw WaitError(end, "abandoned: " + what);
+  }
+}
+
+py::object PyOp::wait(std::optional<Duration> limit) {
+  if (!over()) {
+    const auto end = box_->run([this] { return over(); }, box_->after(limit));
+    if (end) throw_wait_error(*end, what(), &box_->world(), limit);
+  }
+  return result();
+}
+
+py::object PyOp::result() {
+  if (value_) return value_;
+  if (raised_ != nullptr) throw py::error_already_set(*raised_);
+  if (closed_ && !done_before_) throw ClosedError("the world was closed before this was done: " + what());
+  if (const auto end = ended()) throw_wait_error(*end, what(), nullptr, {});
+  if (!settled()) throw BusyError("not done yet: " + what());
+  try {
+    py::object made = value();
+    for (const py::function& call : calls_) made = call(made);
+    value_ = std::move(made);
+  } catch (py::error_already_set& error) {
+    raised_ = std::make_shared<py::error_already_set>(error);
+    throw;
+  }
+  return value_;
+}
+
+std::shared_ptr<PyObject> hold(py::object object) {
+  return {object.release().ptr(), [](PyObject* held) {
+            if (Py_IsInitialized() == 0) return;
+            const py::gil_scoped_acquire lock;
+            Py_DECREF(held);
+          }};
+}
+
+Memory memory_of(const py::handle& object, bool writable, const char* what) {
+  auto* view = new Py_buffer;
+  if (PyObject_CheckBuffer(object.ptr()) == 0) {
+    delete view;
+    throw py::type_error(
+        fmt::format("{}: bytes, or something with a buffer, are wanted, not {}", what, type_name(object)));
+  }
+  if (PyObject_GetBuffer(object.ptr(), view, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) != 0) {
+    delete view;
+    PyErr_Clear();
+    throw py::value_error(fmt::format("{}: the buffer must be contiguous{}", what, writable ? " and writable" : ""));
+  }
+  Memory memory;
+  memory.bytes = {static_cast<std::uint8_t*>(view->buf), static_cast<std::size_t>(view->len)};
+  memory.view = {view, [](Py_buffer* held) {
+                   if (Py_IsInitialized() != 0) {
+                     const py::gil_scoped_acquire lock;
+                     PyBuffer_Release(held);
+                   }
+                   delete held;
+                 }};
+  return memory;
+}
+
+void bind_op(py::module_& m) {
+  py::class_<PyOp>(
+      m, "Op",
+      "An operation that was started: a value that will be there. ``wait()`` for it, or ``await`` it in a scenario.")
+      .def(
+          "wait", [](PyOp& op, const py::object& limit) { return op.wait(optional_duration(limit, "limit")); },
+          py::arg("limit") = py::none(),
+          "Runs the world until it is over: its value, or why there is none. The limit is the world's patience "
+          "otherwise.")
+      .def("result", &PyOp::result, "The value of one that is over; Busy while it is not.")
+      .def(
+          "then",
+          [](py::object self, py::function call) {
+            self.cast<PyOp&>().then(std::move(call));
+            return self;
+          },
+          py::arg("call"),
+          "The value goes through `call` before anybody gets it. The operation itself, so that calls can be chained.")
+      .def(
+          "cancel", [](PyOp& op) { op.give_up(); },
+          "Nobody waits for it any more: Cancelled. What it has set going goes on.")
+      .def_property_readonly("done", &PyOp::done, "It has a value.")
+      .def_property_readonly("over", &PyOp::over, "It will not change any more: it has a value, or never will.")
+      .def_property_readonly("what", &PyOp::what, "In words; a deadlock names it so.")
+      // An async scenario hands it to the world that runs it, and is gone on with when it is over.
+      .def("__await__",
+           [](py::object self) { return py::module_::import("fabricbench._tasks").attr("awaited")(std::move(self)); })
+      .def("__repr__",
+           [](const PyOp& op) {
+             const char* state = op.done() ? "done" : op.over() ? "given up" : "pending";
+             return fmt::format("<Op {}: {}>", state, op.what());
+           })
+      .def_static("__class_getitem__", [](const py::object&) { return py::type::of<PyOp>(); });
+}
+
+}  // namespace fb::python

@@ -1,0 +1,102 @@
+// Logical addresses.
+#include "conformance/cases/ndk/scene.h"
+
+namespace fb::conformance {
+namespace {
+
+/// 9000 bytes that begin 100 bytes into a page: three pages.
+struct Described {
+  explicit Described(NdkBench& ndk) : memory(ndk.a().plain_memory(4 * PAGE_SIZE)) { MmInitializeMdl(&mdl, memory.at(100), 9000); }
+  NdkMemory& memory;
+  MDL mdl = {};
+};
+
+NdkStatus query(NdkBench& ndk, MDL& mdl, ULONG* size) {
+  ULONG offset = 0;
+  return ndk.request([&](auto c, PVOID x) {
+    return ndk.a().adapter()->Dispatch->NdkBuildLAM(ndk.a().adapter(), &mdl, 9000, c, x, nullptr, size, &offset);
+  });
+}
+
+/// Sends bytes at a logical address with the privileged token.
+NdkStatus send_logical(NdkBench& ndk, NdkConnection& c, LONGLONG address) {
+  NDK_PD* const domain = ndk.a().pd();
+  NDK_SGE sge = {};
+  sge.LogicalAddress.QuadPart = address;
+  sge.Length = 64;
+  domain->Dispatch->NdkGetPrivilegedMemoryRegionToken(domain, &sge.MemoryRegionToken);
+  return c.a.qp->Dispatch->NdkSend(c.a.qp, ndk_tag(9), &sge, 1, 0);
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(ndk_a_mapping_tells_its_size, "ndk.lam.size", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  Described what(ndk);
+  ULONG size = 0;
+  query(ndk, what.mdl, &size);
+  const auto least = static_cast<ULONG>(offsetof(NDK_LOGICAL_ADDRESS_MAPPING, AdapterPageArray) + 3 * sizeof(NDK_LOGICAL_ADDRESS));
+  check.that(size >= least, "the size has room for three pages", "it is " + words(size));
+}
+
+CONFORMANCE_CASE(ndk_a_mapping_wants_a_place, "ndk.lam.query", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  Described what(ndk);
+  ULONG size = 0;
+  says(check, "NdkBuildLAM without a place", query(ndk, what.mdl, &size), {STATUS_BUFFER_TOO_SMALL});
+}
+
+CONFORMANCE_CASE(ndk_a_mapping_tells_its_offset, "ndk.lam.offset", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  Described what(ndk);
+  NdkLam& lam = mapped(ndk, check, ndk.a(), &what.mdl, 9000);
+  check.equal("offset of the first byte", lam.offset, ULONG{100});
+  check.equal("pages", lam.count(), ULONG{3});
+}
+
+CONFORMANCE_CASE(ndk_a_mapping_has_whole_pages, "ndk.lam.aligned", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  Described what(ndk);
+  NdkLam& lam = mapped(ndk, check, ndk.a(), &what.mdl, 9000);
+  for (ULONG i = 0; i < std::min<ULONG>(lam.count(), 3); ++i) {
+    check.equal("offset of a page", lam.pages()[i].QuadPart % PAGE_SIZE, LONGLONG{0});
+  }
+}
+
+CONFORMANCE_CASE(ndk_a_mapping_has_no_gaps, "ndk.lam.chain", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  NdkMemory& memory = ndk.a().plain_memory(4 * PAGE_SIZE);
+  MDL first, second;
+  MmInitializeMdl(&first, memory.at(0), PAGE_SIZE);
+  MmInitializeMdl(&second, memory.at(2 * PAGE_SIZE), PAGE_SIZE);
+  first.Next = &second;
+  NdkLam& lam = ndk.keep(std::make_unique<NdkLam>());
+  says(check, "NdkBuildLAM of two pages that do not lie side by side", build(ndk, ndk.a(), &first, 2 * PAGE_SIZE, lam),
+       {STATUS_INVALID_PARAMETER});
+}
+
+CONFORMANCE_CASE(ndk_a_released_mapping_is_none, "ndk.lam.release", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  NdkConnection& c = ndk.connect();
+  NdkMemory& memory = ndk.a().plain_memory(PAGE_SIZE);
+  NdkLam& lam = mapped(ndk, check, ndk.a(), &memory.mdl, PAGE_SIZE);
+  const LONGLONG address = lam.pages()[0].QuadPart;
+  ndk.a().adapter()->Dispatch->NdkReleaseLAM(ndk.a().adapter(), lam.get());
+  arranged_by(check, "NdkReceive", c.b.receive(1));
+  refused_somehow(ndk, check, c.a, "a Send from an address that was released", send_logical(ndk, c, address));
+}
+
+CONFORMANCE_CASE(ndk_the_privileged_token_takes_logical_addresses, "ndk.lam.privileged", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  NdkConnection& c = ndk.connect();
+  NdkMemory& memory = ndk.a().plain_memory(PAGE_SIZE);
+  memory.bytes[7] = 0xC3;
+  NdkLam& lam = mapped(ndk, check, ndk.a(), &memory.mdl, PAGE_SIZE);
+  arranged_by(check, "NdkReceive", c.b.receive(1, 0, 256));
+  check.require(send_logical(ndk, c, lam.pages()[0].QuadPart + lam.offset) == STATUS_SUCCESS, "NdkSend is taken");
+  ends_as(ndk, check, c.a, "the Send", {STATUS_SUCCESS});
+  ends_as(ndk, check, c.b, "the Receive", {STATUS_SUCCESS});
+  check.bytes("bytes that came", ByteView(c.b.memory->bytes).first(64), ByteView(memory.bytes).first(64));
+}
+
+}  // namespace fb::conformance

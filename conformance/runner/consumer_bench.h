@@ -1,0 +1,27 @@
+// The bench of cases on consumers: the product is a program on a programming interface, watched by a verifier of that
+// interface. Under it lies the project's provider; at the other end of its connections is a program of the bench's.
+#pragma once
+
+#include <memory>
+
+#include "conformance/runner/case.h"
+#include "conformance/runner/environment.h"
+#include "conformance/runner/nd_consumer.h"
+
+namespace fb::conformance {
+
+using namespace fb::literals;
+
+class ConsumerBench final : public Bench {
+ public:
+  ConsumerBench(World& world, const Environment& environment);
+  ~ConsumerBench() override;
+
+  /// Of cases of the suite networkdirect.
+  NdConsumer& nd() { return *nd_; }
+
+ private:
+  std::unique_ptr<NdConsumer> nd_;
+};
+
+}  // namespace fb::conformance

@@ -1,0 +1,19 @@
+// The provider that is simulated in the case's own world.
+#pragma once
+
+#include <memory>
+
+#include "conformance/runner/environment.h"
+#include "sim/networkdirect/provider/fabric.h"
+
+namespace fb::conformance {
+
+class NdSimulated {
+ public:
+  virtual ~NdSimulated() = default;
+  virtual const std::shared_ptr<networkdirect::Fabric>& fabric() const = 0;
+};
+
+std::unique_ptr<NdSimulated> make_simulated(World& world, const Environment& environment);
+
+}  // namespace fb::conformance

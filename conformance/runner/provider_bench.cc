@@ -1,0 +1,11 @@
+#include "conformance/runner/provider_bench.h"
+
+namespace fb::conformance {
+
+ProviderBench::ProviderBench(World& world, const Environment& environment) : Bench(world), environment_(environment) {
+  if (environment.transport != "ndk") nd_ = std::make_unique<NdBench>(world, environment);
+}
+
+ProviderBench::~ProviderBench() = default;
+
+}  // namespace fb::conformance

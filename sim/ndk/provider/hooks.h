@@ -1,0 +1,29 @@
+// What a world may change in a provider. Deliberate departures: each point, in departures.h, breaks one rule by a small step,
+// and conformance cases prove with them that they can fail. Addresses: peers name memory by its address, so packets would
+// depend on where memory lies; a world that wants the same packets each time gives other addresses on the wire, one table
+// for all its providers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace fb::ndk {
+
+class ProviderHooks {
+ public:
+  virtual ~ProviderHooks() = default;
+  /// Whether to depart at that point.
+  virtual bool departs(std::string_view point) {
+    (void)point;
+    return false;
+  }
+  /// The address on the wire of memory that is being registered.
+  virtual std::uint64_t registered_as(std::uint64_t pointer, std::uint64_t bytes) {
+    (void)bytes;
+    return pointer;
+  }
+  /// The same for an address that a Read or a Write names.
+  virtual std::uint64_t on_the_wire(std::uint64_t address) { return address; }
+};
+
+}  // namespace fb::ndk

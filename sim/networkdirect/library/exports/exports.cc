@@ -1,0 +1,34 @@
+// The loadable library: what a NetworkDirect helper library or a consumer looks for in it.
+#include <mutex>
+#include <utility>
+
+#include "sim/networkdirect/library/machine_fabric.h"
+#include "sim/networkdirect/provider/provider.h"
+
+namespace {
+
+using namespace fb::networkdirect;
+
+std::mutex lock;
+// Not destroyed with the process: programs leave while their devices run.
+std::shared_ptr<Fabric>* fabric = nullptr;
+
+}  // namespace
+
+extern "C" {
+
+HRESULT STDAPICALLTYPE DllGetClassObject(REFCLSID, REFIID iid, LPVOID* out) {
+  const std::lock_guard guard(lock);
+  if (fabric == nullptr) fabric = new std::shared_ptr<Fabric>(make_machine_fabric(options_of_environment()));
+  return make_provider(*fabric, iid, out);
+}
+
+HRESULT STDAPICALLTYPE DllCanUnloadNow() {
+  const std::lock_guard guard(lock);
+  if (living_objects() != 0) return S_FALSE;
+  // Ends the devices' threads: none may run in code that is unloaded.
+  delete std::exchange(fabric, nullptr);
+  return S_OK;
+}
+
+}  // extern "C"
