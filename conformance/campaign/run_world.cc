@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
 
 #include "base/or_throw.h"
 #include "conformance/campaign/fabric_run.h"
@@ -22,9 +21,6 @@ void run_kind(WorldKind kind, World& world, const Recipe& recipe, fault::Points&
     FabricRun(world, recipe, fabric_shape(kind, recipe.seed), points, deviations, judge).run();
   }
 }
-
-/// One world in eight is watched: who listens pays for the words of everybody.
-bool is_watched(const Recipe& recipe) { return mix64(recipe.seed) % 8 == 0; }
 
 /// Whether what was seen may not be what was said: rules would blame the sender for it. Frames are seen where they
 /// arrive, and a forgery is believed.
@@ -57,8 +53,8 @@ WorldOutcome run_world(const Recipe& recipe, const WorldOptions& options) {
   const auto world = World::make_virtual(mix64(recipe.seed));
   const Interrupter::Guard guard(options.interrupter, *world);
   if (options.sink != nullptr) world->trace().add_sink(*options.sink);
-  std::optional<monitors::Monitors> watch;
-  if (is_watched(recipe)) world->trace().add_sink(watch.emplace(evidence::DissectorOptions{.complete = true}));
+  monitors::Monitors watch({.complete = true});
+  world->trace().add_sink(watch, TraceSink::Hears::wire);
   fault::Points points(*world, recipe.schedule);
   Judge judge;
   WorldOutcome outcome;
@@ -74,7 +70,7 @@ WorldOutcome run_world(const Recipe& recipe, const WorldOptions& options) {
     broken = problem.what();
   }
   outcome.strikes = points.strikes();
-  if (watch) weigh_findings(*watch, outcome.strikes, judge);
+  weigh_findings(watch, outcome.strikes, judge);
   judge.tell(outcome);
   if (!broken.empty()) {
     // Whatever the faults were: nothing may break the bench or its products.

@@ -155,7 +155,7 @@ void check_provider(const Product& product) {
 NdBench::NdBench(World& world, const Environment& environment) : world_(world) {
   const Product& product = *environment.product;
   if (product.embedded) {
-    simulated_ = make_simulated(world, environment);
+    simulated_ = make_simulated(world, environment, memory_);
     arrange(nd::make_provider(simulated_->fabric(), IID_IND2Provider, provider_.out()), "DllGetClassObject");
   } else {
     loaded_ = std::make_unique<Loaded>(product.path);
@@ -236,7 +236,8 @@ NdRef<IND2MemoryRegion> NdEnd::empty_region() {
 }
 
 std::unique_ptr<NdMemory> NdEnd::memory(std::size_t bytes, ULONG flags) {
-  auto made = std::make_unique<NdMemory>(bytes);
+  auto made = std::make_unique<NdMemory>();
+  made->bytes = bench_.memory().take(bytes);
   for (std::size_t i = 0; i < bytes; ++i) made->bytes[i] = static_cast<std::uint8_t>(i);
   made->region = empty_region();
   NdRequest request;

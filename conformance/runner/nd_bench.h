@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/ip.h"
+#include "conformance/runner/case_memory.h"
 #include "conformance/runner/check.h"
 #include "conformance/runner/environment.h"
 
@@ -107,12 +108,8 @@ struct NdQueueTerms {
 
 class NdBench;
 
-/// Memory that a case registered, with a margin on each side that is nobody's: what goes astray by a little does no harm.
+/// Memory that a case registered.
 struct NdMemory {
-  static constexpr std::size_t kMargin = 4096;
-  explicit NdMemory(std::size_t size) : room(size + 2 * kMargin), bytes(MutableBytes(room).subspan(kMargin, size)) {}
-
-  Bytes room;
   MutableBytes bytes;
   NdRef<IND2MemoryRegion> region;
   ND2_SGE sge(std::size_t offset, ULONG length) {
@@ -189,6 +186,7 @@ class NdBench {
   NdEnd& a() { return *a_; }
   NdEnd& b() { return *b_; }
   World& world() { return world_; }
+  CaseMemory& memory() { return memory_; }
   /// A port that nobody listens on.
   std::uint16_t fresh_port() { return next_port_++; }
 
@@ -223,6 +221,7 @@ class NdBench {
   bool step(Instant limit);
 
   World& world_;
+  CaseMemory memory_;
   std::unique_ptr<NdSimulated> simulated_;
   std::unique_ptr<Loaded> loaded_;
   NdRef<IND2Provider> provider_;

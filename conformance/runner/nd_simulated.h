@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "conformance/runner/case_memory.h"
 #include "conformance/runner/environment.h"
 #include "sim/networkdirect/provider/fabric.h"
 
@@ -14,6 +15,6 @@ class NdSimulated {
   virtual const std::shared_ptr<networkdirect::Fabric>& fabric() const = 0;
 };
 
-std::unique_ptr<NdSimulated> make_simulated(World& world, const Environment& environment);
+std::unique_ptr<NdSimulated> make_simulated(World& world, const Environment& environment, const CaseMemory& memory);
 
 }  // namespace fb::conformance

@@ -17,38 +17,16 @@ void arrange(NdkStatus status, std::string_view call) {
 
 PVOID data_of(const std::string& text) { return text.empty() ? nullptr : const_cast<char*>(text.data()); }
 
-/// The hooks of both providers. Regions stand on the wire at addresses in the order of their registration.
+/// The hooks of both providers.
 class BenchHooks final : public ndk::ProviderHooks {
  public:
-  explicit BenchHooks(std::vector<std::string_view> points) : points_(std::move(points)) {}
+  BenchHooks(std::vector<std::string_view> points, const CaseMemory& memory) : points_(std::move(points)), memory_(memory) {}
   bool departs(std::string_view point) override { return std::ranges::find(points_, point) != points_.end(); }
-
-  std::uint64_t registered_as(std::uint64_t pointer, std::uint64_t bytes) override {
-    // The same memory, perhaps by another region: one address on the wire.
-    for (const Region& r : regions_) {
-      if (pointer - r.pointer < r.bytes) return r.wire + (pointer - r.pointer);
-    }
-    const Region made{pointer, bytes, next_};
-    next_ += (bytes / kGrain + 2) * kGrain;
-    regions_.push_back(made);
-    return made.wire;
-  }
-  std::uint64_t on_the_wire(std::uint64_t address) override {
-    for (const Region& r : regions_) {
-      // A little outside is an address of that region too: cases ask for it.
-      if (address + PAGE_SIZE - r.pointer < r.bytes + 2 * PAGE_SIZE) return r.wire + (address - r.pointer);
-    }
-    return address;
-  }
+  std::uint64_t on_the_wire(std::uint64_t address) override { return memory_.on_the_wire(address); }
 
  private:
-  static constexpr std::uint64_t kGrain = 1 << 16;
-  struct Region {
-    std::uint64_t pointer, bytes, wire;
-  };
   std::vector<std::string_view> points_;
-  std::vector<Region> regions_;
-  std::uint64_t next_ = std::uint64_t{1} << 44;
+  const CaseMemory& memory_;
 };
 
 }  // namespace
@@ -102,12 +80,9 @@ VOID NdkSide::on_disconnect_ex(PVOID context, ULONG) {
 
 // ---------------------------------------------------------------- memory and addresses
 
-NdkMemory::NdkMemory(std::size_t size) : room(size + 3 * PAGE_SIZE) {
-  const auto start = reinterpret_cast<std::uintptr_t>(room.data());
-  const std::size_t first = (PAGE_SIZE - start % PAGE_SIZE) % PAGE_SIZE + PAGE_SIZE;
-  bytes = MutableBytes(room).subspan(first, size);
-  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::uint8_t>(i);
-  MmInitializeMdl(&mdl, bytes.data(), size);
+NdkMemory::NdkMemory(MutableBytes pages) : bytes(pages) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i);
+  MmInitializeMdl(&mdl, bytes.data(), bytes.size());
 }
 
 NDK_SGE NdkMemory::sge(std::size_t offset, ULONG length) const {
@@ -248,7 +223,7 @@ NDK_MR* NdkEnd::fast_region(ULONG pages, bool remote) {
   return made;
 }
 
-NdkMemory& NdkEnd::plain_memory(std::size_t bytes) { return bench_.keep(std::make_unique<NdkMemory>(bytes)); }
+NdkMemory& NdkEnd::plain_memory(std::size_t bytes) { return bench_.keep(std::make_unique<NdkMemory>(bench_.memory().take(bytes))); }
 
 NdkMemory& NdkEnd::memory(std::size_t bytes, ULONG flags) {
   NdkMemory& made = plain_memory(bytes);
@@ -322,9 +297,9 @@ NDK_SHARED_ENDPOINT* NdkEnd::endpoint(std::uint16_t port) {
 // ---------------------------------------------------------------- the bench
 
 struct NdkBench::Simulated {
-  Simulated(World& world, ndk::Kernel& kernel, const Environment& environment, const NdkTerms& terms)
+  Simulated(World& world, ndk::Kernel& kernel, const Environment& environment, const NdkTerms& terms, const CaseMemory& memory)
       : network(world, environment.setup()),
-        hooks(environment.deviations->points(deviations::Product::ndk_provider)),
+        hooks(environment.deviations->points(deviations::Product::ndk_provider), memory),
         device_a(open_device(world, network.bench, {"active", kBenchAddress}, environment.setup())),
         device_b(open_device(world, network.product, {"passive", kProductAddress}, environment.setup())),
         a(world, kernel, *device_a, options("active", terms)),
@@ -346,7 +321,7 @@ struct NdkBench::Simulated {
 NdkBench::NdkBench(World& world, const Environment& environment, const NdkTerms& terms)
     : world_(world),
       terms_(terms),
-      simulated_(std::make_unique<Simulated>(world, kernel_, environment, terms)),
+      simulated_(std::make_unique<Simulated>(world, kernel_, environment, terms, memory_)),
       a_(std::make_unique<NdkEnd>(*this, simulated_->a, kBenchAddress, terms.version)),
       b_(std::make_unique<NdkEnd>(*this, simulated_->b, kProductAddress, terms.version)) {}
 

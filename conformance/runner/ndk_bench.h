@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/ip.h"
+#include "conformance/runner/case_memory.h"
 #include "conformance/runner/check.h"
 #include "conformance/runner/environment.h"
 #include "sim/ndk/kernel/kernel.h"
@@ -78,10 +79,8 @@ class NdkAddress {
 
 constexpr ULONG kNdkAllRights = NDK_MR_FLAG_ALLOW_LOCAL_WRITE | NDK_MR_FLAG_ALLOW_REMOTE_READ | NDK_MR_FLAG_ALLOW_REMOTE_WRITE;
 
-/// Memory that begins with a page, with a page on each side that is nobody's: what goes astray by a little does no harm.
 struct NdkMemory {
-  explicit NdkMemory(std::size_t size);
-  Bytes room;
+  explicit NdkMemory(MutableBytes pages);
   MutableBytes bytes;
   MDL mdl = {};  ///< all of it
   NDK_MR* region = nullptr;
@@ -221,6 +220,7 @@ class NdkBench {
   NdkEnd& a() { return *a_; }
   NdkEnd& b() { return *b_; }
   World& world() { return world_; }
+  CaseMemory& memory() { return memory_; }
   ndk::Kernel& kernel() { return kernel_; }
   std::uint16_t fresh_port() { return next_port_++; }
   const NdkTerms& terms() const { return terms_; }
@@ -318,6 +318,7 @@ class NdkBench {
 
   World& world_;
   NdkTerms terms_;
+  CaseMemory memory_;
   ndk::Kernel kernel_;
   std::deque<std::shared_ptr<void>> kept_;  // outlives the providers
   std::unique_ptr<Simulated> simulated_;

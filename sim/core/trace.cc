@@ -4,7 +4,16 @@
 
 namespace fb {
 
-void Trace::remove_sink(TraceSink& sink) { std::erase(sinks_, &sink); }
+void Trace::add_sink(TraceSink& sink, TraceSink::Hears hears) {
+  sinks_.push_back({&sink, hears});
+  if (hears == TraceSink::Hears::everything) ++describing_;
+}
+
+void Trace::remove_sink(TraceSink& sink) {
+  std::erase_if(sinks_, [&](const Listener& one) { return one.sink == &sink; });
+  describing_ = static_cast<std::size_t>(
+      std::ranges::count(sinks_, TraceSink::Hears::everything, &Listener::hears));
+}
 
 void Trace::mark(std::string_view name) {
   const auto found = marks_.find(name);

@@ -77,19 +77,24 @@ struct TraceEvent {
 
 class TraceSink {
  public:
+  /// What a sink listens for. `wire`: packets and faults; what else there is it may hear or not.
+  enum class Hears { wire, everything };
+
   virtual ~TraceSink() = default;
   virtual void on_event(const TraceEvent& event) = 0;
 };
 
 class Trace {
  public:
-  /// False while nobody listens: then emitters skip the work of describing.
-  bool on() const { return !sinks_.empty(); }
-  void add_sink(TraceSink& sink) { sinks_.push_back(&sink); }
+  /// False while nobody listens for more than the wire: then emitters skip the work of describing.
+  bool on() const { return describing_ != 0; }
+  /// The same for packets and faults.
+  bool hears_wire() const { return !sinks_.empty(); }
+  void add_sink(TraceSink& sink, TraceSink::Hears hears = TraceSink::Hears::everything);
   void remove_sink(TraceSink& sink);
 
   void emit(const TraceEvent& event) {
-    for (TraceSink* sink : sinks_) sink->on_event(event);
+    for (const Listener& one : sinks_) one.sink->on_event(event);
   }
 
   /// A mark is a named place that a run has been through ("rc.nak.sequence.sent"). Cases state the
@@ -106,7 +111,12 @@ class Trace {
   std::string describe(const TraceEvent& event) const;
 
  private:
-  std::vector<TraceSink*> sinks_;
+  struct Listener {
+    TraceSink* sink;
+    TraceSink::Hears hears;
+  };
+  std::vector<Listener> sinks_;
+  std::size_t describing_ = 0;  // sinks that hear everything
   std::map<std::string, std::uint64_t, std::less<>> marks_;
   std::map<std::string, Decoder, std::less<>> decoders_;
 };

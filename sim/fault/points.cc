@@ -16,7 +16,7 @@ void Point::struck(const Decision& decision) {
   World& world = points_.world_;
   points_.strikes_.push_back({decision, world.now()});
   world.loop().fold(hash_name(name_of(decision.kind)) ^ decision.ordinal);
-  if (!world.trace().on()) return;
+  if (!world.trace().hears_wire()) return;
   const std::string text = tell(decision);
   TraceEvent event;
   event.kind = TraceKind::fault;

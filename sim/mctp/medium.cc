@@ -10,7 +10,7 @@ std::string to_string(const PhysicalAddress& address) {
 void trace_packet(World& world, const MediumName& medium, std::string_view actor,
                   control::BindingId binding, const PhysicalAddress& source, ByteView packet,
                   std::string_view text) {
-  if (!world.trace().on()) return;
+  if (!world.trace().hears_wire()) return;
   MctpFacts facts;
   facts.bus = medium.bus;
   facts.binding = static_cast<std::uint8_t>(binding);
@@ -30,7 +30,7 @@ void trace_packet(World& world, const MediumName& medium, std::string_view actor
 
 void trace_fault(World& world, std::string_view label, std::string_view actor,
                  std::string_view text, ByteView frame) {
-  if (!world.trace().on()) return;
+  if (!world.trace().hears_wire()) return;
   TraceEvent event;
   event.kind = TraceKind::fault;
   event.time = world.now();

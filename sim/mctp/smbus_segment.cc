@@ -215,7 +215,7 @@ void SmbusSegment::finish() {
   if (master->then_ != nullptr) return finish_transaction(*master);
   if (outcome_ == Outcome::nack) {
     ++counters_.nacks;
-    if (world_.trace().on()) {
+    if (world_.trace().hears_wire()) {
       trace_fault(world_, kTraceNack, master->name_,
                   fmt::format("{:02x} did not acknowledge", on_the_bus_[0]), on_the_bus_);
     }

@@ -232,7 +232,7 @@ void L2Host::on_deadline() {
 void L2Host::trace(TraceKind kind, const Endpoint& source, const Endpoint& destination,
                    ByteView bytes, const IpFacts& ip, std::string_view text) {
   Trace& out = world_.trace();
-  if (!out.on()) return;
+  if (!out.hears_wire()) return;
   TraceEvent event;
   event.kind = kind;
   event.time = world_.now();

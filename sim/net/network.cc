@@ -261,7 +261,7 @@ network_detail::Link* SimNetwork::route(const SimHost& from, const IpAddress& to
 
 void SimNetwork::trace(Packet& packet, const SimHost& from, TraceKind kind,
                        std::string_view text, ByteView as_sent) {
-  if (!world_.trace().on()) return;
+  if (!world_.trace().hears_wire()) return;
   TraceEvent event;
   event.kind = kind;
   event.time = world_.now();
@@ -286,7 +286,7 @@ void SimNetwork::send(Link* link, Packet& packet, const SimHost& from) {
   ++link->counters.sent;
   link->counters.sent_bytes += packet.size;
   // Who listens wants to know what a filter made different; nobody pays for it unheard.
-  if (world_.trace().on() && (link->filter != nullptr || filter_ != nullptr)) {
+  if (world_.trace().hears_wire() && (link->filter != nullptr || filter_ != nullptr)) {
     as_sent_.assign(packet.payload().begin(), packet.payload().end());
   }
   const Verdict verdict = judge(*link, packet);

@@ -519,7 +519,7 @@ TcpFacts End::facts(const Segment& segment) const {
 
 void End::trace(const Segment& segment, TraceKind kind, std::string_view text) {
   World& world = streams_.world();
-  if (!world.trace().on()) return;
+  if (!world.trace().hears_wire()) return;
   const TcpFacts tcp = facts(segment);
   TraceEvent event;
   event.kind = kind;

@@ -54,7 +54,7 @@ void TcpTrace::show_refused() {
 }
 
 void TcpTrace::received(std::span<const MutableBytes> parts, std::size_t size) {
-  if (world_.trace().on()) {
+  if (world_.trace().hears_wire()) {
     const std::vector<ByteView> views(parts.begin(), parts.end());
     show(theirs_, ours_, false, views, size);
   }
@@ -85,7 +85,7 @@ void TcpTrace::finished(bool by_us) {
   Side& from = by_us ? ours_ : theirs_;
   Side& to = by_us ? theirs_ : ours_;
   if (from.finished) return;
-  if (world_.trace().on()) {
+  if (world_.trace().hears_wire()) {
     emit(by_us, from.next(), to.next(), tcp_flag::fin | tcp_flag::ack, {});
     emit(!by_us, to.next(), from.next() + 1, tcp_flag::ack, {});
   }
@@ -93,7 +93,7 @@ void TcpTrace::finished(bool by_us) {
 }
 
 void TcpTrace::reset(bool by_us) {
-  if (!world_.trace().on()) return;
+  if (!world_.trace().hears_wire()) return;
   const Side& from = by_us ? ours_ : theirs_;
   const Side& to = by_us ? theirs_ : ours_;
   emit(by_us, from.next(), to.next(), tcp_flag::rst | tcp_flag::ack, {});

@@ -18,14 +18,14 @@ class TcpTrace {
 
   void ends(const Endpoint& local, const Endpoint& peer);
   void handshake(bool we_began) {
-    if (world_.trace().on()) show_handshake(we_began);
+    if (world_.trace().hears_wire()) show_handshake(we_began);
   }
   void refused() {
-    if (world_.trace().on()) show_refused();
+    if (world_.trace().hears_wire()) show_refused();
   }
   /// The first `size` bytes of the parts.
   void sent(std::span<const ByteView> parts, std::size_t size) {
-    if (world_.trace().on()) show(ours_, theirs_, true, parts, size);
+    if (world_.trace().hears_wire()) show(ours_, theirs_, true, parts, size);
     ours_.bytes += size;
   }
   void received(std::span<const MutableBytes> parts, std::size_t size);

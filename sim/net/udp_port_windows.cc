@@ -269,7 +269,7 @@ class UdpPort final : public DatagramPort, private FdHandler, private TurnEndHan
     flush();
   }
   void trace(TraceKind kind, const Endpoint& source, const Endpoint& destination, ByteView bytes, std::string_view text) {
-    if (!host_.world_.trace().on()) return;
+    if (!host_.world_.trace().hears_wire()) return;
     TraceEvent event;
     event.kind = kind;
     event.time = host_.world_.now();

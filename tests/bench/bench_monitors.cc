@@ -30,7 +30,7 @@ void one_world(bool tcp, Watched watched, std::uint64_t commands) {
   Nobody nobody;
   TraceSink& sink = watched == Watched::by_monitors ? static_cast<TraceSink&>(judges) : nobody;
   const auto use = [&](World& world, HostSide& host) {
-    if (watched != Watched::no) world.trace().add_sink(sink);
+    if (watched != Watched::no) world.trace().add_sink(sink, TraceSink::Hears::wire);
     host.enable();
     IoLoop io(host, std::uint16_t{8}, 4096u, 4096u, IoLoop::Options{.flow_control = !tcp});
     io.run(commands);

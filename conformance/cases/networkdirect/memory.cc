@@ -6,12 +6,14 @@ namespace {
 
 /// A region of a part of some memory, which the case registers itself.
 struct Part {
-  explicit Part(NdEnd& end) : region(end.empty_region()) {}
+  Part(ProviderBench& bench, NdEnd& end) : memory(bench.nd().memory().take(8192)), region(end.empty_region()) {
+    std::ranges::fill(memory, std::uint8_t{0x11});
+  }
   NdStatus make(ProviderBench& bench, const void* at, SIZE_T length, ULONG flags = kNdAllRights) {
     return ended(bench, region->Register(at, length, flags, &request), request, *region);
   }
   NdStatus drop(ProviderBench& bench) { return ended(bench, region->Deregister(&back), back, *region); }
-  Bytes memory = Bytes(8192, 0x11);
+  MutableBytes memory;
   NdRequest request, back;
   NdRef<IND2MemoryRegion> region;
 };
@@ -23,52 +25,52 @@ void registered(ProviderBench& bench, Check& check, Part& part, SIZE_T length = 
 }  // namespace
 
 CONFORMANCE_CASE(nd_a_registration_completes, "networkdirect.memory.register", roles::provider) {
-  Part part(bench.nd().a());
+  Part part(bench, bench.nd().a());
   says(check, "Register", part.make(bench, part.memory.data(), 8192), {ND_SUCCESS});
 }
 
 CONFORMANCE_CASE(nd_nothing_is_not_registered, "networkdirect.memory.register-nothing", roles::provider) {
-  Part part(bench.nd().a());
+  Part part(bench, bench.nd().a());
   says(check, "Register of nothing nowhere", part.make(bench, nullptr, 0), {ND_INVALID_PARAMETER});
   says(check, "Register of nothing somewhere", part.make(bench, part.memory.data(), 0), {ND_INVALID_BUFFER_SIZE});
 }
 
 CONFORMANCE_CASE(nd_memory_must_be_there, "networkdirect.memory.register-unmapped", roles::provider) {
-  Part part(bench.nd().a());
+  Part part(bench, bench.nd().a());
   says(check, "Register of the second page", part.make(bench, nd_tag(4096), 64), {ND_ACCESS_VIOLATION});
 }
 
 CONFORMANCE_CASE(nd_a_region_has_its_limit, "networkdirect.memory.register-large", roles::provider) {
   const SIZE_T most = bench.nd().a().info().MaxRegistrationSize;
   check.precondition(most < ~SIZE_T{0}, "there is a size above the limit");
-  Part part(bench.nd().a());
+  Part part(bench, bench.nd().a());
   refused(check, "Register of more than the limit", part.make(bench, part.memory.data(), most + 1));
 }
 
 CONFORMANCE_CASE(nd_a_region_has_one_buffer, "networkdirect.memory.register-one", roles::provider) {
   NdRequest again;
-  Part part(bench.nd().a());
+  Part part(bench, bench.nd().a());
   registered(bench, check, part);
   const HRESULT called = part.region->Register(part.memory.data() + 4096, 4096, kNdAllRights, &again);
   refused(check, "Register of another buffer", ended(bench, called, again, *part.region));
 }
 
 CONFORMANCE_CASE(nd_a_region_is_used_again, "networkdirect.memory.register-again", roles::provider) {
-  Part part(bench.nd().a());
+  Part part(bench, bench.nd().a());
   registered(bench, check, part);
   check.precondition(part.drop(bench) == ND_SUCCESS, "Deregister succeeds");
   says(check, "Register of another buffer", part.make(bench, part.memory.data() + 4096, 4096), {ND_SUCCESS});
 }
 
 CONFORMANCE_CASE(nd_a_region_is_deregistered, "networkdirect.memory.deregister", roles::provider) {
-  Part part(bench.nd().a());
+  Part part(bench, bench.nd().a());
   registered(bench, check, part);
   says(check, "Deregister", part.drop(bench), {ND_SUCCESS});
 }
 
 CONFORMANCE_CASE(nd_a_deregistered_region_is_closed, "networkdirect.memory.deregister-ends", roles::provider) {
   const auto c = bench.nd().connect();
-  Part part(bench.nd().b());
+  Part part(bench, bench.nd().b());
   registered(bench, check, part);
   const UINT32 token = part.region->GetRemoteToken();
   check.precondition(access(bench, check, *c, false, remote_address(part.memory.data()), token) == ND_SUCCESS, "a Write succeeds");
@@ -80,7 +82,7 @@ CONFORMANCE_CASE(nd_a_deregistered_region_is_closed, "networkdirect.memory.dereg
 CONFORMANCE_CASE(nd_a_region_with_a_window_stays, "networkdirect.memory.deregister-bound", roles::provider) {
   const auto c = bench.nd().connect();
   const auto window = c->b.end->window();
-  Part part(bench.nd().b());
+  Part part(bench, bench.nd().b());
   registered(bench, check, part);
   check.precondition(c->b.qp->Bind(nullptr, part.region.get(), window.get(), part.memory.data(), 64, ND_OP_FLAG_ALLOW_READ) == ND_SUCCESS,
                      "Bind is taken");
@@ -90,7 +92,7 @@ CONFORMANCE_CASE(nd_a_region_with_a_window_stays, "networkdirect.memory.deregist
 
 CONFORMANCE_CASE(nd_local_write_is_a_right, "networkdirect.memory.local-rights", roles::provider) {
   const auto c = bench.nd().connect();
-  Part part(bench.nd().b());
+  Part part(bench, bench.nd().b());
   registered(bench, check, part, 4096, 0);
   ND2_SGE into = {part.memory.data(), 64, part.region->GetLocalToken()}, out = c->a.memory->sge(0, 16);
   arranged_by(check, "Receive", c->b.qp->Receive(nullptr, &into, 1));
@@ -107,7 +109,7 @@ CONFORMANCE_CASE(nd_remote_access_is_a_right, "networkdirect.memory.remote-right
   for (const Right right : {Right{false, ND_MR_FLAG_ALLOW_LOCAL_WRITE}, Right{true, ND_MR_FLAG_ALLOW_LOCAL_WRITE},
                             Right{false, ND_MR_FLAG_ALLOW_LOCAL_WRITE | ND_MR_FLAG_ALLOW_REMOTE_READ}}) {
     const auto c = bench.nd().connect();
-    Part part(bench.nd().b());
+    Part part(bench, bench.nd().b());
     registered(bench, check, part, 4096, right.flags);
     const NdStatus status =
         access(bench, check, *c, right.read, remote_address(part.memory.data()), part.region->GetRemoteToken());
@@ -118,7 +120,7 @@ CONFORMANCE_CASE(nd_remote_access_is_a_right, "networkdirect.memory.remote-right
 
 CONFORMANCE_CASE(nd_rights_give_access, "networkdirect.memory.remote-access", roles::provider) {
   const auto c = bench.nd().connect();
-  Part readable(bench.nd().b()), writable(bench.nd().b());
+  Part readable(bench, bench.nd().b()), writable(bench, bench.nd().b());
   registered(bench, check, readable, 4096, ND_MR_FLAG_ALLOW_REMOTE_READ);
   registered(bench, check, writable, 4096, ND_MR_FLAG_ALLOW_REMOTE_WRITE);
   says(check, "a Read", access(bench, check, *c, true, remote_address(readable.memory.data()), readable.region->GetRemoteToken()),
@@ -129,7 +131,7 @@ CONFORMANCE_CASE(nd_rights_give_access, "networkdirect.memory.remote-access", ro
 
 CONFORMANCE_CASE(nd_peers_use_the_addresses_of_memory, "networkdirect.memory.addresses", roles::provider) {
   const auto c = bench.nd().connect();
-  Part part(bench.nd().b());
+  Part part(bench, bench.nd().b());
   registered(bench, check, part);
   const void* const there = part.memory.data() + 1234;
   says(check, "a Write", access(bench, check, *c, false, remote_address(there), part.region->GetRemoteToken()), {ND_SUCCESS});
@@ -146,7 +148,7 @@ CONFORMANCE_CASE(nd_a_token_is_passed_as_it_is, "networkdirect.memory.remote-tok
 CONFORMANCE_CASE(nd_a_region_has_an_end_for_peers, "networkdirect.memory.range-remote", roles::provider) {
   for (const bool read : {false, true}) {
     const auto c = bench.nd().connect();
-    Part part(bench.nd().b());
+    Part part(bench, bench.nd().b());
     registered(bench, check, part);
     const NdStatus status =
         access(bench, check, *c, read, remote_address(part.memory.data() + 4096 - 8), part.region->GetRemoteToken());
@@ -157,7 +159,7 @@ CONFORMANCE_CASE(nd_a_region_has_an_end_for_peers, "networkdirect.memory.range-r
 
 CONFORMANCE_CASE(nd_a_region_has_an_end_for_its_owner, "networkdirect.memory.range-local", roles::provider) {
   const auto c = bench.nd().connect();
-  Part part(bench.nd().a());
+  Part part(bench, bench.nd().a());
   registered(bench, check, part);
   ND2_SGE out = {part.memory.data() + 4096 - 8, 16, part.region->GetLocalToken()};
   check.require(says(check, "Send from beyond the region", c->a.qp->Send(nullptr, &out, 1, 0), {ND_SUCCESS}), "the call is taken");

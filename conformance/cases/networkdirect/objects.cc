@@ -91,7 +91,7 @@ CONFORMANCE_CASE(nd_the_adapter_may_go_first, "networkdirect.objects.adapter-fir
   arranged_by(check, "OpenAdapter", bench.nd().provider().OpenAdapter(IID_IND2Adapter, id, adapter.out()));
   HANDLE file = nullptr;
   arranged_by(check, "CreateOverlappedFile", adapter->CreateOverlappedFile(&file));
-  Bytes memory(4096);
+  const MutableBytes memory = bench.nd().memory().take(4096);
   {
     NdRef<IND2MemoryRegion> region;
     arranged_by(check, "CreateMemoryRegion", adapter->CreateMemoryRegion(IID_IND2MemoryRegion, file, region.out()));

@@ -23,14 +23,14 @@ class Event {
 
 /// A region of the active end with its memory, registered by a request that the case looks at.
 struct Registration {
-  explicit Registration(NdEnd& e) : end(e), region(e.empty_region()) {}
+  Registration(ProviderBench& bench, NdEnd& e) : end(e), memory(bench.nd().memory().take(4096)), region(e.empty_region()) {}
   void make(ProviderBench& bench, Check& check) {
     called = region->Register(memory.data(), memory.size(), ND_MR_FLAG_ALLOW_LOCAL_WRITE, &request);
     check.require(ended(bench, called, request, *region) == ND_SUCCESS, "Register completes with ND_SUCCESS");
     bench.nd().pass(kNdQuiet);
   }
   NdEnd& end;
-  Bytes memory = Bytes(4096);
+  MutableBytes memory;
   NdRequest request;
   NdRef<IND2MemoryRegion> region;
   HRESULT called = ND_UNSUCCESSFUL;
@@ -52,7 +52,7 @@ struct Pending {
 }  // namespace
 
 CONFORMANCE_CASE(nd_a_pending_request_has_one_packet, "networkdirect.overlapped.pending-packet", roles::provider) {
-  Registration r(bench.nd().a());
+  Registration r(bench, bench.nd().a());
   r.make(bench, check);
   const auto packets = r.end.packets();
   if (r.called != ND_PENDING) return;  // another rule's business
@@ -64,7 +64,7 @@ CONFORMANCE_CASE(nd_a_pending_request_has_one_packet, "networkdirect.overlapped.
 }
 
 CONFORMANCE_CASE(nd_a_success_in_the_call_has_no_packet, "networkdirect.overlapped.success-packet", roles::provider) {
-  Registration r(bench.nd().a());
+  Registration r(bench, bench.nd().a());
   r.make(bench, check);
   check.equal("packets of a registration", r.end.packets().size(), r.called == ND_PENDING ? std::size_t{1} : std::size_t{0});
 }
@@ -85,7 +85,7 @@ CONFORMANCE_CASE(nd_a_failed_call_has_no_packet, "networkdirect.overlapped.failu
 
 CONFORMANCE_CASE(nd_the_event_is_set_at_the_end, "networkdirect.overlapped.event", roles::provider) {
   Event event;
-  Registration r(bench.nd().a());
+  Registration r(bench, bench.nd().a());
   r.request->hEvent = event.handle();
   r.make(bench, check);
   if (r.called == ND_PENDING) check.that(event.set(), "the event is set");
@@ -106,7 +106,7 @@ CONFORMANCE_CASE(nd_the_event_is_reset_at_the_start, "networkdirect.overlapped.e
 
 CONFORMANCE_CASE(nd_the_low_bit_keeps_the_packet_away, "networkdirect.overlapped.low-bit", roles::provider) {
   Event event;
-  Registration r(bench.nd().a());
+  Registration r(bench, bench.nd().a());
   r.request->hEvent = event.with_low_bit();
   r.make(bench, check);
   check.equal("packets", r.end.packets().size(), std::size_t{0});

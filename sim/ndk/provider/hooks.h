@@ -17,12 +17,7 @@ class ProviderHooks {
     (void)point;
     return false;
   }
-  /// The address on the wire of memory that is being registered.
-  virtual std::uint64_t registered_as(std::uint64_t pointer, std::uint64_t bytes) {
-    (void)bytes;
-    return pointer;
-  }
-  /// The same for an address that a Read or a Write names.
+  /// How an address in memory that is registered, or that a Read or a Write names, stands on the wire. On the device's thread.
   virtual std::uint64_t on_the_wire(std::uint64_t address) { return address; }
 };
 

@@ -133,7 +133,7 @@ NTSTATUS MemoryRegion::do_register(MutableBytes memory, std::optional<UINT64> ad
   memory_ = memory;
   flags_ = flags;
   ProviderHooks* const hooks = a.miniport().options.hooks;
-  remote_base_ = address ? *address : hooks == nullptr ? pointer : hooks->registered_as(pointer, memory.size());
+  remote_base_ = address ? *address : hooks == nullptr ? pointer : hooks->on_the_wire(pointer);
   if (a.departs(departure::kRegionZeroBased)) remote_base_ = 0;
   rdma::ProtectionDomain& domain = domain_.device_domain();
   if (remote_base_ == pointer) {

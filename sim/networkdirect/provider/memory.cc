@@ -47,7 +47,7 @@ HRESULT MemoryRegionCore::register_memory(const void* buffer, SIZE_T bytes, std:
   if (adapter_->departs(departure::kRegisterGrantsRemote)) remote = remote | rdma::Access::remote_read | rdma::Access::remote_write;
   if (adapter_->departs(departure::kRegisterLosesRemote)) remote = rdma::Access::none;
   const auto pointer = reinterpret_cast<std::uintptr_t>(buffer);
-  remote_base_ = at ? *at : adapter_->hooks() == nullptr ? pointer : adapter_->hooks()->registered_as(pointer, bytes);
+  remote_base_ = at ? *at : adapter_->hooks() == nullptr ? pointer : adapter_->hooks()->on_the_wire(pointer);
   if (adapter_->departs(departure::kRegionZeroBased)) remote_base_ = 0;
   MutableBytes reach = memory_;
   if (adapter_->departs(departure::kRegisterTooMuch)) reach = {memory_.data(), bytes + 64};
