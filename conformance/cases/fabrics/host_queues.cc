@@ -18,17 +18,27 @@ Bytes some(std::size_t bytes) {
   return data;
 }
 
-/// Writes of 512 bytes, all at once.
+/// Writes of 512 bytes, all at once. The memory outlives those that do not end.
 std::size_t write_at_once(HostBench& bench) {
-  std::vector<Bytes> data(kWrites, some(512));
+  const auto data = std::make_shared<std::vector<Bytes>>(kWrites, some(512));
   std::vector<Op<nvme::Status>> writes;
-  for (std::size_t i = 0; i < data.size(); ++i) writes.push_back(bench.product().write(1, i, data[i]));
+  for (std::size_t i = 0; i < kWrites; ++i) {
+    writes.push_back(bench.product().write(1, i, (*data)[i]));
+    writes.back().on_settled([data](const nvme::Status&) {});
+  }
   std::size_t done = 0;
   for (auto& write : writes) {
     const auto status = write.wait_for(30_s);
     done += status.has_value() && status->ok();
   }
   return done;
+}
+
+void attempt(HostBench& bench, std::uint8_t which, std::size_t bytes) {
+  const auto data = std::make_shared<Bytes>(some(bytes));
+  Op<nvme::Status> doing = which == kRead ? bench.product().read(1, 0, *data) : bench.product().write(1, 0, *data);
+  doing.on_settled([data](const nvme::Status&) {});
+  doing.wait_for(30_s);
 }
 
 bool without_flow_control(const HostBench& bench) {
@@ -126,8 +136,7 @@ CONFORMANCE_CASE(host_uses_an_entry_again_when_sqhd_says_so, "fabrics.host.flow-
 
 CONFORMANCE_CASE(host_says_where_its_data_is_in_the_capsule, "fabrics.host.rdma.in-capsule", roles::host) {
   bench.connect_product();
-  Bytes data = some(512);
-  bench.product().write(1, 0, data).wait_for(30_s);
+  attempt(bench, kWrite, 512);
   std::size_t looked = 0;
   for (const SeenCommand* seen : io_writes(bench)) {
     const nvme::SglDescriptor sgl = sgl_of(*seen);
@@ -145,8 +154,7 @@ CONFORMANCE_CASE(host_needs_a_claim_for_data_in_capsules, "fabrics.host.rdma.in-
     if (controller && data.size() > 539) data[538] &= static_cast<std::uint8_t>(~0x10u);  // SGLS bit 20
   };
   bench.connect_product();
-  Bytes data = some(512);
-  bench.product().write(1, 0, data).wait_for(30_s);
+  attempt(bench, kWrite, 512);
   const auto writes = io_writes(bench);
   check.precondition(!writes.empty(), "a write arrives");
   for (const SeenCommand* seen : writes) {
@@ -158,9 +166,8 @@ CONFORMANCE_CASE(host_needs_a_claim_for_data_in_capsules, "fabrics.host.rdma.in-
 CONFORMANCE_CASE(host_describes_data_as_rdma_can_carry_it, "fabrics.host.rdma.descriptor", roles::host) {
   const auto outcome = bench.product().connect({}).wait_for(30_s);
   if (outcome.has_value() && outcome->ok) {
-    Bytes data = some(16384);
-    bench.product().write(1, 0, data).wait_for(30_s);
-    bench.product().read(1, 0, data).wait_for(30_s);
+    attempt(bench, kWrite, 16384);
+    attempt(bench, kRead, 16384);
   }
   std::size_t looked = 0;
   for (const SeenCommand& seen : bench.commands()) {
