@@ -21,6 +21,14 @@ std::string name_in(ByteView field) {
 
 }  // namespace
 
+CONFORMANCE_CASE(host_begins_with_the_admin_queue, "fabrics.host.connect.first-qid", roles::host) {
+  let_it_connect(bench);
+  const auto connects = bench.fabrics_commands(kConnect);
+  check.precondition(!connects.empty(), "a Connect arrives");
+  check.equal("QID of the first Connect", connects.front()->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::qid),
+              fabrics::kAdminQueue);
+}
+
 CONFORMANCE_CASE(host_names_itself_by_an_identifier, "fabrics.host.connect.hostid", roles::host) {
   check.precondition(!bench.subsystem().options().allow_zero_hostid, "a controller that needs an identifier");
   let_it_connect(bench);

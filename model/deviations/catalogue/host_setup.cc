@@ -123,7 +123,7 @@ class DescribesAs final : public host::HostHooks {
 
 // ---- Connect ----
 
-HOST(host_connects_to_queue_one, "fabrics.host.connect.capsule", "the first Connect asks for queue 1",
+HOST(host_connects_to_queue_one, "fabrics.host.connect.first-qid", "the first Connect asks for queue 1",
      "host.connect.admin.qid");
 HOST(host_connect_other_format, "fabrics.host.connect.capsule", "Connect carries an unknown record format",
      "host.connect.recfmt");
@@ -188,7 +188,7 @@ HOST(host_waits_for_reserved_sqhd, "fabrics.host.flow-control.sqhd-reserved",
      "SQHD is used although SQ flow control is off", "host.queue.sqhd.always_used");
 HOST(host_counts_completions_alone, "fabrics.host.flow-control.sqhd-used",
      "SQHD is ignored although SQ flow control is on", "host.queue.flow_control.assumed_off");
-HOST(host_ignores_a_lost_io_queue, "fabrics.host.io-connection-lost", "the loss of an I/O queue has no consequence",
+HOST(host_ignores_a_lost_io_queue, "fabrics.host.io-queue-lost", "the loss of an I/O queue has no consequence",
      "host.queue.loss.ignored");
 
 // ---- data ----
