@@ -185,6 +185,8 @@ CONFORMANCE_CASE(host_keeps_to_the_limits_of_commands, "nvme.host.command-limits
                             setup.subsystem.verify_limit = 1;
                           })) {
   constexpr std::size_t kMost = 8192;
+  check.precondition(bench.subsystem().options().version >= fabrics::version(2, 0, 0),
+                     "a controller that says its limits");
   host::Namespace& space = namespace_of(bench);
   check.success(space.write_zeroes(0, 100).wait(), "Write Zeroes of 100 blocks");
   check.success(space.verify(0, 100).wait(), "Verify of 100 blocks");

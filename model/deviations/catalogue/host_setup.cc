@@ -130,7 +130,8 @@ HOST(host_connect_other_format, "fabrics.host.connect.capsule", "Connect carries
 HOST(host_connect_short_data, "fabrics.host.connect.capsule", "Connect carries 512 bytes of data",
      "host.connect.data.short");
 DEVIATION(host_connect_smaller_than_request, "fabrics.host.request.private-data", Product::host,
-          "Connect names another queue size than the connection request", Departs{"host.connect.sqsize.mismatch"}, "rdma");
+          "Connect names another queue size than the connection request", Departs{"host.connect.sqsize.mismatch"},
+          "rdma");
 HOST(host_connects_without_identifier, "fabrics.host.connect.hostid", "the host identifier is 0",
      "host.connect.hostid.zero");
 HOST(host_connects_twice, "fabrics.host.connect.once", "Connect is sent twice on one queue", "host.connect.twice");
@@ -172,7 +173,8 @@ HOST_HOOKS(host_cc_css_always_all, "fabrics.host.init.css", "all command sets ar
            Configures<6u << 4, 7u << 4>);
 HOST_HOOKS(host_cc_ams_weighted, "fabrics.host.init.cc-rest", "weighted arbitration though CAP does not offer it",
            Configures<1u << 11, 7u << 11>);
-HOST_HOOKS(host_cc_reserved_bits, "fabrics.host.init.cc-rest", "reserved bits of CC are set", Configures<0x80000000u, 0>);
+HOST_HOOKS(host_cc_reserved_bits, "fabrics.host.init.cc-rest", "reserved bits of CC are set",
+           Configures<0x80000000u, 0>);
 HOST(host_ignores_fatal_status, "fabrics.host.init.fatal", "CSTS.CFS is ignored while waiting for CSTS.RDY",
      "host.ready.fatal.ignored");
 HOST(host_looks_at_reserved_bits, "fabrics.host.init.reserved-ignored",
@@ -197,8 +199,8 @@ HOST_HOOKS(host_in_capsule_offset_wrong, "fabrics.host.rdma.in-capsule", "the da
            MisplacesData<16, 0>);
 HOST_HOOKS(host_in_capsule_length_wrong, "fabrics.host.rdma.in-capsule", "there is less data than is said",
            MisplacesData<0, 64>);
-HOST(host_in_capsule_unclaimed, "fabrics.host.rdma.in-capsule-claimed", "in-capsule data that the controller cannot take",
-     "host.capsule.unclaimed");
+HOST(host_in_capsule_unclaimed, "fabrics.host.rdma.in-capsule-claimed",
+     "in-capsule data that the controller cannot take", "host.capsule.unclaimed");
 HOST_HOOKS(host_keyed_subtype_unknown, "fabrics.host.rdma.descriptor", "a keyed descriptor of an unknown subtype",
            DescribesAs<0x41>);
 HOST_HOOKS(host_data_block_in_memory, "fabrics.host.rdma.descriptor", "an address without a key", DescribesAs<0x00>);

@@ -52,9 +52,10 @@ constexpr Shape kShapes[] = {
      }},
 };
 
-/// What stands at the beginning of a host's life: connecting, queues, commands.
+/// Connecting, queues, commands. Zones need namespaces and versions of their own.
 bool concerns(const CaseInfo& info) {
-  return info.role == Role::host && (info.suite() == "fabrics" || info.suite() == "nvme");
+  return info.role == Role::host && (info.suite() == "fabrics" || info.suite() == "nvme") &&
+         !info.requirement.starts_with("nvme.host.zones.");
 }
 
 class HostVariants : public ::testing::TestWithParam<Shape> {};
