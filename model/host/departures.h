@@ -103,7 +103,7 @@ namespace fb::host {
   X(sqe_reserved, "host.sqe.reserved", "reserved bytes of the entry are not 0") \
   X(sqe_mptr, "host.sqe.mptr", "MPTR is used over Fabrics") \
   X(capsule_oversized, "host.capsule.oversized", "in-capsule data beyond IOCCSZ") \
-  X(capsule_unclaimed, "host.capsule.unclaimed", \
+  X(capsule_unclaimed, "rdma.host.capsule.unclaimed", \
     "in-capsule data though SGLS claims no addresses that are offsets") \
   X(command_unclaimed, "host.command.unclaimed", \
     "optional commands are sent that ONCS and FUSES do not claim") \

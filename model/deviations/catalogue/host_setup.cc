@@ -200,7 +200,7 @@ HOST_HOOKS(host_in_capsule_offset_wrong, "fabrics.host.rdma.in-capsule", "the da
 HOST_HOOKS(host_in_capsule_length_wrong, "fabrics.host.rdma.in-capsule", "there is less data than is said",
            MisplacesData<0, 64>);
 HOST(host_in_capsule_unclaimed, "fabrics.host.rdma.in-capsule-claimed",
-     "in-capsule data that the controller cannot take", "host.capsule.unclaimed");
+     "in-capsule data that the controller cannot take", "rdma.host.capsule.unclaimed");
 HOST_HOOKS(host_keyed_subtype_unknown, "fabrics.host.rdma.descriptor", "a keyed descriptor of an unknown subtype",
            DescribesAs<0x41>);
 HOST_HOOKS(host_data_block_in_memory, "fabrics.host.rdma.descriptor", "an address without a key", DescribesAs<0x00>);
