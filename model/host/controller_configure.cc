@@ -94,7 +94,8 @@ std::optional<HostError> Controller::take_identify(const Bytes& data) {
   if (id.get(id_ctrl::icdoff) != 0) return lacks("ICDOFF is not 0");
   if (id.get(id_ctrl::ioccsz) < 4) return lacks("IOCCSZ below one submission queue entry");
   const std::uint64_t capsule = std::uint64_t{id.get(id_ctrl::ioccsz)} * 16 - kSqeSize;
-  const bool by_offset = fabric_.name() != "rdma" || (sgls & sgls_bits::offset_address) != 0;
+  const bool by_offset = fabric_.name() != "rdma" || (sgls & sgls_bits::offset_address) != 0 ||
+                         departs(point::capsule_unclaimed);
   facts_.in_capsule_bytes =
       by_offset ? static_cast<std::uint32_t>(
                       std::min<std::uint64_t>(capsule, options_.in_capsule_max_bytes))

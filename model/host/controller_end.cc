@@ -52,7 +52,7 @@ void Controller::start_reset(std::string_view why) {
 
 void Controller::poll_disabled() {
   step(property_get(fabrics::property::csts), [this](AdminReply& reply) {
-    if (!csts_of(reply).get(fabrics::csts::rdy)) {
+    if (!csts_of(reply).get(fabrics::csts::rdy) || departs(point::reset_unawaited)) {
       // From here on nothing of the old commands is executed any more.
       quiet_at_ = world_.now();
       const unsigned epoch = epoch_;

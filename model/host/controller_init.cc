@@ -10,6 +10,8 @@ namespace {
 constexpr Duration kPollFirst = Duration::us(500);
 constexpr Duration kPollMax = Duration::ms(100);
 constexpr Duration kTimeoutUnit = Duration::ms(500);
+/// Bits of CAP that have no meaning, and that a host therefore does not look at.
+constexpr std::uint64_t kCapReserved = std::uint64_t{3} << 62 | std::uint64_t{0x1F} << 19;
 
 HostError make_error(HostError::Kind kind, std::string text, bool permanent = true) {
   HostError error;
@@ -88,6 +90,9 @@ void Controller::connect_admin() {
   call_here(sqe, std::move(data), transport::Direction::to_controller, [this](AdminReply& reply) {
     if (reply.answered) on_admin_connected(reply);
   });
+  if (departs(point::connect_unawaited)) {
+    call_here(as_sqe(property_get(fabrics::property::cap)), {}, transport::Direction::none, [](AdminReply&) {});
+  }
 }
 
 HostError Controller::refusal(const AdminReply& reply, std::uint16_t qid) const {
@@ -146,6 +151,9 @@ void Controller::read_properties() {
                  : property_get(fabrics::property::cap);
   step(cap, [this](AdminReply& cap_reply) {
     facts_.cap = cap_reply.value();
+    if ((facts_.cap & kCapReserved) != 0 && departs(point::property_cap_reserved)) {
+      return fail(make_error(HostError::Kind::unsupported, "unknown capabilities"));
+    }
     step(property_get(fabrics::property::vs), [this](AdminReply& vs_reply) {
       facts_.vs = vs_reply.dw0();
       if (!cap_of(facts_).get(fabrics::cap::crwms)) {

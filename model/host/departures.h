@@ -20,6 +20,7 @@ namespace fb::host {
   X(connect_hostid_zero, "host.connect.hostid.zero", "Host Identifier 0 in the admin Connect") \
   X(connect_data_short, "host.connect.data.short", "Connect carries 512 bytes of data instead of 1024") \
   X(connect_twice, "host.connect.twice", "Connect is sent twice on one queue") \
+  X(connect_unawaited, "host.connect.unawaited", "a property is read before Connect is answered") \
   X(connect_kato_zero, "host.connect.kato.zero", "KATO 0 on a transport that requires keep alive") \
   X(connect_refused_retried, "host.connect.refused.retried", \
     "a Connect refused for its parameters is repeated unchanged for ever") \
@@ -49,6 +50,8 @@ namespace fb::host {
   X(identify_before_enable, "host.identify.before_enable", "Identify is sent before CC.EN is 1") \
   X(identify_short, "host.identify.short", "Identify with a buffer of 512 bytes") \
   X(property_cap_size, "host.property.cap.size", "CAP is read as four bytes") \
+  X(property_cap_reserved, "host.property.cap.reserved", \
+    "a controller is refused for reserved bits of CAP and CSTS") \
   X(enable_css, "host.enable.css", "CC.CSS selects what CAP.CSS does not offer") \
   X(enable_mps, "host.enable.mps", "CC.MPS lies above CAP.MPSMAX") \
   X(enable_iosqes, "host.enable.iosqes", "CC.IOSQES is not 6") \
@@ -56,6 +59,7 @@ namespace fb::host {
   X(ready_waited_for_ever, "host.ready.forever", \
     "CSTS.RDY is polled far beyond the time that CAP.TO allows") \
   X(ready_fatal_ignored, "host.ready.fatal.ignored", "CSTS.CFS is ignored while waiting for CSTS.RDY") \
+  X(reset_unawaited, "host.reset.unawaited", "CC.EN is set again before CSTS.RDY is 0") \
   X(keep_alive_omitted, "host.keep_alive.omitted", "no Keep Alive is ever sent") \
   X(keep_alive_late, "host.keep_alive.late", "Keep Alive is sent after one and a half times KATO") \
   X(keep_alive_unwatched, "host.keep_alive.unwatched", \
@@ -99,6 +103,12 @@ namespace fb::host {
   X(sqe_reserved, "host.sqe.reserved", "reserved bytes of the entry are not 0") \
   X(sqe_mptr, "host.sqe.mptr", "MPTR is used over Fabrics") \
   X(capsule_oversized, "host.capsule.oversized", "in-capsule data beyond IOCCSZ") \
+  X(capsule_unclaimed, "rdma.host.capsule.unclaimed", \
+    "in-capsule data though SGLS claims no addresses that are offsets") \
+  X(command_unclaimed, "host.command.unclaimed", \
+    "optional commands are sent that ONCS and FUSES do not claim") \
+  X(command_limits_ignored, "host.command.limits", "Write Zeroes and Verify beyond WZSL and VSL") \
+  X(copy_limits_ignored, "host.copy.limits", "Copy beyond MSSRL, MCL and MSRC") \
   X(protection_reference, "host.protection.reference", \
     "ILBRT is not the LBA on a namespace with protection of type 1") \
   X(protection_not_announced, "host.protection.pract", \

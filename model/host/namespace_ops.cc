@@ -184,6 +184,7 @@ Op<nvme::Status> Namespace::flush() {
 
 bool Namespace::claimed(std::uint16_t oncs_bit) const {
   const auto& all = paths_.all();
+  if (departs(point::command_unclaimed)) return true;
   // Who is on its way has said nothing yet: then the command waits, and the controller decides.
   return all.empty() || std::any_of(all.begin(), all.end(), [&](const Path& path) {
     return path.controller->facts().identify.empty() || (path.controller->facts().oncs & oncs_bit) != 0;
@@ -217,7 +218,8 @@ Op<nvme::Status> Namespace::deallocate(std::uint64_t lba, std::uint64_t blocks) 
 }
 
 Op<nvme::Status> Namespace::copy(const std::vector<BlockRun>& from, std::uint64_t to) {
-  const CopyLimits& limits = facts_.copy;
+  CopyLimits limits = facts_.copy;
+  if (departs(point::copy_limits_ignored)) limits = {.range_blocks = 1u << 16, .total_blocks = 1u << 20, .ranges = 128};
   const bool possible = limits.ranges != 0 && limits.range_blocks != 0 && limits.total_blocks != 0;
   if (!claimed(nvme::oncs_bits::copy) || !possible) return settled(world_, nvme::sc::invalid_opcode);
   std::uint64_t whole = 0;
@@ -262,7 +264,7 @@ std::uint64_t Namespace::limit_blocks(std::uint64_t ControllerFacts::*limit) con
   std::uint64_t blocks = kRequestBlocksMax;
   for (const Path& path : paths_.all()) {
     const std::uint64_t bytes = path.controller->facts().*limit;
-    if (bytes != 0) blocks = std::min(blocks, std::max<std::uint64_t>(1, bytes / block_bytes()));
+    if (bytes != 0 && !departs(point::command_limits_ignored)) blocks = std::min(blocks, std::max<std::uint64_t>(1, bytes / block_bytes()));
   }
   return blocks;
 }
@@ -279,7 +281,8 @@ Op<std::pair<nvme::Status, nvme::Status>> Namespace::compare_and_write(std::uint
   // Two entries are one command at a time.
   const auto can_fuse = [](Controller& controller) {
     const Queue* const queue = controller.io_queue(0);
-    return (controller.facts().fuses & nvme::fuses_bits::compare_and_write) != 0 &&
+    return ((controller.facts().fuses & nvme::fuses_bits::compare_and_write) != 0 ||
+            controller.departs(point::command_unclaimed)) &&
            (queue == nullptr || queue->entries() > 2);
   };
   const bool fuses = path == nullptr || can_fuse(*path->controller);

@@ -387,8 +387,35 @@ void zones(Watched& rig) {
   rig.hooks.on_completion = nullptr;
 }
 
+void strange_capabilities(Watched& rig) {
+  rig.hooks.on_property_read = [](std::uint32_t offset, std::uint64_t& value) {
+    if (offset == 0) value |= std::uint64_t{1} << 62;
+  };
+  rig.start(rig.to());
+}
+
+void slow_reset(Watched& rig) {
+  Controller* controller = rig.start(modest(rig));
+  if (controller == nullptr) return;
+  int looks = 0;
+  rig.hooks.on_property_read = [&looks](std::uint32_t offset, std::uint64_t& value) {
+    if (offset == 0x1C && looks++ < 3) value |= 1;
+  };
+  const auto outcome = controller->reset().wait_for(Duration::s(20));
+  rig.fold(outcome ? (outcome->ok() ? 1 : 2) : 3);
+  rig.hooks.on_property_read = nullptr;
+}
+
+/// Commands that the controller limits, and one that it does not have.
+void commands(Watched& rig) {
+  if (rig.start(modest(rig)) == nullptr) return;
+  rig.finish(rig.ns().write_zeroes(0, 100));
+  rig.finish(rig.ns().verify(0, 8));
+  rig.finish(rig.ns().copy({{0, 40}}, 500));
+}
+
 constexpr Situation kSituations[] = {
-    ordinary, zones, protected_io, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
+    strange_capabilities, slow_reset, commands, ordinary, zones, protected_io, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
     subsystem_departs<kReserved>, subsystem_departs<kOther>, subsystem_departs<kNeverReady>,
     authentication, fatal_status, slow_ready, silent_keep_alive, errors, losses, io_queue_lost,
     silence, wrong_cid, discover_plainly, discover_counting, discover_bad_port, discover_circle,
@@ -406,6 +433,9 @@ Seen look(std::string_view departure) {
     options.mdts = 2;
     options.io_queues_max = 4;
     options.zoned = {.supported = situation == zones, .append_limit = 1};
+    options.verify = situation != commands;
+    options.write_zeroes_limit = situation == commands ? 1 : 0;
+    if (situation == commands) options.copy = {.formats = 1, .range_blocks = 8, .total_blocks = 16, .ranges = 2};
     Watched rig(departure, options);
     situation(rig);
     seen.digests.push_back(rig.digest);
@@ -418,7 +448,8 @@ TEST(Departures, EachIsAskedAboutAndEachShows) {
   const Seen honest = look("");
   EXPECT_EQ(look("no such point").digests, honest.digests);
   for (const DeparturePoint& point : kHostDeparturePoints) {
-    if (point.name.starts_with("tcp.")) continue;  // TLS: the self-test of the suite shows these
+    // TLS and RDMA: the self-test of the suite shows these.
+    if (point.name.starts_with("tcp.") || point.name.starts_with("rdma.")) continue;
     EXPECT_TRUE(honest.asked.contains(std::string(point.name))) << point.name;
     EXPECT_NE(look(point.name).digests, honest.digests) << point.name << ": " << point.breaks;
   }
