@@ -225,7 +225,8 @@ void errors(Watched& rig) {
   if (rig.start(rig.to()) == nullptr) return;
   for (const nvme::Status status :
        {nvme::sc::internal_error.with_dnr(), nvme::sc::transient_transport_error,
-        nvme::sc::command_interrupted.with_crd(1), nvme::sc::reservation_conflict}) {
+        nvme::sc::command_interrupted.with_crd(1), nvme::sc::reservation_conflict,
+        nvme::sc::internal_path_error}) {
     int left = 40;
     rig.hooks.on_admission = [&](std::uint16_t qid, const nvme::Sqe& sqe)
         -> std::optional<nvme::Status> {

@@ -1,0 +1,139 @@
+// What a host does with a discovery service: when the log changes under its hands, when it is done, and where the log
+// leads.
+#include <algorithm>
+
+#include "conformance/runner/embedded_controller.h"
+#include "conformance/runner/host_bench.h"
+#include "wire/fabrics/connect.h"
+#include "wire/fabrics/discovery_log.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr std::uint8_t kConnect = 0x01, kGetLog = 0x02, kEventRequest = 0x0C, kDiscoveryLog = 0x70;
+
+bool reads_log(const CommandContext& command) {
+  return command.qid == 0 && command.sqe[0] == kGetLog && command.sqe[40] == kDiscoveryLog;
+}
+std::uint64_t offset_of(ByteView sqe) { return load_le<std::uint64_t>(sqe.data() + 48); }
+std::uint64_t bytes_of(const SeenCommand& seen) {
+  return ((std::uint64_t{seen.cdw(11) & 0xFFFF} << 16 | seen.cdw(10) >> 16) + 1) * 4;
+}
+
+std::vector<const SeenCommand*> log_reads(const HostBench& bench) {
+  std::vector<const SeenCommand*> found;
+  for (const SeenCommand* seen : bench.commands_of(kGetLog)) {
+    if (seen->qid == 0 && (seen->cdw(10) & 0xFF) == kDiscoveryLog) found.push_back(seen);
+  }
+  return found;
+}
+
+bool still_there(HostBench& bench) {
+  const auto& controllers = bench.target().discovery().subsystem().controllers();
+  return std::any_of(controllers.begin(), controllers.end(),
+                     [](const auto& entry) { return entry.second->in_association(); });
+}
+
+/// A log whose only entry refers to the discovery service behind that port.
+Bytes referral_to(std::string_view transport, const Endpoint& at) {
+  namespace field = fabrics::discovery_entry;
+  Bytes log(fabrics::DiscoveryHeader::size + fabrics::DiscoveryEntry::size);
+  MutableView<fabrics::DiscoveryHeader> header{MutableBytes(log).first(fabrics::DiscoveryHeader::size)};
+  header.set(fabrics::discovery_header::genctr, 1u).set(fabrics::discovery_header::numrec, 1u);
+  const MutableBytes entry = MutableBytes(log).subspan(fabrics::DiscoveryHeader::size);
+  MutableView<fabrics::DiscoveryEntry> made{entry};
+  made.set(field::trtype, transport == "tcp" ? fabrics::TransportType::tcp : fabrics::TransportType::rdma)
+      .set(field::adrfam, fabrics::AddressFamily::ipv4)
+      .set(field::subtype, fabrics::SubsystemType::referral)
+      .set(field::portid, at.port)
+      .set(field::cntlid, fabrics::kAnyController)
+      .set(field::asqsz, 32u);
+  const auto put = [&entry](std::size_t offset, std::string_view text) {
+    std::copy(text.begin(), text.end(), entry.begin() + static_cast<std::ptrdiff_t>(offset));
+  };
+  put(32, std::to_string(at.port));
+  put(256, fabrics::kDiscoveryNqn);
+  put(512, to_string(at.address));
+  return log;
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(host_starts_a_discovery_log_again_when_told, "fabrics.host.discovery.restart", roles::host,
+                 reaches{"bench.restart"}) {
+  std::size_t reads = 0;
+  std::size_t from_start = 0;
+  bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
+    if (!reads_log(command)) return std::nullopt;
+    if (++reads == 2) {
+      bench.mark("bench.restart");
+      return sc::discover_restart;
+    }
+    if (reads > 2 && offset_of(command.sqe) == 0) ++from_start;
+    return std::nullopt;
+  };
+  const auto outcome = bench.product().discover().wait_for(120_s);
+  check.precondition(reads >= 2, "the host reads the log in more than one piece");
+  check.require(outcome.has_value(), "discovery ends", "it still goes on");
+  check.that(!outcome->ok || from_start > 0, "the log is read from its beginning, or an error is reported",
+             "the host took what it had");
+}
+
+CONFORMANCE_CASE(host_follows_referrals_to_a_bounded_depth, "fabrics.host.discovery.referral-depth", roles::host) {
+  constexpr std::uint16_t kPorts = 14, kDeepest = 8;
+  std::vector<Endpoint> ports{bench.at()};
+  for (std::uint16_t portid = 2; portid <= kPorts; ++portid) ports.push_back(bench.open_port(portid));
+  bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
+    if (!reads_log(command)) return;
+    const std::size_t next = command.controller->port()->options().portid;  // they count from 1
+    if (next >= ports.size()) return;
+    const Bytes log = referral_to(bench.transport(), ports[next]);
+    const std::uint64_t offset = std::min<std::uint64_t>(offset_of(command.sqe), log.size());
+    const std::size_t count = std::min<std::size_t>(log.size() - static_cast<std::size_t>(offset), data.size());
+    std::fill(data.begin(), data.end(), std::uint8_t{0});
+    std::copy_n(log.begin() + static_cast<std::ptrdiff_t>(offset), count, data.begin());
+  };
+  const auto outcome = bench.product().discover().wait_for(300_s);
+  check.require(outcome.has_value(), "discovery ends", "it still goes on");
+  const std::size_t services = bench.fabrics_commands(kConnect).size();
+  check.precondition(services > 0, "a Connect arrives");
+  check.that(services <= kDeepest + 1u, "at most eight services behind the first",
+             std::to_string(services - 1));
+}
+
+CONFORMANCE_CASE(host_reads_the_discovery_log_after_a_notice, "fabrics.host.discovery.notice", roles::host) {
+  unsigned events = 0;
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    if (command.qid == 0 && command.sqe[0] == kEventRequest) ++events;
+    return Answer::send;
+  };
+  const auto watching = bench.product().watch().wait_for(60_s);
+  check.precondition(watching.has_value() && watching->ok, "the host stays connected to the discovery service");
+  bench.run_until([] { return false; }, 2_s);
+  bench.forget_seen();
+  bench.target().discovery().changed();
+  check.precondition(bench.run_until([&] { return events > 0; }, 10_s), "the host wants to hear of changes");
+  const auto reads_entries = [&] {
+    const auto reads = log_reads(bench);
+    return std::any_of(reads.begin(), reads.end(), [](const SeenCommand* seen) {
+      return offset_of(seen->sqe.bytes()) + bytes_of(*seen) > fabrics::DiscoveryHeader::size;
+    });
+  };
+  check.that(bench.run_until(reads_entries, 60_s), "the entries of the log are read after the notice",
+             log_reads(bench).empty() ? "nothing is read" : "its header alone");
+}
+
+CONFORMANCE_CASE(host_leaves_a_discovery_service_when_done, "fabrics.host.discovery.leaves", roles::host,
+                 lasts(60_s)) {
+  const auto outcome = bench.product().discover().wait_for(60_s);
+  check.precondition(outcome.has_value() && outcome->ok, "discovery ends well");
+  for (const SeenCommand* seen : bench.fabrics_commands(kConnect)) {
+    const auto kato = seen->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::kato);
+    check.precondition(kato == 0, "the host asks for no keep alive timeout");
+  }
+  check.that(bench.run_until([&] { return !still_there(bench); }, 60_s),
+             "the association has ended a minute after the log was read", "it is still there");
+}
+
+}  // namespace fb::conformance
