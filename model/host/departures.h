@@ -80,6 +80,7 @@ namespace fb::host {
   X(mdts_ignored, "host.io.mdts.ignored", "transfers are not split to MDTS") \
   X(timeout_resubmitted, "host.timeout.resubmitted", \
     "a command without an answer is sent again while the first still runs") \
+  X(abort_limit_ignored, "host.abort.limit.ignored", "more Aborts outstanding than ACL allows") \
   X(queue_overfilled, "host.queue.overfilled", "as many commands outstanding as the SQ has entries") \
   X(queue_overfilled_without_flow_control, "host.queue.overfilled.no_flow_control", \
     "the same while SQ flow control is off") \

@@ -11,7 +11,8 @@ namespace fb::conformance {
 
 namespace {
 
-constexpr std::uint8_t kConnect = 0x01, kGetLog = 0x02, kEventRequest = 0x0C, kDiscoveryLog = 0x70;
+constexpr std::uint8_t kConnect = 0x01, kGetLog = 0x02, kEventRequest = 0x0C, kKeepAlive = 0x18;
+constexpr std::uint8_t kDiscoveryLog = 0x70;
 
 bool reads_log(const CommandContext& command) {
   return command.qid == 0 && command.sqe[0] == kGetLog && command.sqe[40] == kDiscoveryLog;
@@ -33,6 +34,31 @@ bool still_there(HostBench& bench) {
   const auto& controllers = bench.target().discovery().subsystem().controllers();
   return std::any_of(controllers.begin(), controllers.end(),
                      [](const auto& entry) { return entry.second->in_association(); });
+}
+
+/// Whether a part of the log behind its header is read.
+bool reads_entries(const HostBench& bench) {
+  const auto reads = log_reads(bench);
+  return std::any_of(reads.begin(), reads.end(), [](const SeenCommand* seen) {
+    return offset_of(seen->sqe.bytes()) + bytes_of(*seen) > fabrics::DiscoveryHeader::size;
+  });
+}
+
+/// A host that stays connected; counts the events that it is sent.
+void watch_the_service(HostBench& bench, Check& check, unsigned& events) {
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    if (command.qid == 0 && command.sqe[0] == kEventRequest) ++events;
+    return Answer::send;
+  };
+  const auto watching = bench.product().watch().wait_for(60_s);
+  check.precondition(watching.has_value() && watching->ok, "the host stays connected to the discovery service");
+  bench.run_until([] { return false; }, 2_s);
+}
+
+void change_the_log(HostBench& bench, Check& check, const unsigned& events) {
+  bench.forget_seen();
+  bench.target().discovery().changed();
+  check.precondition(bench.run_until([&] { return events > 0; }, 10_s), "the host wants to hear of changes");
 }
 
 /// A log whose only entry refers to the discovery service behind that port.
@@ -104,24 +130,58 @@ CONFORMANCE_CASE(host_follows_referrals_to_a_bounded_depth, "fabrics.host.discov
 
 CONFORMANCE_CASE(host_reads_the_discovery_log_after_a_notice, "fabrics.host.discovery.notice", roles::host) {
   unsigned events = 0;
-  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
-    if (command.qid == 0 && command.sqe[0] == kEventRequest) ++events;
-    return Answer::send;
-  };
-  const auto watching = bench.product().watch().wait_for(60_s);
-  check.precondition(watching.has_value() && watching->ok, "the host stays connected to the discovery service");
-  bench.run_until([] { return false; }, 2_s);
+  watch_the_service(bench, check, events);
+  change_the_log(bench, check, events);
+  check.that(bench.run_until([&] { return reads_entries(bench); }, 60_s),
+             "the entries of the log are read after the notice",
+             log_reads(bench).empty() ? "nothing is read" : "its header alone");
+}
+
+CONFORMANCE_CASE(host_hears_of_every_change_of_a_discovery_log, "fabrics.host.discovery.notice-again", roles::host) {
+  unsigned events = 0;
+  watch_the_service(bench, check, events);
+  change_the_log(bench, check, events);
+  bench.run_until([] { return false; }, 30_s);
+  bench.step("the log changes a second time");
   bench.forget_seen();
   bench.target().discovery().changed();
-  check.precondition(bench.run_until([&] { return events > 0; }, 10_s), "the host wants to hear of changes");
-  const auto reads_entries = [&] {
-    const auto reads = log_reads(bench);
-    return std::any_of(reads.begin(), reads.end(), [](const SeenCommand* seen) {
-      return offset_of(seen->sqe.bytes()) + bytes_of(*seen) > fabrics::DiscoveryHeader::size;
-    });
-  };
-  check.that(bench.run_until(reads_entries, 60_s), "the entries of the log are read after the notice",
+  check.that(bench.run_until([&] { return reads_entries(bench); }, 60_s),
+             "the entries of the log are read after a second change",
              log_reads(bench).empty() ? "nothing is read" : "its header alone");
+}
+
+CONFORMANCE_CASE(host_keeps_a_discovery_service_alive, "fabrics.host.discovery.keep-alive", roles::host,
+                 lasts(600_s)) {
+  unsigned events = 0;
+  watch_the_service(bench, check, events);
+  const auto connects = bench.fabrics_commands(kConnect);
+  check.precondition(connects.size() == 1, "one association with the discovery service");
+  const auto kato = connects.front()->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::kato);
+  check.precondition(kato != 0 && kato <= 150'000, "a keep alive timeout of at most 150 s");
+  const std::uint16_t cntlid = connects.front()->cntlid;
+  bench.forget_seen();
+  const Instant start = bench.world().now();
+  Instant last = start;
+  Duration longest;
+  bench.run_until([] { return false; }, 600_s);
+  for (const SeenCommand* seen : bench.commands_of(kKeepAlive)) {
+    if (seen->cntlid != cntlid) continue;
+    longest = std::max(longest, seen->at - last);
+    last = seen->at;
+  }
+  longest = std::max(longest, start + 600_s - last);
+  check.that(longest < Duration::ms(kato), "a Keep Alive in every " + to_string(Duration::ms(kato)),
+             to_string(longest) + " without one");
+}
+
+CONFORMANCE_CASE(host_comes_back_to_a_discovery_service, "fabrics.host.discovery.reconnect", roles::host) {
+  unsigned events = 0;
+  watch_the_service(bench, check, events);
+  bench.forget_seen();
+  bench.target().discovery().subsystem().end_associations("the bench ends the association");
+  // Ten minutes are what hosts allow themselves before they give a controller up.
+  check.that(bench.run_until([&] { return !bench.fabrics_commands(kConnect).empty(); }, 600_s), "a new Connect", "none");
+  check.that(bench.run_until([&] { return reads_entries(bench); }, 60_s), "the log is read again", "it is not");
 }
 
 CONFORMANCE_CASE(host_leaves_a_discovery_service_when_done, "fabrics.host.discovery.leaves", roles::host,

@@ -91,6 +91,52 @@ CONFORMANCE_CASE(host_aborts_the_command_that_it_means, "nvme.host.abort.names",
   write.wait_for(300_s);
 }
 
+CONFORMANCE_CASE(host_keeps_to_the_limit_of_aborts, "nvme.host.abort.limit", roles::host, lasts(300_s),
+                 arranged("one Abort at a time", [](EmbeddedSetup& setup) { setup.subsystem.abort_limit = 1; })) {
+  unsigned outstanding = 0, most = 0;
+  const auto is_abort = [](const CommandContext& command) { return command.qid == 0 && command.sqe[0] == kAbort; };
+  bench.connect_product();
+  bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
+    if (is_abort(command)) most = std::max(most, ++outstanding);
+    return std::nullopt;
+  };
+  // Neither the reads nor the Aborts are answered.
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    return is_abort(command) || is_io(command, opcode::kRead) ? Answer::withhold : Answer::send;
+  };
+  std::vector<Bytes> blocks(4, Bytes(512));
+  std::vector<Op<nvme::Status>> reads;
+  for (std::size_t i = 0; i < blocks.size(); ++i) reads.push_back(bench.product().read(1, kLba + 8 * i, blocks[i]));
+  // Until the host has had enough of this association.
+  const auto leaves = [&] {
+    return std::any_of(bench.commands().begin(), bench.commands().end(), resets) || most > 1 ||
+           bench.fabrics_commands(0x01).size() > 2;
+  };
+  bench.run_until(leaves, 300_s);
+  check.precondition(most > 0, "the host sends Abort");
+  check.that(most <= 1, "one Abort at a time (ACL 0)", std::to_string(most));
+  bench.script = {};
+  for (auto& read : reads) read.wait_for(300_s);
+}
+
+CONFORMANCE_CASE(host_overcomes_a_transient_transport_error, "nvme.host.retry.transient", roles::host,
+                 reaches{"bench.refused"}) {
+  bench.connect_product();
+  Bytes data = host_pattern(512), back(512);
+  check.precondition_success(bench.product().write(1, kLba, data).wait(), "write");
+  bool refused = false;
+  bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
+    if (refused || !is_io(command, opcode::kRead) || lba_of(command.sqe) != kLba) return std::nullopt;
+    refused = true;
+    bench.mark("bench.refused");
+    return sc::transient_transport_error;
+  };
+  const auto read = bench.product().read(1, kLba, back).wait_for(120_s);
+  check.require(read.has_value(), "the read ends", "it does not");
+  check.require_success(*read, "read that met one transient transport error");
+  check.bytes("data of the read", back, data);
+}
+
 CONFORMANCE_CASE(host_keeps_the_delay_of_a_retry, "nvme.host.retry.delay", roles::host, reaches{"bench.delayed"}) {
   constexpr Duration kDelays[] = {2_s, 3_s, 4_s};
   constexpr Duration kTolerance = Duration::ms(20);

@@ -139,8 +139,9 @@ CONFORMANCE_CASE(host_loses_no_write_with_a_path, "nvme.host.path-loss.data", ro
   }
 }
 
-CONFORMANCE_CASE(host_waits_before_it_repeats_writes_elsewhere, "nvme.host.path-loss.quiesce", roles::host,
-                 reaches{"bench.silent"}, lasts(200_s)) {
+namespace {
+
+void waits_until_silence_is_an_end(HostBench& bench, Check& check) {
   constexpr Duration kTolerance = Duration::ms(50);
   std::uint16_t silent = 0;
   // Nor does it give the association up: no end of a connection tells the host that it has noticed.
@@ -176,6 +177,20 @@ CONFORMANCE_CASE(host_waits_before_it_repeats_writes_elsewhere, "nvme.host.path-
              second == nullptr ? "" : to_string(stopped - second->at) + " too early");
   bench.script = {};
   write.wait_for(300_s);
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(host_waits_before_it_repeats_writes_elsewhere, "nvme.host.path-loss.quiesce", roles::host,
+                 reaches{"bench.silent"}, lasts(200_s)) {
+  waits_until_silence_is_an_end(bench, check);
+}
+
+CONFORMANCE_CASE(host_waits_longer_where_traffic_keeps_alive, "nvme.host.path-loss.quiesce", roles::host,
+                 reaches{"bench.silent"}, lasts(200_s),
+                 arranged("traffic based keep alive",
+                          [](EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = true; })) {
+  waits_until_silence_is_an_end(bench, check);
 }
 
 }  // namespace fb::conformance

@@ -62,6 +62,14 @@ HOST(host_follows_referrals_for_ever, "fabrics.host.discovery.referral-depth",
      "referrals are followed without limit of depth", "host.discovery.referral.deep");
 HOST(host_ignores_discovery_notices, "fabrics.host.discovery.notice",
      "the log is not read again after a change event", "host.discovery.event.ignored");
+HOST(host_hears_of_one_discovery_change, "fabrics.host.discovery.notice-again",
+     "no new Asynchronous Event Request after the first notice", "host.aer.not_rearmed");
+HOST(host_retains_discovery_changes, "fabrics.host.discovery.notice-again", "the log is read with RAE = 1",
+     "host.event.log.rae");
+HOST(host_lets_a_discovery_service_expire, "fabrics.host.discovery.keep-alive",
+     "no Keep Alive to a discovery service", "host.keep_alive.omitted");
+HOST(host_forgets_a_discovery_service, "fabrics.host.discovery.reconnect",
+     "a lost discovery service is not connected to again", "host.reconnect.omitted");
 HOST(host_stays_with_a_discovery_service, "fabrics.host.discovery.leaves",
      "a connection without persistence is left open", "host.discovery.left_connected");
 

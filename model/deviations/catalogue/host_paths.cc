@@ -49,6 +49,8 @@ HOST(host_gives_up_inaccessible_paths, "nvme.host.ana.all-inaccessible",
      "a command is repeated without delay, and given up, while no path is accessible", "host.ana.state.ignored");
 DEVIATION(host_never_returns_to_a_path, "nvme.host.ana.failback", Product::host,
           "a path that was inaccessible once is not used again", hooks<IgnoresAnaNotices>());
+HOST(host_hears_of_one_ana_change, "nvme.host.ana.failback", "the ANA log is read with RAE = 1",
+     "host.event.log.rae");
 HOST(host_reports_ana_statuses, "nvme.host.path-error.ana", "an ANA status is reported though there is another path",
      "host.path_error.reported");
 HOST(host_reports_path_errors, "nvme.host.path-error.internal",
@@ -67,6 +69,10 @@ HOST(host_repeats_after_a_timeout, "nvme.host.timeout.once",
      "a command without an answer is sent again while the first still runs", "host.timeout.resubmitted");
 DEVIATION(host_aborts_another_command, "nvme.host.abort.names", Product::host,
           "Abort names another command than the one without an answer", hooks<AbortsAnother>());
+HOST(host_sends_too_many_aborts, "nvme.host.abort.limit", "more Aborts outstanding than ACL allows",
+     "host.abort.limit.ignored");
+HOST(host_takes_transient_errors_for_success, "nvme.host.retry.transient",
+     "a transient transport error is reported as success", "host.status.ignored");
 HOST(host_finds_no_new_namespaces, "nvme.host.namespaces.appear", "namespaces are not read again after a notice",
      "host.event.rescan.omitted");
 HOST(host_keeps_namespaces_that_are_gone, "nvme.host.namespaces.gone",
