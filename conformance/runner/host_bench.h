@@ -165,6 +165,8 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   net::StreamHost& listening_host() { return network_->bench; }
   std::string_view transport() const { return transport_; }
   void forget_seen();
+  /// Memory of an operation that a case may leave while it is under way.
+  Bytes& keep(Bytes memory) { return kept_.emplace_back(std::move(memory)); }
 
   /// Steps the world until `done()`; false after `limit` (or when nothing can happen any more).
   template <class Done>
@@ -192,6 +194,7 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   SeenCommand* find_seen(const CommandContext& command);
 
   host::ConnectOptions connect_;
+  std::deque<Bytes> kept_;
   std::deque<SeenCommand> commands_;
   std::vector<Bytes> requests_;
   std::deque<SeenPdu> pdus_;

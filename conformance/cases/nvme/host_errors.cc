@@ -59,7 +59,7 @@ CONFORMANCE_CASE(host_repeats_no_write_that_may_still_run, "nvme.host.timeout.on
   bench.connect_product();
   Unanswered script;
   script.begin(bench);
-  Bytes data = host_pattern(512);
+  Bytes& data = bench.keep(host_pattern(512));
   Op<nvme::Status> write = bench.product().write(1, kLba, data);
   bench.run_until([&] { return write.settled() || writes_of(bench).size() > 1; }, 300_s);
   const auto writes = writes_of(bench);
@@ -79,7 +79,7 @@ CONFORMANCE_CASE(host_aborts_the_command_that_it_means, "nvme.host.abort.names",
   bench.connect_product();
   Unanswered script;
   script.begin(bench);
-  Bytes data = host_pattern(512);
+  Bytes& data = bench.keep(host_pattern(512));
   Op<nvme::Status> write = bench.product().write(1, kLba, data);
   bench.run_until([&] { return write.settled() || !admin_commands(bench, kAbort).empty(); }, 300_s);
   const auto aborts = admin_commands(bench, kAbort);
@@ -105,9 +105,10 @@ CONFORMANCE_CASE(host_keeps_to_the_limit_of_aborts, "nvme.host.abort.limit", rol
   bench.script.completion = [&](const CommandContext& command, MutableBytes) {
     return is_abort(command) || is_io(command, opcode::kRead) ? Answer::withhold : Answer::send;
   };
-  std::vector<Bytes> blocks(4, Bytes(512));
   std::vector<Op<nvme::Status>> reads;
-  for (std::size_t i = 0; i < blocks.size(); ++i) reads.push_back(bench.product().read(1, kLba + 8 * i, blocks[i]));
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    reads.push_back(bench.product().read(1, kLba + 8 * i, bench.keep(Bytes(512))));
+  }
   // Until the host has had enough of this association.
   const auto leaves = [&] {
     return std::any_of(bench.commands().begin(), bench.commands().end(), resets) || most > 1 ||
@@ -123,7 +124,8 @@ CONFORMANCE_CASE(host_keeps_to_the_limit_of_aborts, "nvme.host.abort.limit", rol
 CONFORMANCE_CASE(host_overcomes_a_transient_transport_error, "nvme.host.retry.transient", roles::host,
                  reaches{"bench.refused"}) {
   bench.connect_product();
-  Bytes data = host_pattern(512), back(512);
+  Bytes& data = bench.keep(host_pattern(512));
+  Bytes& back = bench.keep(Bytes(512));
   check.precondition_success(bench.product().write(1, kLba, data).wait(), "write");
   bool refused = false;
   bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
@@ -168,8 +170,7 @@ CONFORMANCE_CASE(host_keeps_the_delay_of_a_retry, "nvme.host.retry.delay", roles
       bench.mark("bench.delayed");
       return sc::command_interrupted.with_crd(crd);
     };
-    Bytes block(512);
-    bench.product().read(1, lba, block).wait_for(120_s);
+    bench.product().read(1, lba, bench.keep(Bytes(512))).wait_for(120_s);
     if (again == Instant::never()) continue;  // not repeated: that is a host's choice
     const Duration delay = kDelays[crd - 1];
     check.that(again + kTolerance >= answered + delay,

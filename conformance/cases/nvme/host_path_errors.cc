@@ -41,7 +41,7 @@ void takes_the_other_path(HostBench& bench, Check& check, const std::vector<nvme
     bench.step("one path answers " + said);
     OneRefuses refusing;
     refusing.begin(bench, status);
-    Bytes back(512);
+    Bytes& back = bench.keep(Bytes(512));
     const auto read = bench.product().read(1, kPathLba, back).wait_for(120_s);
     check.require(read.has_value(), "the read ends after " + said, "it does not");
     check.require_success(*read, "read after " + said);
@@ -92,7 +92,7 @@ CONFORMANCE_CASE(host_repeats_no_path_error_that_has_dnr, "nvme.host.path-error.
   connect_two_paths(bench, check);
   OneRefuses refusing;
   refusing.begin(bench, sc::internal_path_error.with_dnr(), true);
-  Bytes back(512);
+  Bytes& back = bench.keep(Bytes(512));
   Op<nvme::Status> read = bench.product().read(1, kPathLba, back);
   bench.run_until([&] { return read.settled(); }, 60_s);
   for (const auto& [cntlid, attempts] : refusing.attempts) {
@@ -111,12 +111,14 @@ CONFORMANCE_CASE(host_loses_no_write_with_a_path, "nvme.host.path-loss.data", ro
   for (const std::uint16_t portid : {std::uint16_t{1}, std::uint16_t{2}}) {
     bench.step("the association through port " + std::to_string(portid) + " ends, with writes under way");
     bench.forget_seen();
-    std::vector<Bytes> data(kWrites, host_pattern(4096));
+    std::vector<Bytes*> data;
     std::vector<Op<nvme::Status>> writes;
     for (std::size_t i = 0; i < kWrites; ++i) {
-      data[i][0] = static_cast<std::uint8_t>(i);
-      data[i][1] = static_cast<std::uint8_t>(portid);
-      writes.push_back(bench.product().write(1, kPathLba + 8 * i, data[i]));
+      Bytes& one = bench.keep(host_pattern(4096));
+      one[0] = static_cast<std::uint8_t>(i);
+      one[1] = static_cast<std::uint8_t>(portid);
+      data.push_back(&one);
+      writes.push_back(bench.product().write(1, kPathLba + 8 * i, one));
     }
     const std::uint16_t victim = paths.of_port(portid);
     pause(bench, 1_ms);
@@ -127,10 +129,10 @@ CONFORMANCE_CASE(host_loses_no_write_with_a_path, "nvme.host.path-loss.data", ro
       const auto written = writes[i].wait_for(300_s);
       check.require(written.has_value(), "each write ends", "one never does");
       if (!written->ok()) continue;
-      Bytes back(data[i].size());
+      Bytes& back = bench.keep(Bytes(data[i]->size()));
       const auto read = bench.product().read(1, kPathLba + 8 * i, back).wait_for(300_s);
       check.require(read.has_value() && read->ok(), "the data can be read on the other path");
-      check.bytes("what was acknowledged", back, data[i]);
+      check.bytes("what was acknowledged", back, *data[i]);
     }
     // One path after the other: the first has to be back before the second goes.
     const bool back = bench.run_until([&] { return controller_of_port(bench, portid) != 0; }, 60_s);
@@ -160,7 +162,7 @@ void waits_until_silence_is_an_end(HostBench& bench, Check& check) {
   const TwoPaths paths = connect_two_paths(bench, check, {.kato_ms = 5000});
   check.precondition(kato_of(bench, paths.first) != 0 && kato_of(bench, paths.second) != 0,
                      "the host asks for a keep alive timeout");
-  Bytes data = host_pattern(512);
+  Bytes& data = bench.keep(host_pattern(512));
   Op<nvme::Status> write = bench.product().write(1, kPathLba, data);
   const auto elsewhere = [&]() -> const SeenCommand* {
     for (const SeenCommand* seen : path_commands(bench, 0)) {

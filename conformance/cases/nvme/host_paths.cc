@@ -46,7 +46,7 @@ void waits_for_a_path(HostBench& bench, Check& check, AnaState state) {
   bench.subsystem().set_ana_state(kAnaGroup, state);
   pause(bench, 1_s);
   bench.forget_seen();
-  Bytes back(512);
+  Bytes& back = bench.keep(Bytes(512));
   Op<nvme::Status> read = bench.product().read(1, kPathLba, back);
   bench.run_until([&] { return read.settled(); }, 4_s);
   const bool early = read.settled();

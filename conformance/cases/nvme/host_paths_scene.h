@@ -65,7 +65,8 @@ inline std::vector<const SeenCommand*> path_commands(const HostBench& bench, std
 /// Writes blocks at kPathLba and reads them back, one command after the other.
 inline void write_and_read(HostBench& bench, Check& check, unsigned count, std::string_view when) {
   for (unsigned i = 0; i < count; ++i) {
-    Bytes data = host_pattern(512), back(512);
+    Bytes& data = bench.keep(host_pattern(512));
+    Bytes& back = bench.keep(Bytes(512));
     data[0] = static_cast<std::uint8_t>(i);
     const auto written = bench.product().write(1, kPathLba + i, data).wait_for(120_s);
     check.require(written.has_value(), "a write ends " + std::string(when), "it does not");
