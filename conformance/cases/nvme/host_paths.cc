@@ -95,7 +95,7 @@ CONFORMANCE_CASE(host_leaves_a_path_that_is_lost, "nvme.host.ana.persistent-loss
 
 CONFORMANCE_CASE(host_leaves_a_path_that_changes, "nvme.host.ana.change-path", roles::host) {
   const TwoPaths paths = connect_two_paths(bench, check);
-  // No notice tells of this state: a status does.
+  // A notice need not tell of this state: a status may have to.
   bench.subsystem().set_ana_state(kAnaGroup, AnaState::change, 1);
   pause(bench, 1_s);
   bench.forget_seen();
