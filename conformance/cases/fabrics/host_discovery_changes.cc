@@ -53,6 +53,7 @@ void watch_the_service(HostBench& bench, Check& check, unsigned& events) {
   const auto watching = bench.product().watch().wait_for(60_s);
   check.precondition(watching.has_value() && watching->ok, "the host stays connected to the discovery service");
   bench.run_until([] { return false; }, 2_s);
+  check.precondition(reads_entries(bench), "the log has entries for this host");
 }
 
 void change_the_log(HostBench& bench, Check& check, const unsigned& events) {

@@ -13,6 +13,11 @@ constexpr std::size_t kFindingOut = 3;
 /// Attempts of one command while it waits for a path: a host that has a delay between them makes fewer.
 constexpr std::size_t kFewAttempts = 100;
 
+TwoPaths connect_ana_paths(HostBench& bench, Check& check, const std::function<void()>& before_second = {}) {
+  check.precondition(bench.subsystem().options().ana, "the controllers report ANA");
+  return connect_two_paths(bench, check, {}, before_second);
+}
+
 /// Whether hosts read the log after a notice is for another case.
 void wait_for_log(HostBench& bench, Check& check, std::uint16_t cntlid) {
   check.precondition(bench.run_until([&] { return reads_ana_log(bench, cntlid); }, 30_s),
@@ -22,7 +27,7 @@ void wait_for_log(HostBench& bench, Check& check, std::uint16_t cntlid) {
 
 /// The first path changes its state, the host hears of it, and takes the other one.
 void leaves_the_first_path(HostBench& bench, Check& check, AnaState state) {
-  const TwoPaths paths = connect_two_paths(bench, check);
+  const TwoPaths paths = connect_ana_paths(bench, check);
   bench.forget_seen();
   bench.subsystem().set_ana_state(kAnaGroup, state, 1);
   wait_for_log(bench, check, paths.first);
@@ -36,7 +41,7 @@ void leaves_the_first_path(HostBench& bench, Check& check, AnaState state) {
 
 /// No path is accessible for four seconds, well within ANATT of the bench's controllers.
 void waits_for_a_path(HostBench& bench, Check& check, AnaState state) {
-  connect_two_paths(bench, check);
+  connect_ana_paths(bench, check);
   write_and_read(bench, check, 1, "before");
   const Bytes data = [] {
     Bytes made = host_pattern(512);
@@ -63,7 +68,7 @@ void waits_for_a_path(HostBench& bench, Check& check, AnaState state) {
 }  // namespace
 
 CONFORMANCE_CASE(host_prefers_the_optimized_path, "nvme.host.ana.optimized", roles::host) {
-  const TwoPaths paths = connect_two_paths(bench, check);
+  const TwoPaths paths = connect_ana_paths(bench, check);
   for (const std::uint16_t better : {std::uint16_t{2}, std::uint16_t{1}}) {
     const auto worse = static_cast<std::uint16_t>(3 - better);
     bench.step("port " + std::to_string(better) + " is the optimized one");
@@ -78,7 +83,7 @@ CONFORMANCE_CASE(host_prefers_the_optimized_path, "nvme.host.ana.optimized", rol
 }
 
 CONFORMANCE_CASE(host_learns_ana_states_when_it_connects, "nvme.host.ana.initial", roles::host) {
-  const TwoPaths paths = connect_two_paths(bench, check, {}, [&] {
+  const TwoPaths paths = connect_ana_paths(bench, check, [&] {
     bench.subsystem().set_ana_state(kAnaGroup, AnaState::inaccessible, 2);
   });
   write_and_read(bench, check, kRounds, "on the path that is accessible");
@@ -94,7 +99,7 @@ CONFORMANCE_CASE(host_leaves_a_path_that_is_lost, "nvme.host.ana.persistent-loss
 }
 
 CONFORMANCE_CASE(host_leaves_a_path_that_changes, "nvme.host.ana.change-path", roles::host) {
-  const TwoPaths paths = connect_two_paths(bench, check);
+  const TwoPaths paths = connect_ana_paths(bench, check);
   // A notice need not tell of this state: a status may have to.
   bench.subsystem().set_ana_state(kAnaGroup, AnaState::change, 1);
   pause(bench, 1_s);
@@ -113,7 +118,7 @@ CONFORMANCE_CASE(host_waits_for_a_path_to_come_back, "nvme.host.ana.all-inaccess
 }
 
 CONFORMANCE_CASE(host_uses_a_path_that_came_back, "nvme.host.ana.failback", roles::host) {
-  const TwoPaths paths = connect_two_paths(bench, check);
+  const TwoPaths paths = connect_ana_paths(bench, check);
   bench.subsystem().set_ana_state(kAnaGroup, AnaState::inaccessible, 1);
   pause(bench, 2_s);
   write_and_read(bench, check, 4, "on the second path");
