@@ -102,7 +102,12 @@ std::unique_ptr<transport::TlsSide> controller_tls(World& world, net::StreamHost
 EmbeddedController::EmbeddedController(World& world, net::SimHost& host, const IpAddress& address,
                                        EmbeddedSetup& setup, subsystem::SubsystemHooks* hooks,
                                        softroce::SoftHooks* device_hooks)
-    : tls_(controller_tls(world, host, setup, keys_, hooks)), target_(world, hooks, setup.discovery) {
+    : world_(world),
+      host_(host),
+      address_(address),
+      hooks_(hooks),
+      tls_(controller_tls(world, host, setup, keys_, hooks)),
+      target_(world, hooks, setup.discovery) {
   if (tls_ != nullptr) {
     setup.tcp.security = setup.security;
     setup.subsystem.authentication.on_psk = [side = tls_.get()](const auth::GeneratedPsk& made) {
@@ -122,24 +127,43 @@ EmbeddedController::EmbeddedController(World& world, net::SimHost& host, const I
   subsystem::PortOptions port;
   port.traddr = to_string(address);
   target_.add_port(port);
-  transport::ControllerFabricOptions options = setup.fabric;
-  options.port = kNvmePort;
-  options.admin_entries_max = setup.subsystem.admin_entries_max;
-  options.io_entries_max = setup.subsystem.io_entries_max;
-  options.io_queues_max = setup.subsystem.io_queues_max;
-  const auto listen = [&](auto started) {
-    if (!started) throw UserError(started.error().text);
-    listener_ = std::move(started).value();
-  };
+  fabric_options_ = setup.fabric;
+  fabric_options_.admin_entries_max = setup.subsystem.admin_entries_max;
+  fabric_options_.io_entries_max = setup.subsystem.io_entries_max;
+  fabric_options_.io_queues_max = setup.subsystem.io_queues_max;
+  tcp_options_ = setup.tcp;
   if (setup.transport == "rdma") {
     device_ = std::make_unique<DeviceStack>(world, host, DeviceOptions{"product", address, device_hooks}, setup);
-    listen(transport::RdmaControllerFabric::start(world, device_->top(), options, target_.acceptor(), hooks));
-  } else {
-    net::StreamHost& streams = tls_ != nullptr ? tls_->listening() : host;
-    listen(transport::TcpControllerFabric::start(world, streams, address, options, setup.tcp,
-                                                 target_.acceptor(), hooks));
   }
+  listener_ = listen(kNvmePort, target_.acceptor());
   target_.set_listener(1, *listener_);
+}
+
+std::unique_ptr<transport::ControllerFabric> EmbeddedController::listen(std::uint16_t port,
+                                                                        transport::ControllerAcceptor& acceptor) {
+  transport::ControllerFabricOptions options = fabric_options_;
+  options.port = port;
+  const auto listening = [](auto started) -> std::unique_ptr<transport::ControllerFabric> {
+    if (!started) throw UserError(started.error().text);
+    return std::move(started).value();
+  };
+  if (device_ != nullptr) {
+    return listening(transport::RdmaControllerFabric::start(world_, device_->top(), options, acceptor, hooks_));
+  }
+  net::StreamHost& streams = tls_ != nullptr ? tls_->listening() : host_;
+  return listening(
+      transport::TcpControllerFabric::start(world_, streams, address_, options, tcp_options_, acceptor, hooks_));
+}
+
+Endpoint EmbeddedController::add_port(std::uint16_t portid) {
+  subsystem::PortOptions port;
+  port.portid = portid;
+  port.traddr = to_string(address_);
+  target_.add_port(port);
+  const auto number = static_cast<std::uint16_t>(kNvmePort + portid - 1);
+  more_listeners_.push_back(listen(number, target_.acceptor(portid)));
+  target_.set_listener(portid, *more_listeners_.back());
+  return more_listeners_.back()->local();
 }
 
 }  // namespace fb::conformance

@@ -28,6 +28,7 @@ class EmulatedHost final : public HostUnderTest {
   Op<HostOutcome> connect(const Request& request) override {
     host::ConnectOptions options = connect_;
     if (!request.subnqn.empty()) options.subnqn = request.subnqn;
+    if (request.at) options.to = *request.at;
     options.io_queues = request.io_queues;
     options.queue_entries = request.queue_entries;
     options.kato_ms = request.kato_ms;
@@ -40,13 +41,8 @@ class EmulatedHost final : public HostUnderTest {
     return converted<HostOutcome>(world_, host_.shutdown_all(),
                                   [](bool gone) { return HostOutcome{gone, gone ? "" : "not all are gone", {}}; });
   }
-  Op<HostOutcome> discover() override {
-    discovery_ = std::make_unique<host::DiscoveryClient>(host_);
-    return converted<HostOutcome>(world_, discovery_->discover({.to = connect_.to, .tls = connect_.tls}),
-                                  [](const host::DiscoveryClient::Outcome& outcome) {
-                                    return outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error());
-                                  });
-  }
+  Op<HostOutcome> discover() override { return discover_as(false); }
+  Op<HostOutcome> watch() override { return discover_as(true); }
   Op<HostOutcome> connect_discovered() override {
     discovery_ = std::make_unique<host::DiscoveryClient>(host_);
     auto made = make_op<HostOutcome>(world_, "connecting to what is listed");
@@ -99,6 +95,16 @@ class EmulatedHost final : public HostUnderTest {
 
  private:
   static constexpr nvme::Status kNoNamespace = nvme::sc::invalid_namespace_or_format;
+
+  Op<HostOutcome> discover_as(bool persistent) {
+    discovery_ = std::make_unique<host::DiscoveryClient>(host_);
+    host::DiscoveryOptions options{.to = connect_.to, .tls = connect_.tls};
+    options.persistent = persistent;
+    return converted<HostOutcome>(world_, discovery_->discover(options),
+                                  [](const host::DiscoveryClient::Outcome& outcome) {
+                                    return outcome ? HostOutcome{true, {}, {}} : outcome_of(outcome.error());
+                                  });
+  }
 
   template <class T>
   Op<T> settled(T value) {
@@ -153,6 +159,8 @@ subsystem::Subsystem& HostBench::subsystem() { return controller_->subsystem(); 
 const std::string& HostBench::nqn() { return controller_->subsystem().options().nqn; }
 
 Endpoint HostBench::at() const { return controller_->at(); }
+
+Endpoint HostBench::open_port(std::uint16_t portid) { return controller_->add_port(portid); }
 
 void HostBench::finish() {
   script = {};
@@ -225,9 +233,20 @@ void HostBench::capsule_out(std::uint16_t qid, Bytes& capsule) {
 }
 
 void HostBench::capsule_in(std::uint16_t qid, ByteView capsule) {
-  SeenCommand seen{world().now(), qid, {}, Bytes(capsule.begin(), capsule.end()), {}};
-  std::copy_n(capsule.begin(), std::min(capsule.size(), nvme::kSqeSize), seen.sqe.mutable_bytes().begin());
-  commands_.push_back(std::move(seen));
+  SeenCommand arrived{world().now(), qid, {}, Bytes(capsule.begin(), capsule.end()), {}, 0};
+  std::copy_n(capsule.begin(), std::min(capsule.size(), nvme::kSqeSize), arrived.sqe.mutable_bytes().begin());
+  commands_.push_back(std::move(arrived));
+}
+
+SeenCommand* HostBench::find_seen(const CommandContext& command) {
+  const std::uint16_t cntlid = command.controller != nullptr ? command.controller->cntlid() : std::uint16_t{0};
+  for (auto at = commands_.rbegin(); at != commands_.rend(); ++at) {
+    const bool there = at->cntlid == 0 || at->cntlid == cntlid;
+    if (there && at->qid == command.qid && std::equal(command.sqe.begin(), command.sqe.end(), at->sqe.bytes().begin())) {
+      return &*at;
+    }
+  }
+  return nullptr;
 }
 
 bool HostBench::refuses(const CommandContext& command, subsystem::Refusal& refusal) {
@@ -235,6 +254,9 @@ bool HostBench::refuses(const CommandContext& command, subsystem::Refusal& refus
 }
 
 std::optional<nvme::Status> HostBench::admission(const CommandContext& command) {
+  if (command.controller != nullptr) {
+    if (SeenCommand* const one = find_seen(command)) one->cntlid = command.controller->cntlid();
+  }
   return script.admission ? script.admission(command) : std::nullopt;
 }
 
@@ -255,16 +277,14 @@ void HostBench::queue_secured(std::uint16_t, std::string_view identity) {
 }
 
 void HostBench::data_in(const CommandContext& command, MutableBytes data) {
-  for (auto seen = commands_.rbegin(); seen != commands_.rend(); ++seen) {
-    if (seen->qid == command.qid && std::equal(command.sqe.begin(), command.sqe.end(),
-                                               seen->sqe.bytes().begin())) {
-      seen->data.assign(data.begin(), data.end());
-      break;
-    }
-  }
+  if (SeenCommand* const one = find_seen(command)) one->data.assign(data.begin(), data.end());
 }
 
 Answer HostBench::completion(const CommandContext& command, MutableBytes cqe) {
+  const bool connect = command.sqe[0] == nvme::kFabricsOpcode && command.sqe[4] == 0x01;
+  if (connect && View<nvme::CqeLayout>{cqe}.get(nvme::cqe::status).ok()) {
+    if (SeenCommand* const one = find_seen(command)) one->cntlid = load_le<std::uint16_t>(cqe.data());
+  }
   return script.completion ? script.completion(command, cqe) : Answer::send;
 }
 

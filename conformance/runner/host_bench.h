@@ -43,6 +43,9 @@ struct SeenCommand {
   nvme::Sqe sqe;
   Bytes capsule;  ///< the whole capsule
   Bytes data;     ///< what the bench's controller got from the host for it, once it has
+  /// The controller that it came to; of a Connect to an admin queue, the one that it was given. 0: none (a refused
+  /// Connect, or a command without one).
+  std::uint16_t cntlid = 0;
 
   std::uint8_t opcode() const { return sqe.bytes()[0]; }
   /// Fabrics commands: FCTYPE; 0xFF otherwise.
@@ -88,12 +91,19 @@ class HostUnderTest {
     std::uint16_t io_queues = 1;
     std::uint16_t queue_entries = 128;
     std::uint32_t kato_ms = 5000;
+    /// Another address than the usual one: HostBench::open_port().
+    std::optional<Endpoint> at = {};
   };
   virtual ~HostUnderTest() = default;
   virtual Op<HostOutcome> connect(const Request& request) = 0;
   /// Ends every association in order.
   virtual Op<HostOutcome> disconnect() = 0;
   virtual Op<HostOutcome> discover() = 0;
+  /// Asks the discovery service, and stays connected to hear of changes.
+  virtual Op<HostOutcome> watch() = 0;
+  /// Whether associations with one subsystem are paths to the same namespaces: read() and write() then take any of
+  /// them. A host that does not join them is as good, but the cases about paths cannot tell.
+  virtual bool joins_paths() const { return true; }
   /// Asks the discovery service and connects to the first NVM subsystem that it lists.
   virtual Op<HostOutcome> connect_discovered() = 0;
   /// A controller reset on the host's own initiative.
@@ -129,6 +139,8 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   const std::string& nqn();
   net::SimNetwork& network() { return network_->network; }
   Endpoint at() const;
+  /// One more port of the subsystem, at the same address: another path for the host.
+  Endpoint open_port(std::uint16_t portid);
 
   /// Every command capsule that has arrived, oldest first; of one queue; of one opcode.
   const std::deque<SeenCommand>& commands() const { return commands_; }
@@ -153,6 +165,8 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   net::StreamHost& listening_host() { return network_->bench; }
   std::string_view transport() const { return transport_; }
   void forget_seen();
+  /// Memory of an operation that a case may leave while it is under way.
+  Bytes& keep(Bytes memory) { return kept_.emplace_back(std::move(memory)); }
 
   /// Steps the world until `done()`; false after `limit` (or when nothing can happen any more).
   template <class Done>
@@ -176,8 +190,11 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   void queue_secured(std::uint16_t qid, std::string_view identity) override;
   void data_in(const CommandContext& command, MutableBytes data) override;
   Answer completion(const CommandContext& command, MutableBytes cqe) override;
+  /// The capsule of this command, the newest where several are equal.
+  SeenCommand* find_seen(const CommandContext& command);
 
   host::ConnectOptions connect_;
+  std::deque<Bytes> kept_;
   std::deque<SeenCommand> commands_;
   std::vector<Bytes> requests_;
   std::deque<SeenPdu> pdus_;

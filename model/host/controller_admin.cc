@@ -195,7 +195,8 @@ Duration Controller::on_queue_timeout(Queue& queue, Command& command) {
 }
 
 void Controller::abort_command(Queue& queue, Command& command) {
-  if (aborts_out_ >= facts_.abort_limit) return;  // the grace passes all the same
+  // The grace passes all the same.
+  if (aborts_out_ >= facts_.abort_limit && !departs(point::abort_limit_ignored)) return;
   ++aborts_out_;
   // Whatever Abort says, the command itself is answered, or runs out of its grace.
   call(admin_.get(), as_sqe(host::abort(queue.qid(), command.cid())), {},

@@ -163,7 +163,7 @@ void Controller::poll_shutdown() {
 
 void Controller::disconnect_io_queues() {
   const bool offered = (facts_.ofcs & nvme::ofcs_bits::disconnect) != 0;
-  if (!offered || io_.empty() || departs(point::disconnect_omitted)) {
+  if (!offered || io_.empty()) {
     finish_shutdown();
     return;
   }

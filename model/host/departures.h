@@ -76,12 +76,15 @@ namespace fb::host {
   X(retry_unlimited, "host.retry.unlimited", "a command is repeated without limit") \
   X(crd_ignored, "host.retry.crd.ignored", "the retry delay that CRD names is not kept") \
   X(reservation_conflict_retried, "host.retry.reservation_conflict", "a reservation conflict is repeated") \
+  X(path_error_reported, "host.path_error.reported", \
+    "the error of one path is reported though there is another") \
   X(error_is_success, "host.status.ignored", "an error status is reported as success") \
   X(failover_early, "host.failover.early", \
     "writes go to another controller before the old one has stopped") \
   X(mdts_ignored, "host.io.mdts.ignored", "transfers are not split to MDTS") \
   X(timeout_resubmitted, "host.timeout.resubmitted", \
     "a command without an answer is sent again while the first still runs") \
+  X(abort_limit_ignored, "host.abort.limit.ignored", "more Aborts outstanding than ACL allows") \
   X(queue_overfilled, "host.queue.overfilled", "as many commands outstanding as the SQ has entries") \
   X(queue_overfilled_without_flow_control, "host.queue.overfilled.no_flow_control", \
     "the same while SQ flow control is off") \
@@ -122,7 +125,6 @@ namespace fb::host {
     "a Zone Append without an answer is sent again when the association is back") \
   X(shutdown_omitted, "host.shutdown.omitted", "the host leaves without setting CC.SHN") \
   X(shutdown_commands_after, "host.shutdown.commands_after", "admin commands after CC.SHN was set") \
-  X(disconnect_omitted, "host.disconnect.omitted", "no Disconnect on I/O queues although OFCS offers it") \
   X(disconnect_on_admin, "host.disconnect.admin", "Disconnect is sent on the admin queue") \
   X(discovery_genctr_ignored, "host.discovery.genctr.ignored", \
     "a discovery log that changed while it was read is used") \

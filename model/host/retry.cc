@@ -36,7 +36,8 @@ RetryDecision decide_retry(Status status, unsigned attempts, const Controller& c
   const unsigned retries = controller.options().command_retries;
   const bool unlimited = controller.departs(point::retry_unlimited);
   if (status.sct() == static_cast<unsigned>(nvme::StatusCodeType::path)) {
-    if (status.dnr()) return {};
+    if (controller.departs(point::path_error_reported)) return {};
+    if (status.dnr() && !controller.departs(point::dnr_ignored)) return {};
     if (attempts > retries * kPathAttemptsFactor && !unlimited) return {};
     return {Kind::other_path, kPathDelay};
   }

@@ -225,7 +225,8 @@ void errors(Watched& rig) {
   if (rig.start(rig.to()) == nullptr) return;
   for (const nvme::Status status :
        {nvme::sc::internal_error.with_dnr(), nvme::sc::transient_transport_error,
-        nvme::sc::command_interrupted.with_crd(1), nvme::sc::reservation_conflict}) {
+        nvme::sc::command_interrupted.with_crd(1), nvme::sc::reservation_conflict,
+        nvme::sc::internal_path_error}) {
     int left = 40;
     rig.hooks.on_admission = [&](std::uint16_t qid, const nvme::Sqe& sqe)
         -> std::optional<nvme::Status> {
@@ -278,6 +279,26 @@ void silence(Watched& rig) {
   };
   Bytes block(512);
   rig.finish(rig.ns().read(0, block));
+  rig.hooks.on_completion = nullptr;
+}
+
+/// With ACL 0 (see look()) and Aborts that are not answered either.
+void silence_of_many(Watched& rig) {
+  ConnectOptions options = rig.to();
+  options.io_timeout = Duration::s(1);
+  options.abort_grace = Duration::s(1);
+  if (rig.start(options) == nullptr) return;
+  const Instant start = rig.world->now();
+  rig.hooks.on_completion = [&rig, start](std::uint16_t qid, const nvme::Sqe& sqe, MutableBytes) {
+    const bool concerned = qid != 0 || sqe.bytes()[0] == 0x08;
+    const bool mute = concerned && rig.world->now() - start < Duration::ms(1900);
+    return mute ? Answer::withhold : Answer::send;
+  };
+  Bytes one(512), two(512);
+  auto first = rig.ns().read(0, one);
+  auto second = rig.ns().read(8, two);
+  rig.finish(first);
+  rig.finish(second);
   rig.hooks.on_completion = nullptr;
 }
 
@@ -418,7 +439,7 @@ constexpr Situation kSituations[] = {
     strange_capabilities, slow_reset, commands, ordinary, zones, protected_io, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
     subsystem_departs<kReserved>, subsystem_departs<kOther>, subsystem_departs<kNeverReady>,
     authentication, fatal_status, slow_ready, silent_keep_alive, errors, losses, io_queue_lost,
-    silence, wrong_cid, discover_plainly, discover_counting, discover_bad_port, discover_circle,
+    silence, silence_of_many, wrong_cid, discover_plainly, discover_counting, discover_bad_port, discover_circle,
     discover_events, discover_restart};
 
 struct Seen {
@@ -432,6 +453,7 @@ Seen look(std::string_view departure) {
     SubsystemOptions options;
     options.mdts = 2;
     options.io_queues_max = 4;
+    if (situation == silence_of_many) options.abort_limit = 1;
     options.zoned = {.supported = situation == zones, .append_limit = 1};
     options.verify = situation != commands;
     options.write_zeroes_limit = situation == commands ? 1 : 0;
