@@ -23,6 +23,16 @@ std::optional<std::string> is_version_2_1(const Declared& declared) {
 }
 const furnished of_version_2_1{[](EmbeddedSetup& setup) { setup.subsystem.version = fabrics::version(2, 1, 0); }};
 
+std::optional<std::string> manages_no_namespaces(const Declared& declared) {
+  const auto bit = nvme::oacs_bits::namespace_management;
+  if (!declared.known || (declared.identify().get(nvme::id_ctrl::oacs) & bit) == 0) return {};
+  return "OACS bit 3 (namespace management) is set";
+}
+const furnished without_namespace_management{
+    [](EmbeddedSetup& setup) { setup.subsystem.namespace_management.supported = false; }};
+
+const auto kNoNamespace = one_of(sc::invalid_namespace_or_format, sc::invalid_field);
+
 bool all_zero(ByteView data) {
   return std::all_of(data.begin(), data.end(), [](std::uint8_t byte) { return byte == 0; });
 }
@@ -195,6 +205,44 @@ CONFORMANCE_CASE(heat_is_announced, "nvme.temperature.event", roles::controller)
   constexpr nvme::Event kWanted{nvme::EventType::smart, nvme::event_info::smart_temperature,
                                 lid_of(nvme::LogPage::smart)};
   check.equal("event", nvme::Event::from_dw0(reply->dw0()), kWanted);
+}
+
+CONFORMANCE_CASE(identify_of_an_invalid_namespace_shows_none, "nvme.identify.namespace-invalid", roles::controller,
+                 needs(has_namespace)) {
+  RawAssociation& association = bench.associate();
+  const std::uint32_t nn = bench.declared().identify().get(nvme::id_ctrl::nn);
+  std::vector<std::uint32_t> invalid = {0};
+  if (nn < 0xFFFFFFF0) invalid.push_back(nn + 1);
+  for (const std::uint32_t nsid : invalid) {
+    const auto reply = association.admin().send(host::identify(Cns::identify_namespace, nsid), 4096).wait();
+    const std::string what = "Identify Namespace " + words(nsid);
+    const auto legal = one_of(sc::invalid_namespace_or_format, sc::invalid_field, sc::success);
+    if (!check.status(reply, legal, what) || !reply.ok()) continue;
+    check.that(all_zero(reply.data), what + " shows no namespace", "it is of some namespace");
+  }
+}
+
+CONFORMANCE_CASE(inactive_namespaces_have_no_descriptors, "nvme.identify.descriptors-inactive", roles::controller) {
+  RawAssociation& association = bench.associate();
+  const auto list = association.admin().send(host::identify(Cns::active_namespace_list), 4096).wait();
+  check.precondition_success(list, "Identify, active namespace list");
+  const std::uint32_t inactive = lowest_inactive(list.data);
+  check.precondition(inactive <= bench.declared().identify().get(nvme::id_ctrl::nn),
+                     "a namespace identifier up to NN is not active");
+  const auto command = host::identify(Cns::namespace_id_descriptors, inactive);
+  check.status(association.admin().send(command, 4096).wait(), kNoNamespace, "CNS 03h of an inactive namespace");
+}
+
+CONFORMANCE_CASE(identify_of_all_namespaces_needs_management, "nvme.identify.namespace-broadcast", roles::controller,
+                 without_namespace_management, needs(manages_no_namespaces), reaches{"identify.nsid.broadcast"}) {
+  const auto command = host::identify(Cns::identify_namespace, nvme::kAllNamespaces);
+  check.status(bench.associate().admin().send(command, 4096).wait(), kNoNamespace, "CNS 00h of all namespaces");
+}
+
+CONFORMANCE_CASE(fused_admin_commands_are_refused, "nvme.fused.admin", roles::controller, reaches{"admin.fuse"}) {
+  auto command = host::identify(Cns::controller);
+  command.set(nvme::sqe::fuse, nvme::Fuse::reserved);
+  check.refused(bench.associate().admin().send(command, nvme::kIdentifySize).wait(), "Identify with FUSE 11b");
 }
 
 }  // namespace fb::conformance

@@ -20,6 +20,17 @@ void set(Check& check, RawAssociation& association, std::uint32_t value) {
                              "Set Features, Asynchronous Event Configuration");
 }
 
+std::optional<std::string> protects_namespaces(const Declared& declared) {
+  const auto bit = nvme::nwpc_bits::write_protect;
+  if (!declared.known || (declared.identify().get(nvme::id_ctrl::nwpc) & bit) != 0) return {};
+  return "NWPC bit 0 is clear";
+}
+Record<nvme::SetFeaturesSqe> protect(std::uint32_t nsid, std::uint32_t state) {
+  auto command = host::set_features(FeatureId::namespace_write_protection, state);
+  command.set(nvme::sqe::nsid, nsid);
+  return command;
+}
+
 /// An event that the product has; SMART warnings are events of every controller.
 std::uint32_t some_event(const Declared& declared) {
   constexpr std::uint32_t kNamespaces = nvme::event_config_bits::namespace_attribute;
@@ -57,6 +68,63 @@ CONFORMANCE_CASE(reserved_selections_are_refused, "nvme.features.select-reserved
     const auto command = host::get_features(FeatureId::number_of_queues, static_cast<FeatureSelect>(select));
     check.status(association.admin().send(command).wait(), sc::invalid_field, "SEL " + words(select));
   }
+}
+
+CONFORMANCE_CASE(number_of_queues_reads_as_granted, "nvme.features.number-of-queues-get", roles::controller) {
+  RawAssociation& association = bench.associate();
+  const auto granted = association.admin().send(host::set_features(FeatureId::number_of_queues, 0x00030003)).wait();
+  check.precondition_success(granted, "Set Features, Number of Queues");
+  const auto read = association.admin().send(host::get_features(FeatureId::number_of_queues)).wait();
+  check.require_success(read, "Get Features, Number of Queues");
+  check.equal("what Get Features reads", read.dw0(), granted.dw0());
+}
+
+CONFORMANCE_CASE(power_states_that_do_not_exist_are_refused, "nvme.features.power-state", roles::controller,
+                 reaches{"feature.power_state"}) {
+  constexpr std::uint32_t kLast = 31;
+  const std::uint64_t states = bench.declared().identify().get(nvme::id_ctrl::npss).count();
+  check.precondition(states <= kLast, "NPSS leaves power states out");
+  RawAssociation& association = bench.associate();
+  check.precondition_success(association.admin().send(host::get_features(FeatureId::power_management)).wait(),
+                             "Get Features, Power Management");
+  check.status(association.admin().send(host::set_features(FeatureId::power_management, kLast)).wait(),
+               sc::invalid_field, "Set Features, power state 31");
+}
+
+CONFORMANCE_CASE(reserved_thresholds_are_refused, "nvme.features.temperature-reserved", roles::controller,
+                 reaches{"feature.temperature"}) {
+  constexpr std::uint32_t kReservedSensor = 9u << 16 | 400, kReservedType = 3u << 20 | 400;
+  RawAssociation& association = bench.associate();
+  check.precondition_success(association.admin().send(host::get_features(FeatureId::temperature_threshold)).wait(),
+                             "Get Features, Temperature Threshold");
+  for (const std::uint32_t value : {kReservedSensor, kReservedType}) {
+    check.status(association.admin().send(host::set_features(FeatureId::temperature_threshold, value)).wait(),
+                 sc::invalid_field, "Set Features, Temperature Threshold " + words(value));
+  }
+}
+
+CONFORMANCE_CASE(namespace_features_need_a_namespace, "nvme.features.namespace", roles::controller,
+                 needs(protects_namespaces), reaches{"feature.nsid"}) {
+  RawAssociation& association = bench.associate();
+  const auto list = association.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
+  check.precondition_success(list, "Identify, active namespace list");
+  for (const std::uint32_t nsid : {lowest_inactive(list.data), 0u}) {
+    check.status(association.admin().send(protect(nsid, 0)).wait(),
+                 one_of(sc::invalid_namespace_or_format, sc::invalid_field),
+                 "Set Features, Namespace Write Protection of namespace " + words(nsid));
+  }
+}
+
+CONFORMANCE_CASE(reserved_write_protection_is_refused, "nvme.features.write-protection-reserved", roles::controller,
+                 needs(protects_namespaces), needs(has_namespace), reaches{"feature.write_protect"}) {
+  RawAssociation& association = bench.associate();
+  auto get = host::get_features(FeatureId::namespace_write_protection);
+  get.set(nvme::sqe::nsid, bench.nsid());
+  const auto before = association.admin().send(get).wait();
+  check.precondition_success(before, "Get Features, Namespace Write Protection");
+  check.status(association.admin().send(protect(bench.nsid(), 5)).wait(), sc::invalid_field, "state 5");
+  const auto after = association.admin().send(get).wait();
+  if (check.success(after, "Get Features")) check.equal("the state afterwards", after.dw0(), before.dw0());
 }
 
 }  // namespace fb::conformance

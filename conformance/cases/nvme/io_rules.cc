@@ -38,6 +38,11 @@ void send_each(ControllerBench& bench, Check& check, IoScene& scene, std::uint32
   }
 }
 
+const furnished with_small_commands{[](EmbeddedSetup& setup) {
+  setup.subsystem.verify_limit = 2;
+  setup.subsystem.write_zeroes_limit = 3;
+}};
+
 /// The blocks hold what they held.
 void is_unchanged(Check& check, IoScene& scene, std::uint64_t lba, ByteView before, std::string_view what) {
   const auto after = scene.read(lba, static_cast<std::uint32_t>(before.size() / scene.block_bytes));
@@ -214,6 +219,85 @@ CONFORMANCE_CASE(reserved_psdt_is_refused, "nvme.psdt.reserved", roles::controll
   host::RawCommand command{.sqe = host::as_sqe(host::flush(scene.nsid)), .keep_dptr = true};
   command.sqe.set(nvme::sqe::psdt, nvme::Psdt::reserved);
   check.refused(scene.io.send_command(command).wait(), "Flush with PSDT 11b");
+}
+
+CONFORMANCE_CASE(force_unit_access_is_accepted, "nvme.read.fua", roles::controller, needs(has_namespace)) {
+  IoScene scene(bench);
+  const Bytes data = pattern(0x3D, 1, scene.block_bytes);
+  auto write = host::write(scene.nsid, kLba, 1);
+  write.set(rw::fua, true);
+  check.success(scene.io.send(write, data).wait(), "Write with FUA");
+  auto read = host::read(scene.nsid, kLba, 1);
+  read.set(rw::fua, true);
+  const auto reply = scene.io.send(read, scene.block_bytes).wait();
+  if (check.success(reply, "Read with FUA")) check.bytes("the block", reply.data, data);
+}
+
+CONFORMANCE_CASE(write_above_mdts_is_not_done, "nvme.write.mdts", roles::controller, needs(has_namespace),
+                 needs(limits_transfers)) {
+  IoScene scene(bench);
+  const std::uint64_t blocks = bench.declared().transfer_max() / scene.block_bytes + 1;
+  check.precondition(blocks < 65536 && blocks < scene.blocks, "MDTS is below what a command can ask for here");
+  const Bytes before = scene.prepare(check, 0, 0x3E, 1);
+  const auto reply = scene.write(0, pattern(0x77, static_cast<std::size_t>(blocks), scene.block_bytes));
+  if (!reply.answered()) {
+    check.that(true, "the connection ends for a transfer that is too long");
+    return;
+  }
+  check.status(reply, sc::invalid_field, "Write of one block above MDTS");
+  is_unchanged(check, scene, 0, before, "the first block");
+}
+
+CONFORMANCE_CASE(size_limits_of_commands_hold, "nvme.limits.command-size", roles::controller, with_small_commands,
+                 needs(has_namespace), needs(is_version_2), reaches{"io.size_limit"}) {
+  IoScene scene(bench);
+  const auto page =
+      scene.association.admin().send(host::identify(nvme::Cns::command_set_controller), nvme::kIdentifySize).wait();
+  check.precondition_success(page, "CNS 06h");
+  const View<nvme::IdentifyControllerNvm> limits{page.data};
+  const std::uint64_t unit = std::uint64_t{4096} << bench.declared().capabilities().get(fabrics::cap::mpsmin);
+  bool any = false;
+  const auto judge = [&](std::string_view name, unsigned limit, auto&& command) {
+    if (limit == 0 || limit > 20) return;
+    const std::uint64_t blocks = (unit << limit) / scene.block_bytes + 1;
+    if (blocks > 65536 || blocks > scene.blocks) return;
+    any = true;
+    check.status(scene.io.send(command(scene.nsid, 0, static_cast<std::uint32_t>(blocks))).wait(), sc::invalid_field,
+                 std::string(name) + " above its limit");
+  };
+  if (claims(bench, oncs::verify)) judge("Verify", limits.get(nvme::id_ctrl_nvm::vsl), host::verify);
+  if (claims(bench, oncs::write_zeroes)) judge("Write Zeroes", limits.get(nvme::id_ctrl_nvm::wzsl), host::write_zeroes);
+  check.precondition(any, "VSL or WZSL names a limit");
+}
+
+CONFORMANCE_CASE(fused_halves_are_of_one_range, "nvme.fused.ranges", roles::controller, needs(has_namespace),
+                 needs(fuses_compare_and_write), reaches{"fused.range"}) {
+  IoScene scene(bench);
+  const Bytes before = scene.prepare(check, kLba, 0x3F, 2);
+  auto compare = host::compare(scene.nsid, kLba, 1);
+  compare.set(nvme::sqe::fuse, nvme::Fuse::first);
+  auto write = host::write(scene.nsid, kLba + 1, 1);
+  write.set(nvme::sqe::fuse, nvme::Fuse::second);
+  auto compared = scene.io.send(compare, scene.block(before, 0));
+  auto written = scene.io.send(write, pattern(0x78, 1, scene.block_bytes));
+  check.precondition(compared.wait().answered(), "Compare is answered");
+  check.refused(written.wait(), "Write of another block");
+  is_unchanged(check, scene, kLba, before, "the blocks");
+}
+
+CONFORMANCE_CASE(only_compare_and_write_is_fused, "nvme.fused.operation", roles::controller, needs(has_namespace),
+                 needs(fuses_compare_and_write), reaches{"fused.operation"}) {
+  IoScene scene(bench);
+  const Bytes before = scene.prepare(check, kLba, 0x40, 1);
+  auto read = host::read(scene.nsid, kLba, 1);
+  read.set(nvme::sqe::fuse, nvme::Fuse::first);
+  auto write = host::write(scene.nsid, kLba, 1);
+  write.set(nvme::sqe::fuse, nvme::Fuse::second);
+  auto first = scene.io.send(read, scene.block_bytes);
+  auto second = scene.io.send(write, pattern(0x79, 1, scene.block_bytes));
+  check.refused(first.wait(), "Read as the first half");
+  check.refused(second.wait(), "Write behind it");
+  is_unchanged(check, scene, kLba, before, "the block");
 }
 
 }  // namespace fb::conformance

@@ -7,6 +7,7 @@
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/events.h"
+#include "wire/nvme/features.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/sqe.h"
@@ -40,6 +41,12 @@ Answer success_delayed(const CommandContext& command, MutableBytes cqe) {
   MutableView<nvme::CqeLayout> entry{cqe};
   const nvme::Status status = entry.get(nvme::cqe::status);
   if (is(command, AdminOpcode::get_features) && status.ok()) entry.set(nvme::cqe::status, status.with_crd(1));
+  return Answer::send;
+}
+Answer more_queues_than_granted(const CommandContext& command, MutableBytes cqe) {
+  constexpr auto kQueues = static_cast<std::uint32_t>(nvme::FeatureId::number_of_queues);
+  const bool ours = is(command, AdminOpcode::get_features) && (cdw10_of(command) & 0xFF) == kQueues;
+  if (ours) store_le(cqe.data(), load_le<std::uint32_t>(cqe.data()) + 1);
   return Answer::send;
 }
 Answer keeps_heat_to_itself(const CommandContext& command, MutableBytes cqe) {
@@ -131,6 +138,16 @@ std::optional<nvme::Status> second_namespace_short(const CommandContext& command
   return nvme::sc::lba_out_of_range;
 }
 
+bool writes_above_mdts(const CommandContext& command, Refusal& refusal) {
+  return refusal.check != "io.mdts" || !is_io(command, code(IoOpcode::write));
+}
+/// Every namespace identifier that is no namespace means the first one.
+class IdentifiesAnything final : public subsystem::SubsystemHooks {
+ public:
+  bool refuses(const CommandContext&, Refusal& refusal) override { return refusal.check != "identify.nsid"; }
+  bool departs(std::string_view point) override { return point == "sub.identify.inactive"; }
+};
+
 // ---- Write Zeroes, Dataset Management, hints ----
 
 std::optional<nvme::Status> largest_count_is_none(const CommandContext& command) {
@@ -146,6 +163,11 @@ std::optional<nvme::Status> deac_is_nothing(const CommandContext& command) {
 std::optional<nvme::Status> no_limited_retry(const CommandContext& command) {
   const bool moves = is_io(command, code(IoOpcode::read)) || is_io(command, code(IoOpcode::write));
   if (!moves || !transfer_of(command).get(nvme::rw_sqe::lr)) return {};
+  return nvme::sc::invalid_field;
+}
+std::optional<nvme::Status> no_force_unit_access(const CommandContext& command) {
+  const bool moves = is_io(command, code(IoOpcode::read)) || is_io(command, code(IoOpcode::write));
+  if (!moves || !transfer_of(command).get(nvme::rw_sqe::fua)) return {};
   return nvme::sc::invalid_field;
 }
 void hints_deallocate(const CommandContext& command, MutableBytes data) {
@@ -257,5 +279,36 @@ DEVIATION(fused_halves_apart, "nvme.fused.lone-first", Product::controller,
           "waits for the second half behind other commands", Departs{"sub.io.fused.adjacent"});
 DEVIATION(reads_end_early, "nvme.write.read-back", Product::controller,
           "the last block of a read is not sent", Departs{"sub.io.short"});
+
+DEVIATION(identify_of_anything, "nvme.identify.namespace-invalid", Product::controller,
+          "Identify Namespace of 0 shows the first namespace", hooks<IdentifiesAnything>());
+DEVIATION(descriptors_of_inactive_namespaces, "nvme.identify.descriptors-inactive", Product::controller,
+          "an inactive namespace has the names of another", Departs{"sub.identify.inactive"});
+DEVIATION(descriptors_without_any, "nvme.identify.descriptors-inactive", Product::controller,
+          "an inactive namespace has a list of no names", Tolerate{"identify.nsid.inactive"});
+DEVIATION(identify_of_all_without_management, "nvme.identify.namespace-broadcast", Product::controller,
+          "Identify of all namespaces succeeds with zeroes", Tolerate{"identify.nsid.broadcast"});
+DEVIATION(fused_admin_commands_taken, "nvme.fused.admin", Product::controller,
+          "FUSE is not looked at in Admin commands", Tolerate{"admin.fuse"});
+DEVIATION(number_of_queues_reads_higher, "nvme.features.number-of-queues-get", Product::controller,
+          "Get Features reads one queue more than was granted", hooks<AlteringCompletions, &more_queues_than_granted>());
+DEVIATION(power_states_of_any_number, "nvme.features.power-state", Product::controller,
+          "power states above NPSS are taken", Tolerate{"feature.power_state"});
+DEVIATION(thresholds_of_any_kind, "nvme.features.temperature-reserved", Product::controller,
+          "reserved temperature thresholds are taken", Tolerate{"feature.temperature"});
+DEVIATION(namespace_features_without_one, "nvme.features.namespace", Product::controller,
+          "features of namespaces are set for none", Tolerate{"feature.nsid"});
+DEVIATION(write_protection_of_any_kind, "nvme.features.write-protection-reserved", Product::controller,
+          "reserved states of write protection are taken", Tolerate{"feature.write_protect"});
+DEVIATION(force_unit_access_refused, "nvme.read.fua", Product::controller, "FUA is refused",
+          hooks<Answering, &no_force_unit_access>());
+DEVIATION(writes_above_mdts_done, "nvme.write.mdts", Product::controller, "MDTS does not hold for Write",
+          hooks<Refusing, &writes_above_mdts>());
+DEVIATION(size_limits_not_kept, "nvme.limits.command-size", Product::controller,
+          "VSL and WZSL are not kept", Tolerate{"io.size_limit"});
+DEVIATION(fused_ranges_unequal, "nvme.fused.ranges", Product::controller,
+          "the halves of a fused operation may be of different ranges", Tolerate{"fused.range"});
+DEVIATION(fused_operation_of_any_kind, "nvme.fused.operation", Product::controller,
+          "a Read is executed as the first half of a fused operation", Tolerate{"fused.operation"});
 
 }  // namespace fb::deviations
