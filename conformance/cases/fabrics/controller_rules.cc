@@ -73,6 +73,9 @@ CONFORMANCE_CASE(responses_carry_the_identifier_of_their_command, "fabrics.compl
   const auto reply = queue.send(get).wait_for(5_s);
   check.require(reply.has_value(), "Property Get is answered by its identifier", "no response has it");
   answered(check, *reply, "Property Get");
+  const auto zero = queue.send_command({.sqe = host::as_sqe(host::property_get(prop::vs)), .keep_cid = true}).wait_for(5_s);
+  check.require(zero.has_value(), "Property Get of identifier 0 is answered", "no response has it");
+  answered(check, *zero, "Property Get of identifier 0");
 }
 
 CONFORMANCE_CASE(sqhd_is_not_ahead_of_the_host, "fabrics.flow-control.not-ahead", roles::controller) {

@@ -44,6 +44,20 @@ host::RawReply read_smart(RawAssociation& association, Check& check) {
   return reply;
 }
 
+/// EUI-64 and NGUID of the namespace, as they stand in Identify.
+Bytes names_seen_by(RawAssociation& association, std::uint32_t nsid, Check& check) {
+  const auto page = association.admin().send(host::identify(Cns::identify_namespace, nsid), 4096).wait();
+  check.precondition_success(page, "Identify Namespace");
+  const ByteView names = ByteView{page.data}.subspan(nvme::id_ns::nguid.offset, 24);
+  return Bytes(names.begin(), names.end());
+}
+Bytes serial_seen_by(RawAssociation& association, Check& check) {
+  const auto page = association.admin().send(host::identify(Cns::controller), 4096).wait();
+  check.precondition_success(page, "Identify Controller");
+  const ByteView serial = ByteView{page.data}.subspan(nvme::id_ctrl::sn.offset, nvme::id_ctrl::sn.size);
+  return Bytes(serial.begin(), serial.end());
+}
+
 /// A controller that knows its temperature, with a threshold below it. Put back at the end.
 class HotScene {
  public:
@@ -243,6 +257,30 @@ CONFORMANCE_CASE(fused_admin_commands_are_refused, "nvme.fused.admin", roles::co
   auto command = host::identify(Cns::controller);
   command.set(nvme::sqe::fuse, nvme::Fuse::reserved);
   check.refused(bench.associate().admin().send(command, nvme::kIdentifySize).wait(), "Identify with FUSE 11b");
+}
+
+CONFORMANCE_CASE(names_are_the_same_on_all_controllers, "nvme.identify.names-last", roles::controller,
+                 needs(has_namespace)) {
+  RawAssociation& one = bench.associate();
+  const Bytes names = names_seen_by(one, bench.nsid(), check);
+  const Bytes serial = serial_seen_by(one, check);
+  const auto judge = [&](RawAssociation& by, const std::string& when) {
+    check.bytes("NGUID and EUI-64 " + when, names_seen_by(by, bench.nsid(), check), names);
+    check.bytes("the serial number " + when, serial_seen_by(by, check), serial);
+  };
+  judge(one, "read again");
+  RawAssociation& other = bench.associate();
+  judge(other, "read from another controller");
+}
+
+CONFORMANCE_CASE(limits_of_identify_agree, "nvme.identify.limits", roles::controller) {
+  const auto page = bench.associate().admin().send(host::identify(Cns::controller), 4096).wait();
+  check.require_success(page, "Identify Controller");
+  const View<nvme::IdentifyController> id{page.data};
+  const std::uint32_t nn = id.get(nvme::id_ctrl::nn), mnan = id.get(nvme::id_ctrl::mnan);
+  check.that(mnan <= nn, "MNAN is not above NN", words(mnan) + " and " + words(nn));
+  const std::uint64_t awun = id.get(nvme::id_ctrl::awun).count(), awupf = id.get(nvme::id_ctrl::awupf).count();
+  check.that(awupf <= awun, "AWUPF is not above AWUN", words(awupf) + " and " + words(awun) + " blocks");
 }
 
 }  // namespace fb::conformance

@@ -127,4 +127,17 @@ CONFORMANCE_CASE(reserved_write_protection_is_refused, "nvme.features.write-prot
   if (check.success(after, "Get Features")) check.equal("the state afterwards", after.dw0(), before.dw0());
 }
 
+CONFORMANCE_CASE(features_are_of_one_controller, "nvme.features.controllers", roles::controller) {
+  RawAssociation& one = bench.associate();
+  RawAssociation& other = bench.associate();
+  check.precondition(one.cntlid() != other.cntlid(), "there are two controllers");
+  const std::uint32_t before = value_of(check, one, FeatureSelect::current);
+  const std::uint32_t others = value_of(check, other, FeatureSelect::current);
+  const std::uint32_t event = some_event(bench.declared());
+  set(check, one, before == event ? 0 : event);
+  check.equal("the other controller's Asynchronous Event Configuration",
+              value_of(check, other, FeatureSelect::current), others);
+  set(check, one, before);
+}
+
 }  // namespace fb::conformance

@@ -300,4 +300,38 @@ CONFORMANCE_CASE(only_compare_and_write_is_fused, "nvme.fused.operation", roles:
   is_unchanged(check, scene, kLba, before, "the block");
 }
 
+CONFORMANCE_CASE(controllers_see_the_same_data, "nvme.write.controllers", roles::controller, needs(has_namespace)) {
+  IoScene one(bench);
+  IoScene other(bench);
+  check.precondition(one.association.cntlid() != other.association.cntlid(), "there are two controllers");
+  for (const std::uint8_t mark : {0x41, 0x42}) {
+    const Bytes data = one.prepare(check, kLba, mark, 2);
+    is_unchanged(check, other, kLba, data, "what the other controller wrote");
+  }
+}
+
+CONFORMANCE_CASE(verify_tells_good_blocks_from_bad_ones, "nvme.verify.finds", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<oncs::verify>), needs(claims_oncs<oncs::write_uncorrectable>)) {
+  IoScene scene(bench);
+  scene.prepare(check, kLba, 0x43, 4);
+  const auto verify = [&](std::uint64_t lba) { return scene.io.send(host::verify(scene.nsid, lba, 2)).wait(); };
+  check.success(verify(kLba), "Verify of blocks that were written");
+  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, kLba + 1, 1)).wait(),
+                             "Write Uncorrectable");
+  const auto bad = verify(kLba);
+  scene.prepare(check, kLba, 0x44, 4);
+  check.status(bad, sc::unrecovered_read_error, "Verify of a spoilt block");
+}
+
+CONFORMANCE_CASE(write_uncorrectable_leaves_its_neighbours, "nvme.write-uncorrectable.neighbours", roles::controller,
+                 needs(has_namespace), needs(claims_oncs<oncs::write_uncorrectable>)) {
+  IoScene scene(bench);
+  const Bytes before = scene.prepare(check, kLba, 0x45, 4);
+  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, kLba + 1, 2)).wait(),
+                             "Write Uncorrectable");
+  is_unchanged(check, scene, kLba, scene.block(before, 0), "the block before");
+  is_unchanged(check, scene, kLba + 3, scene.block(before, 3), "the block behind");
+  scene.prepare(check, kLba, 0x46, 4);
+}
+
 }  // namespace fb::conformance

@@ -1,6 +1,8 @@
 // Controllers that are wrong in small ways: completions, namespaces and ranges of the less usual commands, logs that say
 // what is not.
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
@@ -184,6 +186,87 @@ void empty_range_is_long(const CommandContext& command, MutableBytes data) {
   if (ours && load_le<std::uint32_t>(data.data() + 4) == 0) store_le<std::uint32_t>(data.data() + 4, 64);
 }
 
+// ---- what differs from controller to controller ----
+
+void names_of_controllers(const CommandContext& command, MutableBytes data) {
+  if (!identifies(command, nvme::Cns::identify_namespace) || command.controller == nullptr) return;
+  data[nvme::id_ns::nguid.offset] ^= static_cast<std::uint8_t>(command.controller->cntlid());
+}
+class SerialsCount final : public subsystem::SubsystemHooks {
+ public:
+  void data_out(const CommandContext& command, MutableBytes data) override {
+    if (!identifies(command, nvme::Cns::controller)) return;
+    data[nvme::id_ctrl::sn.offset] = static_cast<std::uint8_t>('A' + count_++ % 26);
+  }
+
+ private:
+  unsigned count_ = 0;
+};
+void more_namespaces_than_nn(const CommandContext& command, MutableBytes data) {
+  if (!identifies(command, nvme::Cns::controller)) return;
+  const auto nn = load_le<std::uint32_t>(data.data() + nvme::id_ctrl::nn.offset);
+  store_le(data.data() + nvme::id_ctrl::mnan.offset, nn + 1);
+}
+void power_fail_above_normal(const CommandContext& command, MutableBytes data) {
+  if (!identifies(command, nvme::Cns::controller)) return;
+  store_le<std::uint16_t>(data.data() + nvme::id_ctrl::awun.offset, 0);
+  store_le<std::uint16_t>(data.data() + nvme::id_ctrl::awupf.offset, 7);
+}
+/// Asynchronous Event Configuration is one value for all controllers.
+class SharesEvents final : public subsystem::SubsystemHooks {
+ public:
+  Answer completion(const CommandContext& command, MutableBytes cqe) override {
+    constexpr auto kEvents = static_cast<std::uint32_t>(nvme::FeatureId::async_event_configuration);
+    if (command.qid != 0 || (cdw10_of(command) & 0xFF) != kEvents) return Answer::send;
+    if (is(command, AdminOpcode::set_features)) shared_ = load_le<std::uint32_t>(command.sqe.data() + 44);
+    if (is(command, AdminOpcode::get_features) && shared_) store_le(cqe.data(), *shared_);
+    return Answer::send;
+  }
+
+ private:
+  std::optional<std::uint32_t> shared_;
+};
+/// A controller reads from its cache what was there when it read first.
+class ControllersHaveCaches final : public subsystem::SubsystemHooks {
+ public:
+  void data_out(const CommandContext& command, MutableBytes data) override {
+    if (!is_io(command, code(IoOpcode::read)) || command.controller == nullptr) return;
+    const auto [at, fresh] = caches_.try_emplace({command.controller->cntlid(), slba_of(command)}, data.begin(), data.end());
+    if (!fresh && at->second.size() == data.size()) std::copy(at->second.begin(), at->second.end(), data.begin());
+  }
+  void data_in(const CommandContext& command, MutableBytes) override {
+    if (!is_io(command, code(IoOpcode::write)) || command.controller == nullptr) return;
+    caches_.erase({command.controller->cntlid(), slba_of(command)});
+  }
+
+ private:
+  std::map<std::pair<std::uint16_t, std::uint64_t>, Bytes> caches_;
+};
+
+// ---- Verify and Write Uncorrectable ----
+
+bool verifies_anything(const CommandContext& command, Refusal& refusal) {
+  return refusal.check != "io.uncorrectable" || !is_io(command, code(IoOpcode::verify));
+}
+class VerifiesNothing final : public subsystem::SubsystemHooks {
+ public:
+  std::optional<nvme::Status> admission(const CommandContext& command) override {
+    if (!is_io(command, code(IoOpcode::verify))) return {};
+    return nvme::sc::unrecovered_read_error;
+  }
+};
+class SpoilsOneMore final : public subsystem::SubsystemHooks {
+ public:
+  Answer completion(const CommandContext& command, MutableBytes cqe) override {
+    const bool fine = View<nvme::CqeLayout>{cqe}.get(nvme::cqe::status).ok();
+    if (!fine || !is_io(command, code(IoOpcode::write_uncorrectable)) || command.controller == nullptr) return Answer::send;
+    subsystem::Namespace* const ns = command.controller->subsystem().find_namespace(nsid_of(command));
+    const std::uint64_t end = slba_of(command) + transfer_of(command).get(nvme::rw_sqe::nlb).count();
+    if (ns != nullptr && ns->in_range(end, 1)) ns->write_uncorrectable(end, 1);
+    return Answer::send;
+  }
+};
+
 }  // namespace
 
 DEVIATION(errors_never_permanent, "nvme.status.permanent", Product::controller,
@@ -310,5 +393,24 @@ DEVIATION(fused_ranges_unequal, "nvme.fused.ranges", Product::controller,
           "the halves of a fused operation may be of different ranges", Tolerate{"fused.range"});
 DEVIATION(fused_operation_of_any_kind, "nvme.fused.operation", Product::controller,
           "a Read is executed as the first half of a fused operation", Tolerate{"fused.operation"});
+
+DEVIATION(names_of_each_controller, "nvme.identify.names-last", Product::controller,
+          "a namespace has another NGUID for each controller", hooks<AlteringDataOut, &names_of_controllers>());
+DEVIATION(serial_number_counts, "nvme.identify.names-last", Product::controller,
+          "the serial number changes from read to read", hooks<SerialsCount>());
+DEVIATION(mnan_above_nn, "nvme.identify.limits", Product::controller, "MNAN is above NN",
+          hooks<AlteringDataOut, &more_namespaces_than_nn>());
+DEVIATION(awupf_above_awun, "nvme.identify.limits", Product::controller, "AWUPF is above AWUN",
+          hooks<AlteringDataOut, &power_fail_above_normal>());
+DEVIATION(events_configured_for_all, "nvme.features.controllers", Product::controller,
+          "all controllers share Asynchronous Event Configuration", hooks<SharesEvents>());
+DEVIATION(controllers_with_caches, "nvme.write.controllers", Product::controller,
+          "each controller reads from a cache of its own", hooks<ControllersHaveCaches>());
+DEVIATION(verify_finds_nothing, "nvme.verify.finds", Product::controller,
+          "Verify of a spoilt block succeeds", hooks<Refusing, &verifies_anything>());
+DEVIATION(verify_always_fails, "nvme.verify.finds", Product::controller, "Verify fails whatever it looks at",
+          hooks<VerifiesNothing>());
+DEVIATION(uncorrectable_one_block_more, "nvme.write-uncorrectable.neighbours", Product::controller,
+          "Write Uncorrectable spoils one block more", hooks<SpoilsOneMore>());
 
 }  // namespace fb::deviations

@@ -27,10 +27,21 @@ class IgnoresAbruptShutdown final : public SubsystemHooks {
   }
 };
 
+/// Commands of identifier 0 are not answered.
+class LosesIdentifierZero final : public SubsystemHooks {
+ public:
+  Answer completion(const CommandContext& command, MutableBytes) override {
+    const bool ours = command.qid == 0 && load_le<std::uint16_t>(command.sqe.data() + 2) == 0;
+    return ours ? Answer::withhold : Answer::send;
+  }
+};
+
 }  // namespace
 
 DEVIATION(responses_of_the_next_command, "fabrics.completion.identifier", Product::controller,
           "responses carry the next command identifier", Departs{"sub.cqe.cid"});
+DEVIATION(identifier_zero_unanswered, "fabrics.completion.identifier", Product::controller,
+          "commands of identifier 0 are not answered", hooks<LosesIdentifierZero>());
 DEVIATION(sqhd_runs_ahead, "fabrics.flow-control.not-ahead", Product::controller,
           "SQHD is one entry past what was fetched", Departs{"sub.sqhd.ahead"});
 DEVIATION(queues_granted_that_are_not, "fabrics.connect.qid.granted", Product::controller,
