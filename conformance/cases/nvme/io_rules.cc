@@ -304,8 +304,8 @@ CONFORMANCE_CASE(controllers_see_the_same_data, "nvme.write.controllers", roles:
   IoScene one(bench);
   IoScene other(bench);
   check.precondition(one.association.cntlid() != other.association.cntlid(), "there are two controllers");
-  for (const std::uint8_t mark : {0x41, 0x42}) {
-    const Bytes data = one.prepare(check, kLba, mark, 2);
+  for (const unsigned mark : {0x41u, 0x42u}) {
+    const Bytes data = one.prepare(check, kLba, static_cast<std::uint8_t>(mark), 2);
     is_unchanged(check, other, kLba, data, "what the other controller wrote");
   }
 }

@@ -10,7 +10,9 @@
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/events.h"
 #include "wire/nvme/features.h"
+#include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_misc.h"
+#include "wire/nvme/identify_namespace.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/sqe.h"
 
