@@ -48,6 +48,7 @@ host::RawReply read_smart(RawAssociation& association, Check& check) {
 Bytes names_seen_by(RawAssociation& association, std::uint32_t nsid, Check& check) {
   const auto page = association.admin().send(host::identify(Cns::identify_namespace, nsid), 4096).wait();
   check.precondition_success(page, "Identify Namespace");
+  check.precondition(View<nvme::IdentifyNamespace>{page.data}.get(nvme::id_ns::nsze) != 0, "the controller has the namespace");
   const ByteView names = ByteView{page.data}.subspan(nvme::id_ns::nguid.offset, 24);
   return Bytes(names.begin(), names.end());
 }

@@ -304,6 +304,7 @@ CONFORMANCE_CASE(controllers_see_the_same_data, "nvme.write.controllers", roles:
   IoScene one(bench);
   IoScene other(bench);
   check.precondition(one.association.cntlid() != other.association.cntlid(), "there are two controllers");
+  check.precondition_success(other.read(kLba, 2), "Read through the other controller");
   for (const unsigned mark : {0x41u, 0x42u}) {
     const Bytes data = one.prepare(check, kLba, static_cast<std::uint8_t>(mark), 2);
     is_unchanged(check, other, kLba, data, "what the other controller wrote");
