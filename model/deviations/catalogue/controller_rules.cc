@@ -142,8 +142,11 @@ std::optional<nvme::Status> second_namespace_short(const CommandContext& command
   return nvme::sc::lba_out_of_range;
 }
 
-bool writes_above_mdts(const CommandContext& command, Refusal& refusal) {
-  return refusal.check != "io.mdts" || !is_io(command, code(IoOpcode::write));
+/// Of 1 MiB, in blocks of 512 bytes: as the emulated product has it.
+constexpr std::uint64_t kMdtsBlocks = 2048;
+std::optional<nvme::Status> writes_above_mdts(const CommandContext& command) {
+  if (!is_io(command, code(IoOpcode::write)) || transfer_of(command).get(nvme::rw_sqe::nlb).count() <= kMdtsBlocks) return {};
+  return nvme::sc::success;
 }
 /// Every namespace identifier that is no namespace means the first one.
 class IdentifiesAnything final : public subsystem::SubsystemHooks {
@@ -387,8 +390,8 @@ DEVIATION(write_protection_of_any_kind, "nvme.features.write-protection-reserved
           "reserved states of write protection are taken", Tolerate{"feature.write_protect"});
 DEVIATION(force_unit_access_refused, "nvme.read.fua", Product::controller, "FUA is refused",
           hooks<Answering, &no_force_unit_access>());
-DEVIATION(writes_above_mdts_done, "nvme.write.mdts", Product::controller, "MDTS does not hold for Write",
-          hooks<Refusing, &writes_above_mdts>());
+DEVIATION(writes_above_mdts_done, "nvme.write.mdts", Product::controller, "a Write above MDTS is reported as done",
+          hooks<Answering, &writes_above_mdts>());
 DEVIATION(size_limits_not_kept, "nvme.limits.command-size", Product::controller,
           "VSL and WZSL are not kept", Tolerate{"io.size_limit"});
 DEVIATION(fused_ranges_unequal, "nvme.fused.ranges", Product::controller,
