@@ -151,7 +151,8 @@ void Controller::abort(const Command& command) {
   const std::uint16_t sqid = sqe.get(nvme::abort_sqe::sqid);
   const std::uint16_t cid = sqe.get(nvme::abort_sqe::abort_cid);
   std::uint64_t not_done = nvme::kAbortNotDone;
-  Queue* const victim_queue = sqid == 0 ? admin_queue_ : io_queue(sqid);
+  const bool of_admin = sqid == 0 || departs(departure::abort_any_queue);
+  Queue* const victim_queue = of_admin ? admin_queue_ : io_queue(sqid);
   transport::ArrivedCommand* const victim =
       victim_queue != nullptr ? victim_queue->find(cid) : nullptr;
   if (victim != nullptr) {

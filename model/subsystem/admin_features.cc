@@ -414,7 +414,7 @@ void Controller::set_kato(const Command& command, std::uint32_t kato_ms) {
     return;
   }
   features_.kato_ms = rounded_kato(kato_ms);
-  restart_keep_alive();
+  if (!departs(departure::kato_set_ignored)) restart_keep_alive();
   queue.complete(command, sc::success);
 }
 

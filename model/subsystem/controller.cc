@@ -162,7 +162,7 @@ void Controller::end_management(std::string_view why) {
 void Controller::tell(Change what) const { subsystem_.tell(what, cntlid_); }
 
 void Controller::fail_association(std::string_view why) {
-  if (!departs(departure::overfill_no_cfs)) step(ControllerEvent::fail);
+  step(ControllerEvent::fail);
   end_association(why);
 }
 

@@ -25,7 +25,6 @@ struct DeparturePoint {
   X(sqhd_ahead, "sub.sqhd.ahead", "SQHD runs past what was fetched")                               \
   X(sqhd_without_flow_control, "sub.sqhd.disabled", "SQHD is not 0 with flow control off")         \
   X(overfill_tolerated, "sub.sq.overfill", "a capsule into a full submission queue is taken")      \
-  X(overfill_no_cfs, "sub.sq.overfill.cfs", "an overfilled queue is dropped without CFS")          \
   X(cid_other, "sub.cqe.cid", "completions carry the next command identifier")                     \
   X(sqid_set, "sub.cqe.sqid", "SQID is filled in")                                                 \
   X(dnr_missing, "sub.cqe.dnr", "DNR is not set on permanent errors")                              \
@@ -54,6 +53,8 @@ struct DeparturePoint {
   X(kato_early, "sub.kato.early", "the keep alive timer expires after half its time")              \
   X(kato_before_ready, "sub.kato.before_ready", "the keep alive timer runs while CC.EN is 0")      \
   X(kato_after_shutdown, "sub.kato.after_shutdown", "the keep alive timer runs on after a shutdown") \
+  X(kato_zero, "sub.kato.zero", "a keep alive timeout of 0 is taken for 30 seconds")              \
+  X(kato_set_ignored, "sub.kato.set", "the keep alive timer keeps its time when another is set")    \
   X(kato_not_rounded, "sub.kato.not_rounded", "KATO is not rounded up to KAS")                     \
   X(kato_keeps_connections, "sub.kato.connections", "connections stay open after the keep alive timeout") \
   X(kato_no_log, "sub.kato.no_log", "a keep alive timeout makes no error log entry")               \
@@ -93,7 +94,6 @@ struct DeparturePoint {
   X(changed_list_kept, "sub.log.changed.kept", "the changed namespace list is not cleared by its read") \
   X(changed_list_empty, "sub.log.changed.empty", "the changed namespace list stays empty")         \
   X(error_log_oldest, "sub.log.error.order", "the error log begins with the oldest entry")         \
-  X(error_log_empty, "sub.log.error.empty", "errors make no log entries")                          \
   X(error_log_cid, "sub.log.error.cid", "error log entries carry another CID")                     \
   X(error_log_status, "sub.log.error.status", "error log entries carry another status")            \
   X(effects_missing, "sub.log.effects.missing", "the commands supported log leaves out Identify")  \
@@ -258,6 +258,7 @@ struct DeparturePoint {
   X(lockdown_order, "sub.lockdown.order", "the lists of log page 14h descend")                      \
   X(lockdown_hidden, "sub.lockdown.log", "log page 14h does not list what is prohibited")           \
   X(abort_claims, "sub.abort.claims", "Abort says it aborted a command that does not exist")       \
+  X(abort_any_queue, "sub.abort.queue", "Abort looks on the admin queue whatever SQID says")       \
   X(abort_ineffective, "sub.abort.ineffective", "Abort says it aborted, and the command goes on")  \
   X(read_corrupted, "sub.io.read.data", "the first byte that is read is wrong")                    \
   X(write_lost, "sub.io.write.lost", "Write succeeds and stores nothing")                          \

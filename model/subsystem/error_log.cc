@@ -46,7 +46,6 @@ void Controller::add_error(const ErrorFacts& facts) {
 nvme::Status Controller::log_error(const Command& command, nvme::Status status) {
   if (!deserves_entry(status)) return status;
   if (departs(departure::more_without_entry)) return status.with_more();
-  if (departs(departure::error_log_empty)) return status;
   const bool fabrics = command.opcode() == nvme::kFabricsOpcode;
   const bool io = command.queue->qid() != 0 && !fabrics;
   status = status.with_more();

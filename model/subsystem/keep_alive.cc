@@ -10,10 +10,13 @@ namespace fb::subsystem {
 namespace {
 /// What arrives exactly at the end of the timeout is still in time.
 constexpr Duration kGrace = Duration::ms(1);
+/// What a deviation makes of a timeout of 0.
+constexpr std::uint32_t kDefaultKatoMs = 30'000;
 }  // namespace
 
 std::uint32_t Controller::rounded_kato(std::uint32_t kato_ms) const {
   const SubsystemOptions& options = subsystem_.options();
+  if (kato_ms == 0 && departs(departure::kato_zero)) kato_ms = kDefaultKatoMs;
   if (kato_ms == 0 || options.kas == 0) return 0;
   if (departs(departure::kato_not_rounded)) return kato_ms;
   const std::uint64_t grain = std::uint64_t{options.kas} * 100;

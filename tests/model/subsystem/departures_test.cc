@@ -493,6 +493,14 @@ void endings(Rig& rig, Transcript& out, const ConnectWords& words) {
     session.admin.lose();
     rig.world->run_for(Duration::ms(1));
   }
+  {  // a timeout that is made longer
+    auto session = begin(1000);
+    out.note(session.admin.send(set_feature(0x0F, 60'000).bytes()));
+    rig.world->run_for(Duration::s(3));
+    out.note(session.admin.closed());
+    session.admin.lose();
+    rig.world->run_for(Duration::ms(1));
+  }
   {  // an I/O queue is lost, and the host does nothing about it
     auto session = begin(60'000);
     Line io = open_io(session, 1);
