@@ -194,7 +194,7 @@ CONFORMANCE_CASE(a_rep_is_not_repeated_too_often, "cm.rep.repeat-count", roles::
   bench.peer().send_mad(req);
   unsigned replies = 0;
   while (bench.peer().wait_mad(Attribute::rep, Duration::s(10))) ++replies;
-  check.precondition(replies != 0, "the product did not accept a good connection request");
+  check.precondition(replies > 1, "the product does not repeat its REP");
   check.between("REPs, the first one included", replies, 1u, kRetries + 1);
 }
 

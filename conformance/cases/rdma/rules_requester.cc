@@ -31,8 +31,9 @@ void acknowledge(RdmaBench& bench, const RcConnection& c, std::uint32_t ordinal,
   bench.peer().send(c.facts.acknowledge(roce::psn_add(c.facts.receive_psn, ordinal), messages));
 }
 
-RocePacket response(const RcConnection& c, Opcode opcode, std::uint32_t ordinal, Bytes payload) {
-  RocePacket packet = c.facts.acknowledge(roce::psn_add(c.facts.receive_psn, ordinal), 1);
+RocePacket response(const RcConnection& c, Opcode opcode, std::uint32_t ordinal, Bytes payload,
+                    std::uint32_t messages = 1) {
+  RocePacket packet = c.facts.acknowledge(roce::psn_add(c.facts.receive_psn, ordinal), messages);
   packet.opcode = opcode;
   if (opcode == Opcode::read_response_middle) packet.aeth.reset();
   packet.payload = std::move(payload);
@@ -153,7 +154,7 @@ CONFORMANCE_CASE(a_response_behind_a_missing_one_is_noticed, "rdma.requester.imp
     if (!next_packet(bench, check, "a READ", "a READ request")) return;
   }
   bench.step("the answer to the first READ is lost");
-  bench.peer().send(response(c, Opcode::read_response_only, 1, pattern(16)));
+  bench.peer().send(response(c, Opcode::read_response_only, 1, pattern(16), 2));
   const auto again = next_packet(bench, check, "when the answer to the second READ comes first",
                                  "the first READ again, without waiting for the timer");
   if (again) check.equal("PSN of the READ", again->psn, c.facts.receive_psn);
