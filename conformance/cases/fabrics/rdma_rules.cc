@@ -184,6 +184,7 @@ CONFORMANCE_CASE(a_long_admin_capsule_is_not_executed, "fabrics.rdma.capsule.adm
 CONFORMANCE_CASE(host_admin_capsules_have_no_data, "fabrics.rdma.host.admin-capsule", roles::host) {
   // A controller that looks away: what the host says is judged here, not there.
   bench.script.refuses = [](const CommandContext&, subsystem::Refusal&) { return false; };
+  bench.script.departs = [](std::string_view point) { return point == "rdma.capsule.admin_room"; };
   bench.product().connect({}).wait_for(30_s);
   const auto admin = bench.commands(0);
   check.precondition(!admin.empty(), "commands arrive");
