@@ -27,14 +27,6 @@ void move_psn(MutableBytes packet, std::uint32_t by) {
   bth.set(roce::bth::psn, roce::psn_add(bth.get(roce::bth::psn), by));
 }
 
-/// Points that only cases of these rules know.
-template <char Point>
-struct DepartsAlone final : softroce::SoftHooks {
-  bool departs(std::string_view point) override {
-    return point == (Point == 'd' ? "rc.responder.duplicate_ends_message" : "rc.requester.ack_completes_one");
-  }
-};
-
 /// Every packet that this function finds something to spoil in.
 template <void (*Spoil)(MutableBytes packet)>
 struct SpoilsPackets final : softroce::SoftHooks {
@@ -111,7 +103,7 @@ DEVIATION(rdma_takes_foreign_addresses, "rdma.bth.address", Product::rdma,
 DEVIATION(rdma_duplicates_unacknowledged, "rdma.psn.duplicate-send", Product::rdma, "does not acknowledge duplicates",
           departs(Departure::responder_duplicate_not_acked));
 DEVIATION(rdma_duplicate_ends_message, "rdma.psn.duplicate-inside", Product::rdma,
-          "a duplicate makes it forget the message that it is in", hooks<DepartsAlone<'d'>>());
+          "a duplicate makes it forget the message that it is in", departs(Departure::responder_duplicate_ends_message));
 DEVIATION(rdma_reserved_syndrome, "rdma.ack.requested", Product::rdma, "acknowledges with a reserved syndrome",
           departs(Departure::responder_syndrome_reserved));
 DEVIATION(rdma_acks_one_less, "rdma.ack.requested", Product::rdma, "acknowledges one packet less than it executed",
@@ -191,7 +183,7 @@ DEVIATION(rdma_waits_for_timer, "rdma.requester.implied-nak", Product::rdma,
 DEVIATION(rdma_old_ack_gives_retries, "rdma.requester.old-ack", Product::rdma, "takes an old ACK for progress",
           departs(Departure::requester_old_ack_resets_retries));
 DEVIATION(rdma_one_ack_one_completion, "rdma.requester.coalesced-ack", Product::rdma,
-          "an ACK completes one request, however many it is for", hooks<DepartsAlone<'a'>>());
+          "an ACK completes one request, however many it is for", departs(Departure::requester_ack_completes_one));
 DEVIATION(rdma_completes_twice, "rdma.requester.completes-once", Product::rdma, "a request completes twice",
           departs(Departure::requester_completes_twice));
 DEVIATION(rdma_always_solicits, "rdma.requester.solicited", Product::rdma, "every packet is solicited",
