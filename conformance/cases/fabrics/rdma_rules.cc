@@ -16,14 +16,14 @@ constexpr std::uint8_t kUntouched = 0xEE;
 constexpr std::uint8_t kUsedAgain = 0x5A;
 constexpr std::uint16_t kCid = 0x700;
 
-/// As many blocks as 4096 bytes take, or two.
+/// An even number of blocks, as many as 4096 bytes take.
 struct Extent {
   std::uint32_t blocks;
   std::uint32_t bytes;
 };
 Extent extent(ControllerBench& bench) {
   const std::uint32_t block = std::max(bench.declared().block_bytes, 512u);
-  const std::uint32_t blocks = std::max(4096 / block, 2u);
+  const std::uint32_t blocks = std::max(4096 / block, 2u) & ~1u;
   return {blocks, blocks * block};
 }
 
