@@ -63,7 +63,6 @@ struct DeparturePoint {
   X(replay_altered, "mi.replay.altered", "replayed bytes differ from those first sent")            \
   X(replay_keeps_pause, "mi.replay.pause", "the pause flag outlives Replay")                       \
   X(unit_ignored, "mi.unit.ignored", "responses stay at 64 bytes a packet whatever was set")       \
-  X(unit_too_early, "mi.unit.early", "the answer that sets the unit is sent in the new one")       \
   X(reset_keeps_unit, "mi.reset.unit", "the transmission unit outlives a reset")                   \
   X(reset_keeps_pause, "mi.reset.pause", "the pause flag outlives a reset")                        \
   X(reset_keeps_buffer, "mi.reset.buffer", "the endpoint buffer outlives a reset")                 \

@@ -171,7 +171,7 @@ void Endpoint::complete(Slot& slot) {
     Bytes body = std::move(exchange->response);
     // The answer that sets another unit still goes out in the old one: it was made before the change.
     const bool sets_unit = configures(*exchange, ConfigurationId::transmission_unit);
-    if (!sets_unit || departs(departure::unit_too_early)) slot.stored_unit = unit();
+    if (!sets_unit) slot.stored_unit = unit();
     const bool leaves = dress(exchange->request, body, delivery);
     if (leaves) {
       slot.ready = body;

@@ -131,8 +131,7 @@ void Authentication::on_data(const Command& command) {
   const bool idle = machine_.state() == auth::ControllerAuth::State::idle;
   // What belongs to no transaction of an authenticated queue: late, after one that timed out.
   if (idle && machine_.authenticated()) {
-    const bool refused = !negotiates || departs(auth::point::reauthentication_ignored);
-    if (refused && queue_.refuse(command, check::auth_sequence)) return;
+    if (!negotiates && queue_.refuse(command, check::auth_sequence)) return;
   }
   note("from host", message);
   if (idle && negotiates) arm_timer();

@@ -112,8 +112,7 @@ bool Assembler::admit(const Header& header, const PhysicalAddress& from, ByteVie
       return drop(Drop::unit_unsupported);
     }
   }
-  if (!header.tag.owner && !sink_.expects(header.source, header.tag) &&
-      !sink_.tolerates(departure::kUnexpectedTag)) {
+  if (!header.tag.owner && !sink_.expects(header.source, header.tag)) {
     return drop(Drop::unexpected_tag);
   }
   return true;
@@ -186,7 +185,7 @@ std::optional<Abandoned> Assembler::spoils(const Assembly& assembly, const Heade
   }
   if (!options_.as_linux) {
     const bool fits = header.eom ? payload.size() <= assembly.unit : payload.size() == assembly.unit;
-    if (!fits && !sink_.tolerates(departure::kUnitChanged)) return Abandoned::unit_changed;
+    if (!fits) return Abandoned::unit_changed;
   }
   if (assembly.body.size() + payload.size() > assembly.size_max) return Abandoned::too_long;
   return std::nullopt;

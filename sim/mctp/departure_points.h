@@ -16,13 +16,11 @@ namespace departure {
 // Packets on their way in.
 inline constexpr std::string_view kVersion = "mctp.packet.version";
 inline constexpr std::string_view kDestination = "mctp.packet.destination";
-inline constexpr std::string_view kUnexpectedTag = "mctp.packet.unexpected_tag";
 inline constexpr std::string_view kUnitAbove = "mctp.packet.unit.above";
 inline constexpr std::string_view kUnitBelow = "mctp.packet.unit.below";
 // Messages on their way in.
 inline constexpr std::string_view kRestart = "mctp.assembly.restart";
 inline constexpr std::string_view kSequence = "mctp.assembly.sequence";
-inline constexpr std::string_view kUnitChanged = "mctp.assembly.unit_changed";
 inline constexpr std::string_view kGap = "mctp.assembly.gap";
 inline constexpr std::string_view kKeySource = "mctp.assembly.key.source";
 inline constexpr std::string_view kKeyTag = "mctp.assembly.key.tag";
@@ -61,12 +59,10 @@ inline constexpr std::string_view kOwnerStops = "mctp.owner.stops";
 inline constexpr std::array kDeparturePoints = {
     DeparturePoint{departure::kVersion, "takes packets of any header version"},
     DeparturePoint{departure::kDestination, "takes packets for other EIDs as its own"},
-    DeparturePoint{departure::kUnexpectedTag, "takes answers to nothing as messages"},
     DeparturePoint{departure::kUnitAbove, "takes packets above the unit that is agreed"},
     DeparturePoint{departure::kUnitBelow, "takes parts below 64 bytes that are not the last"},
     DeparturePoint{departure::kRestart, "drops a new start instead of the old message"},
     DeparturePoint{departure::kSequence, "does not look at sequence numbers"},
-    DeparturePoint{departure::kUnitChanged, "takes middle parts of any size"},
     DeparturePoint{departure::kGap, "waits for the next packet for ever"},
     DeparturePoint{departure::kKeySource, "puts packets of different senders into one message"},
     DeparturePoint{departure::kKeyTag, "puts packets of different tags into one message"},

@@ -79,6 +79,8 @@ DEVIATION(auth_never_satisfied, "auth.controller.success.commands", Product::con
 DEVIATION(auth_never_satisfied_both_ways, "auth.controller.mutual.commands", Product::controller,
           "goes on refusing commands after bidirectional authentication",
           hooks<Answering, &never_satisfied>());
+CONTROLLER(auth_success2_t_id_unchecked, "auth.controller.mutual.success2-t-id",
+           "takes a Success2 of another transaction", at::success2_t_id);
 CONTROLLER(auth_waits_for_ever, "auth.controller.timeout.initial",
            "waits without limit for the rest of a transaction", at::timeout_never);
 DEVIATION(auth_once_only, "auth.controller.again.accepted", Product::controller,

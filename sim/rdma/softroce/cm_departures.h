@@ -32,14 +32,15 @@ inline constexpr std::string_view kTransportUnchecked = "cm.req.transport.unchec
 inline constexpr std::string_view kMtuUnchecked = "cm.req.mtu.unchecked";
 inline constexpr std::string_view kAnswersToPacketSource = "cm.answer.to_packet_source";
 inline constexpr std::string_view kAlternatePathAccepted = "cm.req.alternate_path.accepted";
-inline constexpr std::string_view kFloodUnbounded = "cm.req.flood.unbounded";
 // REP, RTU, data.
 inline constexpr std::string_view kRepeatedRepNewPsn = "cm.rep.repeat.new_psn";
 inline constexpr std::string_view kRepTidFresh = "cm.rep.tid.fresh";
 inline constexpr std::string_view kRepWrongCommId = "cm.rep.remote_comm_id.wrong";
 inline constexpr std::string_view kPsnSwapped = "cm.psn.swapped";
 inline constexpr std::string_view kDepthNotClamped = "cm.depth.not_clamped";
+inline constexpr std::string_view kRepIdsUnchecked = "cm.rep.ids.unchecked";
 inline constexpr std::string_view kRtuNotRepeated = "cm.rtu.not_repeated";
+inline constexpr std::string_view kRtuIdsUnchecked = "cm.rtu.ids.unchecked";
 inline constexpr std::string_view kDataBeforeRtuIgnored = "cm.data_before_rtu.ignored";
 // REQ as the active side says it.
 inline constexpr std::string_view kReqServiceIdWrong = "cm.req.sent.service_id_wrong";
@@ -51,6 +52,7 @@ inline constexpr std::string_view kRejectWithoutPrivateData = "cm.rej.private_da
 inline constexpr std::string_view kConsumerRejectReason = "cm.rej.consumer.reason_wrong";
 inline constexpr std::string_view kTimeoutRejectWithoutGuid = "cm.rej.timeout.no_guid";
 inline constexpr std::string_view kTimeoutRejectIgnored = "cm.rej.timeout.ignored";
+inline constexpr std::string_view kRejIgnored = "cm.rej.ignored";
 inline constexpr std::string_view kMraIgnored = "cm.mra.ignored";
 // Timers.
 inline constexpr std::string_view kOneResendTooMany = "cm.resend.one_too_many";
@@ -64,10 +66,8 @@ inline constexpr std::string_view kUnknownDreqObeyed = "cm.dreq.unknown.obeyed";
 inline constexpr std::string_view kDreqWrongQpnAccepted = "cm.dreq.wrong_qpn.accepted";
 inline constexpr std::string_view kTimewaitDreqSilent = "cm.dreq.timewait.silent";
 inline constexpr std::string_view kCrossingDreqIgnored = "cm.dreq.crossing.ignored";
-inline constexpr std::string_view kDreqTidReused = "cm.dreq.tid.reused";
 inline constexpr std::string_view kDrepTidFresh = "cm.drep.tid.fresh";
 // What is not served.
-inline constexpr std::string_view kLapSilent = "cm.lap.silent";
 inline constexpr std::string_view kSidrSilent = "cm.sidr.silent";
 }  // namespace cm_departure
 
@@ -90,13 +90,14 @@ inline constexpr CmDeparturePoint kCmDeparturePoints[] = {
     {cm_departure::kAnswersToPacketSource, "answers go to where the packet came from, not to the "
                                            "primary local GID"},
     {cm_departure::kAlternatePathAccepted, "the REP claims an alternate path that nobody serves"},
-    {cm_departure::kFloodUnbounded, "half-open connections are not limited"},
     {cm_departure::kRepeatedRepNewPsn, "a repeated REP announces another starting PSN"},
     {cm_departure::kRepTidFresh, "the REP has a transaction ID of its own"},
     {cm_departure::kRepWrongCommId, "the REP names another remote communication ID"},
     {cm_departure::kPsnSwapped, "the announced starting PSN is taken as our own send PSN"},
     {cm_departure::kDepthNotClamped, "depths beyond what the peer offered are promised and used"},
+    {cm_departure::kRepIdsUnchecked, "a REP for another REQ is taken as the answer"},
     {cm_departure::kRtuNotRepeated, "a repeated REP is not answered with the RTU"},
+    {cm_departure::kRtuIdsUnchecked, "an RTU that names another ID of the peer confirms"},
     {cm_departure::kDataBeforeRtuIgnored, "data before the RTU does not establish"},
     {cm_departure::kReqServiceIdWrong, "the REQ's service ID is of the UDP port space"},
     {cm_departure::kReqIpHeaderMapped, "the REQ's IP header has IPv4 in the ::ffff form"},
@@ -106,6 +107,7 @@ inline constexpr CmDeparturePoint kCmDeparturePoints[] = {
     {cm_departure::kConsumerRejectReason, "a consumer's REJ has another reason than given"},
     {cm_departure::kTimeoutRejectWithoutGuid, "REJ 4 does not carry our CA GUID"},
     {cm_departure::kTimeoutRejectIgnored, "REJ 4 with the peer's GUID ends nothing"},
+    {cm_departure::kRejIgnored, "a REJ of the REQ ends nothing"},
     {cm_departure::kMraIgnored, "an MRA does not extend the wait"},
     {cm_departure::kOneResendTooMany, "one resend more than the retry count allows"},
     {cm_departure::kResendEarly, "resends come in a quarter of the agreed time"},
@@ -117,9 +119,7 @@ inline constexpr CmDeparturePoint kCmDeparturePoints[] = {
     {cm_departure::kDreqWrongQpnAccepted, "a DREQ with another remote QPN ends the connection"},
     {cm_departure::kTimewaitDreqSilent, "a repeated DREQ in TIMEWAIT gets no DREP"},
     {cm_departure::kCrossingDreqIgnored, "a DREQ that crosses ours is not answered"},
-    {cm_departure::kDreqTidReused, "the DREQ reuses the transaction ID of the REQ"},
     {cm_departure::kDrepTidFresh, "the DREP does not echo the DREQ's transaction ID"},
-    {cm_departure::kLapSilent, "a LAP gets no APR"},
     {cm_departure::kSidrSilent, "a SIDR_REQ gets no SIDR_REP"},
 };
 

@@ -175,8 +175,7 @@ ConnectionManager::Refusal ConnectionManager::judge_req(ByteView mad) {
       !departs(cm_departure::kMtuUnchecked)) {
     return {reason::invalid_mtu, {services_.mtu_code()}, 1};
   }
-  if (listener->second->half_open_ >= options_.half_open_max &&
-      !departs(cm_departure::kFloodUnbounded)) {
+  if (listener->second->half_open_ >= options_.half_open_max) {
     trace().mark("cm.half_open_limit");
     return {reason::no_resources};
   }
@@ -232,6 +231,11 @@ void ConnectionManager::on_rep(const IpAddress& from, ByteView mad) {
   const auto rep = cm::message_of<cm::Rep>(mad);
   const std::uint32_t peer_id = rep.get(cm::rep::local_comm_id);
   CmConnection* connection = by_ids(rep.get(cm::rep::remote_comm_id), 0);
+  if (connection == nullptr && departs(cm_departure::kRepIdsUnchecked)) {
+    for (const auto& [id, one] : by_id_) {
+      if (awaits_rep(one->state)) connection = one.get();
+    }
+  }
   if (connection == nullptr || !connection->active) {
     trace().mark("cm.rep.unknown");
     return answer_reject(from, mad, About::rep, {reason::invalid_comm_id});
@@ -313,8 +317,9 @@ void ConnectionManager::accept_rep(CmConnection& connection, ByteView mad) {
 void ConnectionManager::on_rtu(ByteView mad) {
   const auto rtu = cm::message_of<cm::Rtu>(mad);
   const std::uint32_t peer_id = rtu.get(cm::rtu::local_comm_id);
-  CmConnection* connection = by_ids(rtu.get(cm::rtu::remote_comm_id), peer_id);
-  if (connection == nullptr || connection->remote_id != peer_id) {
+  const bool any = departs(cm_departure::kRtuIdsUnchecked);
+  CmConnection* connection = by_ids(rtu.get(cm::rtu::remote_comm_id), any ? 0 : peer_id);
+  if (connection == nullptr || (connection->remote_id != peer_id && !any)) {
     return trace().mark("cm.drop.rtu_unknown");
   }
   if (!awaits_rtu(connection->state)) return trace().mark("cm.rtu.repeated");
@@ -397,6 +402,7 @@ void ConnectionManager::on_rej(ByteView mad) {
   CmConnection* connection = rejected_connection(mad);
   if (connection == nullptr) return trace().mark("cm.drop.rej_unknown");
   if (awaits_rep(connection->state)) {
+    if (departs(cm_departure::kRejIgnored)) return;
     if (retry_with_smaller_mtu(*connection, mad)) return;
     move(*connection, CmEvent::receive_rej);
     CmQueuePair* qp = detach(*connection);
@@ -469,7 +475,6 @@ void ConnectionManager::on_drep(ByteView mad) {
 // ---------------------------------------------------------------- what is not served
 
 void ConnectionManager::on_lap(const IpAddress& from, ByteView mad) {
-  if (departs(cm_departure::kLapSilent)) return;
   const auto lap = cm::message_of<cm::Lap>(mad);
   const std::uint32_t own_id = lap.get(cm::lap::remote_comm_id);
   const std::uint32_t peer_id = lap.get(cm::lap::local_comm_id);

@@ -166,8 +166,7 @@ void ConnectionManager::send_rtu(const CmConnection& connection) {
 
 
 void ConnectionManager::compose_dreq(CmConnection& connection) {
-  connection.outstanding = cm::Mad{
-      Attribute::dreq, departs(cm_departure::kDreqTidReused) ? connection.tid : new_tid()};
+  connection.outstanding = cm::Mad{Attribute::dreq, new_tid()};
   connection.outstanding.message<cm::Dreq>()
       .set(cm::dreq::local_comm_id, connection.local_id)
       .set(cm::dreq::remote_comm_id, connection.remote_id)

@@ -117,10 +117,7 @@ void RcRequester::pump() {
       retire();
       continue;
     }
-    if (outstanding() >= core_.s.options.window_packets &&
-        !core_.departs(Departure::requester_window_ignored)) {
-      return;
-    }
+    if (outstanding() >= core_.s.options.window_packets) return;
     if (!send_packet(e)) {
       retire();
       return;

@@ -271,6 +271,7 @@ bool RcRequester::acknowledge_before(std::uint32_t limit) {
     if (psn_before(e.last_psn, limit)) {
       progress(psn_add(e.last_psn, 1));
       finish_head();
+      if (core_.departs(Departure::requester_ack_completes_one)) return true;
     } else {
       progress(limit);
     }

@@ -153,10 +153,8 @@ bool RcResponder::place_send(const InPacket& packet) {
   const std::size_t n = packet.payload.size();
   if (received_bytes_ + n > receive_.length) {
     if (core_.departs(Departure::responder_send_overflow_cut)) return true;
-    const bool wrong = core_.departs(Departure::responder_send_overflow_wrong_nak);
     complete_held(CompletionStatus::local_length_error);
-    refuse(packet, wrong ? NakCode::remote_operational_error : NakCode::invalid_request,
-           "SEND longer than the receive");
+    refuse(packet, NakCode::invalid_request, "SEND longer than the receive");
     return false;
   }
   const std::span<const rdma::Sge> sges{receive_sges_.data(), receive_.sge_count};
@@ -305,10 +303,7 @@ void RcResponder::accept_packet(const InPacket& packet) {
   expected_psn_ = psn_add(expected_psn_, 1);
   if (expected_psn_ == 0 && core_.departs(Departure::responder_psn_wraps_to_one)) expected_psn_ = 1;
   ack_psn_ = packet.psn;
-  if (packet.ack_request ? !core_.departs(Departure::responder_ack_missing)
-                         : core_.departs(Departure::responder_ack_unasked)) {
-    ack_wanted_ = true;
-  }
+  if (packet.ack_request && !core_.departs(Departure::responder_ack_missing)) ack_wanted_ = true;
 }
 
 /// A deviation: a duplicate that is executed as if it were new.

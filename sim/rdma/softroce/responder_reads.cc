@@ -23,13 +23,10 @@ bool RcResponder::may_accept(const InPacket& packet, rdma::Access right) {
     return false;
   }
   if (responses_due_ >= accepted_.size()) {
-    if (responses_due_ == 0 || !core_.departs(Departure::responder_read_limit_unchecked)) {
-      refuse(packet, NakCode::invalid_request, "more reads in flight than were agreed");
-      return false;
-    }
-    while (running_ && responses_due_ > 0) serve(core_.s.options.read_burst_packets);
+    refuse(packet, NakCode::invalid_request, "more reads in flight than were agreed");
+    return false;
   }
-  return running_;
+  return true;
 }
 
 RcResponder::Accepted& RcResponder::remember(std::uint32_t first_psn, std::uint32_t count) {
@@ -123,6 +120,7 @@ void RcResponder::on_atomic(const InPacket& packet) {
 
 void RcResponder::on_duplicate(const InPacket& packet) {
   ++core_.s.counters.duplicate_requests;
+  if (core_.departs(Departure::responder_duplicate_ends_message)) message_ = Message::none;
   if (packet.facts->kind == roce::OpcodeKind::read_request) {
     replay_read(packet);
   } else if (packet.facts->kind == roce::OpcodeKind::atomic_request) {

@@ -152,6 +152,23 @@ constexpr Scenario kScenarios[] = {
       r.deliver(rep);
       r.deliver(rep);
     },
+    // A REP for nobody, an RTU that names another ID, a REJ of our REQ.
+    [](Record& r) {
+      r.dut.connect(kRawAddress, {.private_data = {}, .responder_resources = 4, .initiator_depth = 4});
+      cm::Mad rep = Record::with_ids(Attribute::rep, 0x5000, r.own_id() ^ 1);
+      rep.message<cm::Rep>().set(cm::rep::local_qpn, 0x700).set(cm::rep::starting_psn, 77);
+      r.deliver(rep);
+    },
+    [](Record& r) {
+      r.deliver(RawReq(kTargetAddress).mad);
+      r.deliver(Record::with_ids(Attribute::rtu, 0x5001, r.own_id()));
+    },
+    [](Record& r) {
+      r.dut.connect(kRawAddress);
+      cm::Mad rej = Record::with_ids(Attribute::rej, 0, r.own_id());
+      rej.message<cm::Rej>().set(cm::rej::reason, 28);
+      r.deliver(rej);
+    },
     // An active connect into silence.
     [](Record& r) { r.dut.connect(kRawAddress); },
     // What is not served.

@@ -148,6 +148,10 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
     quiet.ack_request = false;
     s.in({only(kIn), quiet, only(kIn + 3), only(kIn + 4), only(kIn + 2), only(kIn + 5), only(kIn)});
   });
+  scene([](Scene& s) {  // a duplicate inside a message
+    const RawPacket first = packet(Opcode::send_first, kIn, {}, kMtu);
+    s.in({first, first, packet(Opcode::send_last, kIn + 1, {}, 4)});
+  });
   scene([](Scene& s) {  // RNR
     for (std::uint32_t i = 0; i < 8; ++i) s.in({only(kIn + i)});
   });

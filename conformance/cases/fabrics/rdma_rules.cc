@@ -1,0 +1,217 @@
+// NVMe over RDMA, further rules: where data goes, what a response looks like, lists of descriptors in a capsule.
+#include "conformance/cases/fabrics/common.h"
+#include "conformance/runner/host_bench.h"
+#include "wire/fabrics/connect.h"
+#include "wire/fabrics/rdma_private_data.h"
+
+namespace fb::conformance {
+
+using namespace fabrics_cases;
+
+namespace {
+
+using nvme::SglDescriptor;
+
+constexpr std::uint8_t kUntouched = 0xEE;
+constexpr std::uint8_t kUsedAgain = 0x5A;
+constexpr std::uint16_t kCid = 0x700;
+
+/// An even number of blocks, as many as 4096 bytes take.
+struct Extent {
+  std::uint32_t blocks;
+  std::uint32_t bytes;
+};
+Extent extent(ControllerBench& bench) {
+  const std::uint32_t block = std::max(bench.declared().block_bytes, 512u);
+  const std::uint32_t blocks = std::max(4096 / block, 2u) & ~1u;
+  return {blocks, blocks * block};
+}
+
+void slow_link(EmbeddedSetup& setup) {
+  setup.link.bandwidth = 1'000'000'000;
+  setup.link.queue_bytes = 4u << 20;
+}
+
+void four_descriptors(EmbeddedSetup& setup) { setup.fabric.msdbd = 4; }
+
+unsigned descriptors_max(ControllerBench& bench) { return bench.declared().identify().get(nvme::id_ctrl::msdbd); }
+
+std::optional<std::string> lists_in_capsules(const Declared& declared) {
+  if (declared.nsid == 0) return "no active namespace";
+  const unsigned most = declared.identify().get(nvme::id_ctrl::msdbd);
+  if (most == 1) return "MSDBD is 1";
+  if (declared.in_capsule_bytes < (most + 1) * SglDescriptor::kSize || declared.in_capsule_bytes < 64) {
+    return "IOCCSZ leaves no room for a list of descriptors";
+  }
+  return std::nullopt;
+}
+
+/// Blocks from 0 on, filled by a Write that is no matter of the case.
+Bytes prepare(ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks, std::uint8_t seed) {
+  const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, seed);
+  if (!queue.send(host::write(bench.nsid(), 0, blocks), data).wait().ok()) {
+    throw CannotArrange{"a Write to prepare the blocks failed"};
+  }
+  return data;
+}
+
+host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint64_t lba,
+                         std::uint32_t blocks, const SglDescriptor& sgl) {
+  return answered(check, queue.send_command(with_sgl(host::as_sqe(host::read(bench.nsid(), lba, blocks)), sgl)).wait());
+}
+
+/// A Read whose list of descriptors lies in its capsule; `length` is that of the segment.
+host::RawReply read_by_list(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks,
+                            const std::vector<SglDescriptor>& list, std::uint32_t length) {
+  Bytes behind;
+  for (const SglDescriptor& one : list) {
+    const auto bytes = one.bytes();
+    behind.insert(behind.end(), bytes.begin(), bytes.end());
+  }
+  SglDescriptor segment = SglDescriptor::list_in_capsule(0, 0);
+  segment.length = length;
+  const Bytes capsule = capsule_of(host::as_sqe(host::read(bench.nsid(), 0, blocks)), kCid, segment, behind);
+  return answered(check, queue.send_capsule(capsule, kCid).wait());
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(a_response_has_sixteen_bytes, "fabrics.rdma.response.size", roles::controller) {
+  RawAssociation& association = bench.associate();
+  const auto command = host::get_features(nvme::FeatureId::number_of_queues);
+  const host::RawReply reply = association.admin().send(command).wait();
+  check.require(reply.answered(), "a response of 16 bytes", reply.end ? reply.end->text : "none");
+  check.success(reply, "Get Features");
+}
+
+CONFORMANCE_CASE(read_data_goes_to_the_command_s_own_memory, "fabrics.rdma.read-data.complete", roles::controller,
+                 needs{&a_namespace}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  const Bytes data = prepare(bench, queue, blocks, 0x21);
+  const std::uint32_t half = bytes / 2;
+  host::RawQueue::Exposed& first = queue.expose(Bytes(bytes, kUntouched));
+  host::RawQueue::Exposed& second = queue.expose(Bytes(bytes, kUntouched));
+  check.success(read_into(check, bench, queue, 0, blocks, first.sgl(bytes)), "the first Read");
+  check.bytes("memory of the first Read", first.data, data);
+  std::fill(first.data.begin(), first.data.end(), kUsedAgain);
+  check.success(read_into(check, bench, queue, blocks / 2, blocks / 2, second.sgl(half)), "the second Read");
+  check.bytes("memory of the second Read", ByteView{second.data}.first(half), ByteView{data}.last(half));
+  check.bytes("memory of the first Read, which the host uses for something else", first.data,
+              Bytes(bytes, kUsedAgain));
+}
+
+CONFORMANCE_CASE(memory_is_left_alone_after_the_response, "fabrics.rdma.read-data.ended", roles::controller,
+                 needs{&a_namespace}, arranged{"a slow link", &slow_link}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  prepare(bench, queue, blocks, 0x22);
+  host::RawQueue::Exposed& memory = queue.expose(Bytes(bytes, kUntouched));
+  check.success(read_into(check, bench, queue, 0, blocks, memory.sgl(bytes)), "Read");
+  std::fill(memory.data.begin(), memory.data.end(), kUsedAgain);
+  bench.world().run_for(50_ms);
+  check.bytes("memory of a Read that is finished, which the host uses for something else", memory.data,
+              Bytes(bytes, kUsedAgain));
+}
+
+CONFORMANCE_CASE(of_two_keys_the_last_is_invalidated, "fabrics.rdma.invalidate.last-key", roles::controller,
+                 furnished{&four_descriptors}, needs{&lists_in_capsules}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  const Bytes data = prepare(bench, queue, blocks, 0x23);
+  const std::uint32_t half = bytes / 2;
+  host::RawQueue::Exposed& first = queue.expose(Bytes(half, kUntouched));
+  host::RawQueue::Exposed& last = queue.expose(Bytes(half, kUntouched));
+  std::vector<SglDescriptor> list = {first.sgl(half), last.sgl(half)};
+  for (SglDescriptor& one : list) one.subtype = nvme::sgl_subtype::invalidate_key;
+  const host::RawReply reply = read_by_list(check, bench, queue, blocks, list, 32);
+  check.precondition(reply.ok(), "the product takes no list of two keyed descriptors");
+  check.bytes("memory of the first descriptor", first.data, ByteView{data}.first(half));
+  check.bytes("memory of the last descriptor", last.data, ByteView{data}.last(half));
+  if (reply.facts.invalidated) check.equal("the key that is invalidated", reply.facts.invalidated_key, last.key);
+}
+
+CONFORMANCE_CASE(a_list_of_a_broken_length_is_refused, "fabrics.sgl.list-length", roles::controller, over_rdma,
+                 furnished{&four_descriptors}, needs{&lists_in_capsules}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  host::RawQueue::Exposed& memory = queue.expose(Bytes(bytes, kUntouched));
+  const std::vector<SglDescriptor> list = {memory.sgl(bytes), memory.sgl(0)};
+  check.status(read_by_list(check, bench, queue, blocks, list, 24),
+               one_of(sc::invalid_sgl_segment_descriptor, sc::data_sgl_length_invalid, sc::sgl_descriptor_type_invalid,
+                      sc::invalid_number_of_sgl_descriptors),
+               "Read with a segment of 24 bytes");
+  bench.world().run_for(10_ms);
+  check.bytes("memory of the Read", memory.data, Bytes(bytes, kUntouched));
+}
+
+CONFORMANCE_CASE(a_list_beyond_msdbd_is_refused, "fabrics.sgl.list-count", roles::controller, over_rdma,
+                 furnished{&four_descriptors}, needs{&lists_in_capsules}) {
+  const unsigned most = descriptors_max(bench);
+  check.precondition(most != 0, "MSDBD is 0: the product has no limit");
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  host::RawQueue::Exposed& memory = queue.expose(Bytes(bytes, kUntouched));
+  std::vector<SglDescriptor> list(most, memory.sgl(0));
+  list.push_back(memory.sgl(bytes));
+  check.status(read_by_list(check, bench, queue, blocks, list, static_cast<std::uint32_t>(list.size()) * 16),
+               one_of(sc::invalid_number_of_sgl_descriptors, sc::invalid_sgl_segment_descriptor,
+                      sc::sgl_descriptor_type_invalid, sc::data_sgl_length_invalid),
+               "Read with one descriptor more than MSDBD");
+}
+
+CONFORMANCE_CASE(an_unknown_subtype_of_a_key_is_refused, "fabrics.sgl.keyed-subtype", roles::controller, over_rdma,
+                 needs{&a_namespace}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  host::RawQueue::Exposed& memory = queue.expose(Bytes(bytes, kUntouched));
+  SglDescriptor sgl = memory.sgl(bytes);
+  sgl.subtype = 2;
+  check.status(read_into(check, bench, queue, 0, blocks, sgl),
+               one_of(sc::sgl_descriptor_type_invalid, sc::invalid_field), "Read");
+}
+
+CONFORMANCE_CASE(a_long_admin_capsule_is_not_executed, "fabrics.rdma.capsule.admin-long", roles::controller,
+                 sends_malformed) {
+  RawAssociation& association = bench.associate();
+  const auto sqe = host::as_sqe(host::get_features(nvme::FeatureId::number_of_queues));
+  const Bytes capsule = capsule_of(sqe, kCid, SglDescriptor::keyed(0, 0, 0), Bytes(16));
+  association.admin().post_capsule(capsule);
+  const auto reply = association.admin().next_response().wait_for(500_ms);
+  check.that(!reply || !reply->ok(), "an admin capsule of 80 bytes is not executed", "it is");
+}
+
+CONFORMANCE_CASE(host_admin_capsules_have_no_data, "fabrics.rdma.host.admin-capsule", roles::host) {
+  // A controller that looks away: what the host says is judged here, not there.
+  bench.script.refuses = [](const CommandContext&, subsystem::Refusal&) { return false; };
+  bench.script.departs = [](std::string_view point) { return point == "rdma.capsule.admin_room"; };
+  bench.product().connect({}).wait_for(30_s);
+  const auto admin = bench.commands(0);
+  check.precondition(!admin.empty(), "commands arrive");
+  for (const SeenCommand* seen : admin) check.equal("bytes of an admin capsule", seen->capsule.size(), 64);
+}
+
+CONFORMANCE_CASE(host_request_names_its_controller, "fabrics.rdma.host.cntlid", roles::host) {
+  bench.script.refuses = [](const CommandContext&, subsystem::Refusal&) { return false; };
+  bench.product().connect({.io_queues = 1}).wait_for(30_s);
+  check.precondition(bench.requests().size() == 2, "two connection requests, for the admin queue and an I/O queue");
+  const auto connects = bench.commands(1);
+  check.precondition(!connects.empty() && connects.front()->fctype() == 0x01 &&
+                         connects.front()->data.size() == fabrics::ConnectData::size,
+                     "the first command of the I/O queue is Connect");
+  const std::uint16_t cntlid =
+      View<fabrics::ConnectData>{connects.front()->data}.get(fabrics::connect_data::cntlid);
+  for (const std::size_t queue : {0u, 1u}) {
+    const auto request = View<fabrics::RdmaRequest>::over(bench.requests()[queue]);
+    check.require(request.has_value(), "32 bytes of private data", "fewer");
+    const std::uint16_t named = request->get(fabrics::rdma_request::cntlid);
+    if (queue == 0) {
+      check.equal("CNTLID in the request of the admin queue", named, 0u);
+    } else {
+      // The field was reserved before it had a name.
+      check.equal("CNTLID in the request of an I/O queue", named, OneOf<std::uint16_t>{{0, cntlid}});
+    }
+  }
+}
+
+}  // namespace fb::conformance
