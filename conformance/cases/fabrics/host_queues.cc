@@ -134,25 +134,6 @@ CONFORMANCE_CASE(host_uses_an_entry_again_when_sqhd_says_so, "fabrics.host.flow-
              std::to_string(most) + " entries of " + std::to_string(size));
 }
 
-CONFORMANCE_CASE(host_notices_that_a_queue_is_lost, "fabrics.host.io-queue-lost", roles::host, reaches{"bench.dropped"},
-                 arranged("a host and a controller whose association outlives an I/O queue",
-                          [](EmbeddedSetup& setup) { setup.connect.individual_queue_deletion = true; })) {
-  bench.connect_product();
-  bool dropped = false;
-  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
-    if (dropped || command.qid == 0 || command.sqe[0] != kWrite) return Answer::send;
-    dropped = true;
-    bench.mark("bench.dropped");
-    return Answer::disconnect_instead;
-  };
-  const auto data = std::make_shared<Bytes>(some(4096));
-  Op<nvme::Status> write = bench.product().write(1, 0, *data);
-  write.on_settled([data](const nvme::Status&) {});
-  const bool ended = write.wait_for(300_s).has_value();
-  check.precondition(dropped, "the bench drops the I/O connection");
-  check.that(ended, "the write ends, with success over a new queue or with an error", "it never does");
-}
-
 CONFORMANCE_CASE(host_says_where_its_data_is_in_the_capsule, "fabrics.host.rdma.in-capsule", roles::host) {
   bench.connect_product();
   attempt(bench, kWrite, 512);

@@ -190,8 +190,6 @@ HOST(host_waits_for_reserved_sqhd, "fabrics.host.flow-control.sqhd-reserved",
      "SQHD is used although SQ flow control is off", "host.queue.sqhd.always_used");
 HOST(host_counts_completions_alone, "fabrics.host.flow-control.sqhd-used",
      "SQHD is ignored although SQ flow control is on", "host.queue.flow_control.assumed_off");
-HOST(host_ignores_a_lost_io_queue, "fabrics.host.io-queue-lost", "the loss of an I/O queue has no consequence",
-     "host.queue.loss.ignored");
 
 // ---- data ----
 
