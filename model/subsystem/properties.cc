@@ -257,7 +257,8 @@ std::uint64_t Controller::cap() const {
 
 std::uint32_t Controller::csts() const {
   Record<fabrics::Csts> csts;
-  csts.set(fabrics::csts::rdy, rdy_ || departs(departure::rdy_without_enable))
+  const bool enabled = record_from_integer<fabrics::Cc>(cc_).get(fabrics::cc::en);
+  csts.set(fabrics::csts::rdy, rdy_ || (!enabled && departs(departure::rdy_without_enable)))
       .set(fabrics::csts::cfs, state_ == ControllerState::failed)
       .set(fabrics::csts::shst, shst_)
       .set(fabrics::csts::nssro, nssro_);

@@ -274,6 +274,12 @@ CONFORMANCE_CASE(subsystem_reset_keeps_what_was_written, "nvme.power.subsystem-r
   scene.write(kNew);
   (void)scene.association().set_property(fabrics::property::nssr, fabrics::kNssrValue);
   bench.world().run_for(100_ms);
+  bool reset = scene.association().admin().has_ended();
+  if (!reset) {
+    const host::RawReply csts = scene.association().admin().send(host::property_get(fabrics::property::csts)).wait();
+    reset = !csts.answered() || (csts.ok() && (csts.value() & 1) == 0);
+  }
+  check.precondition(reset, "the subsystem is reset");
   scene.rejoin();
   scene.nothing_is_lost();
 }

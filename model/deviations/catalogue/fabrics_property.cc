@@ -16,7 +16,8 @@ template <bool Inside>
 class ReadsOffsets final : public SubsystemHooks {
  public:
   bool refuses(const CommandContext& command, Refusal& refusal) override {
-    if (refusal.check != "property.offset") return true;
+    const bool gets = command.sqe[4] == static_cast<std::uint8_t>(fabrics::FabricsType::property_get);
+    if (refusal.check != "property.offset" || !gets) return true;
     const std::uint32_t offset = offset_of(command);
     const bool inside = offset < 0x0C;
     return inside != Inside;

@@ -13,11 +13,15 @@ class SetsProperties final : public SubsystemHooks {
  public:
   bool refuses(const CommandContext& command, Refusal& refusal) override {
     const bool ours = AnyWidth ? refusal.check == "property.size"
-                               : refusal.check == "property.offset" || refusal.check == "property.read_only";
+                               : (refusal.check == "property.offset" || refusal.check == "property.read_only") &&
+                                     load_le<std::uint32_t>(command.sqe.data() + 44) >= kBehindProperties;
     const bool sets = command.sqe[0] == nvme::kFabricsOpcode &&
                       command.sqe[4] == static_cast<std::uint8_t>(fabrics::FabricsType::property_set);
     return !ours || !sets;
   }
+
+ private:
+  static constexpr std::uint32_t kBehindProperties = 0x1000;
 };
 
 class IgnoresAbruptShutdown final : public SubsystemHooks {
@@ -47,7 +51,7 @@ DEVIATION(sqhd_runs_ahead, "fabrics.flow-control.not-ahead", Product::controller
 DEVIATION(queues_granted_that_are_not, "fabrics.connect.qid.granted", Product::controller,
           "Number of Queues grants more queues than there are", Departs{"sub.feature.queues"});
 DEVIATION(csts_ready_at_all_times, "fabrics.property.vs-cc-csts", Product::controller,
-          "CSTS.RDY is always 1", Departs{"sub.csts.rdy.early"});
+          "CSTS.RDY is 1 while CC.EN is 0", Departs{"sub.csts.rdy.early"});
 DEVIATION(reset_is_ignored, "fabrics.reset.clears-ready", Product::controller,
           "CC.EN cannot be cleared", Departs{"sub.cc.en.sticks"});
 DEVIATION(shutdown_status_outlives_reset, "fabrics.reset.shutdown-status", Product::controller,
