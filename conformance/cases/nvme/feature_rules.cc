@@ -122,7 +122,7 @@ CONFORMANCE_CASE(reserved_write_protection_is_refused, "nvme.features.write-prot
   get.set(nvme::sqe::nsid, bench.nsid());
   const auto before = association.admin().send(get).wait();
   check.precondition_success(before, "Get Features, Namespace Write Protection");
-  check.status(association.admin().send(protect(bench.nsid(), 5)).wait(), sc::invalid_field, "state 5");
+  check.refused(association.admin().send(protect(bench.nsid(), 5)).wait(), "state 5");
   const auto after = association.admin().send(get).wait();
   if (check.success(after, "Get Features")) check.equal("the state afterwards", after.dw0(), before.dw0());
 }
