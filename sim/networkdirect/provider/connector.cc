@@ -1,7 +1,6 @@
 #include "sim/networkdirect/provider/connector.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "sim/networkdirect/provider/departures.h"
 #include "sim/networkdirect/provider/queue_pair.h"
@@ -216,7 +215,7 @@ HRESULT ConnectorCore::private_data(void* out, ULONG* bytes) const {
   const auto length = static_cast<ULONG>(private_data_.size());
   if (out != nullptr || !adapter_->departs(departure::kDataSizeUnsaid)) *bytes = length;
   if (out != nullptr && !adapter_->departs(departure::kPrivateDataNotCut)) {
-    std::memcpy(out, private_data_.data(), std::min(given, length));
+    std::copy_n(private_data_.begin(), std::min(given, length), static_cast<std::uint8_t*>(out));
   }
   return given < length ? ND_BUFFER_OVERFLOW : ND_SUCCESS;
 }
