@@ -25,7 +25,7 @@ class CaseMemory {
   MutableBytes take(std::size_t bytes) {
     const std::size_t first = taken_ + kPage;
     const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
-    if (whole > kBytes - first) throw UserError("a case asks for more memory than its bench has");
+    if (bytes > kBytes || first + whole > kBytes) throw UserError("a case asks for more memory than its bench has");
     taken_ = first + whole;
     const MutableBytes pages = {room_.get() + (start_ - reinterpret_cast<std::uintptr_t>(room_.get())) + first, whole};
     std::ranges::fill(pages, std::uint8_t{0});
