@@ -65,20 +65,26 @@ Queue& Dissector::new_queue() {
   return *queues_.back();
 }
 
+void Dissector::strike(const TraceEvent& event, Sight& at) {
+  at.fate = fate_of(event.kind, event.text);
+  at.late = says(event.text, "delayed");
+  if (event.text.empty() || (at.fate == Fate::whole && !at.late)) return;
+  struck_ += struck_.empty() ? "" : "; ";
+  struck_ += event.text;
+}
+
 void Dissector::on_event(const TraceEvent& event) {
   const bool on_the_wire =
       event.kind == TraceKind::packet || (event.kind == TraceKind::fault && event.destination.port != 0);
   if (on_the_wire) {
-    Sight at;
+    // One for all packets: every field but the parties is set here, those by whoever reads the packet.
+    Sight& at = at_;
     at.packet = ++counts_.packets;
     at.time = event.time;
-    at.actor = event.actor;
-    at.fate = fate_of(event.kind, event.text);
-    at.late = says(event.text, "delayed");
-    if (!event.text.empty() && (at.fate != Fate::whole || at.late)) {
-      struck_ += struck_.empty() ? "" : "; ";
-      struck_ += event.text;
-    }
+    at.event = &event;
+    at.fate = Fate::whole;
+    at.late = false;
+    if (!event.text.empty() || event.kind == TraceKind::fault) strike(event, at);
     at.struck = struck_;
     if (event.sent.empty()) {
       read(event, at);
@@ -121,6 +127,7 @@ void Dissector::on_packet(const capture::CapturedPacket& packet) {
   ++counts_.packets;
   at.packet = packet.number;
   at.time = event.time;
+  at.event = &event;
   if (!packet.comment.empty()) {
     at.fate = fate_of(TraceKind::packet, packet.comment);
     at.late = says(packet.comment, "delayed");
@@ -154,7 +161,7 @@ void Dissector::command(const Sight& at, Queue& queue, ByteView capsule) {
     queue.connect_cid = connect.get(nvme::sqe::cid);
   }
   const CommandSeen seen{at, queue, sqe, capsule.subspan(nvme::kSqeSize)};
-  tell<heard::capsules>([&](Observer& observer) { observer.on_command(seen); });
+  tell_capsule(queue, [&](Observer& observer) { observer.on_command(seen); });
 }
 
 void Dissector::completion(const Sight& at, Queue& queue, ByteView cqe, std::optional<std::uint32_t> invalidates) {
@@ -174,13 +181,13 @@ void Dissector::completion(const Sight& at, Queue& queue, ByteView cqe, std::opt
     }
   }
   const CompletionSeen seen{at, queue, cqe.first(nvme::CqeLayout::size), invalidates};
-  tell<heard::capsules>([&](Observer& observer) { observer.on_completion(seen); });
+  tell_capsule(queue, [&](Observer& observer) { observer.on_completion(seen); });
 }
 
 void Dissector::end_queue(const Sight& at, Queue& queue) {
   if (queue.ended) return;
   queue.ended = true;
-  tell<heard::capsules>([&](Observer& observer) { observer.on_queue_end(at, queue); });
+  tell_capsule(queue, [&](Observer& observer) { observer.on_queue_end(at, queue); });
 }
 
 }  // namespace fb::evidence

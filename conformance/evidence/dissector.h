@@ -54,6 +54,7 @@ class Dissector final : public TraceSink {
   // For the readers below.
   template <unsigned Kind, class Tell>
   void tell(Tell&& tell) {
+    static_assert(std::has_single_bit(Kind));
     for (Observer* observer : observers_[std::countr_zero(Kind)]) tell(*observer);
   }
   Counts& count() { return counts_; }
@@ -64,6 +65,11 @@ class Dissector final : public TraceSink {
   void end_queue(const Sight& at, Queue& queue);
 
  private:
+  template <class Tell>
+  void tell_capsule(const Queue& queue, Tell&& how) {
+    queue.tcp ? tell<heard::tcp_capsules>(how) : tell<heard::rdma_capsules>(how);
+  }
+  void strike(const TraceEvent& event, Sight& at);
   void read(const TraceEvent& event, Sight& at);
   void read_damaged(const TraceEvent& event, Sight& at);
   DissectorOptions options_;
@@ -72,6 +78,7 @@ class Dissector final : public TraceSink {
   std::vector<std::string> remarks_;
   std::uint64_t remarks_left_out_ = 0;
   std::vector<std::unique_ptr<Queue>> queues_;
+  Sight at_;                    // of the packet at hand, in a trace
   std::string struck_;          // faults that strike the next packet
   std::int64_t epoch_ns_ = 0;   // of a file: its first packet
   bool begun_ = false;

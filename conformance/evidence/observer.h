@@ -18,12 +18,16 @@ namespace fb::evidence {
 
 /// A RoCEv2 packet of any kind. Header pointers are null where the opcode has no such header.
 struct RocePacketSeen {
+  // One is made for every packet: a constructor sets its members, where an aggregate's room would be cleared first.
+  RocePacketSeen(const Sight& seen_at, const roce::OpcodeFacts& of_opcode, ByteView bytes)
+      : at(seen_at), facts(of_opcode), bth(bytes), packet(bytes) {}
+
   const Sight& at;
   const roce::OpcodeFacts& facts;
   View<roce::Bth> bth;
   ByteView packet;   ///< UDP payload, with the ICRC
-  ByteView payload;  ///< between the headers and the pad
-  ByteView pad;
+  ByteView payload = {};  ///< between the headers and the pad
+  ByteView pad = {};
   const std::uint8_t* reth = nullptr;
   const std::uint8_t* atomic = nullptr;
   const std::uint8_t* aeth = nullptr;
@@ -127,11 +131,15 @@ inline constexpr unsigned roce_packets = 1u << 0;
 inline constexpr unsigned rdma_messages = 1u << 1;
 inline constexpr unsigned cm = 1u << 2;
 inline constexpr unsigned segments = 1u << 3;
-inline constexpr unsigned pdus = 1u << 4;
-inline constexpr unsigned capsules = 1u << 5;
-inline constexpr unsigned mctp = 1u << 6;
-inline constexpr unsigned words = 1u << 7;
-inline constexpr unsigned kinds = 8;
+inline constexpr unsigned data_pdus = 1u << 4;     ///< R2T, H2CData, C2HData
+inline constexpr unsigned control_pdus = 1u << 5;  ///< the others
+inline constexpr unsigned pdus = data_pdus | control_pdus;
+inline constexpr unsigned rdma_capsules = 1u << 6;
+inline constexpr unsigned tcp_capsules = 1u << 7;
+inline constexpr unsigned capsules = rdma_capsules | tcp_capsules;
+inline constexpr unsigned mctp = 1u << 8;
+inline constexpr unsigned words = 1u << 9;
+inline constexpr unsigned kinds = 10;
 inline constexpr unsigned all = (1u << kinds) - 1;
 }  // namespace heard
 

@@ -15,7 +15,7 @@ constexpr std::size_t kCollectedMax = 16 << 20;
 /// Packets behind a gap after which it is taken for one of the capture.
 constexpr std::uint32_t kAheadMax = 1024;
 constexpr std::uint64_t kAllChecked = 128;
-constexpr std::uint64_t kSampled = 8;
+constexpr std::uint64_t kSampled = 61;  // a prime: no kind of packet may keep falling between
 constexpr std::size_t kCommandBytes = 64;
 constexpr std::size_t kCompletionBytes = 16;
 
@@ -38,7 +38,7 @@ bool RoceReader::integrity_holds(const TraceEvent& event) {
 
 void RoceReader::on_packet(const TraceEvent& event, Sight& at) {
   const ByteView bytes = event.bytes;
-  at.from = Party::ip({event.source.address, 0});
+  at.from.become_ip(event.source.address, 0);
   if (bytes.size() < roce::Bth::size + roce::kIcrcBytes) {
     ++dissector_.count().broken;
     return;
@@ -46,9 +46,9 @@ void RoceReader::on_packet(const TraceEvent& event, Sight& at) {
   ++dissector_.count().roce;
   const View<roce::Bth> bth{bytes};
   const std::uint32_t qpn = bth.get(roce::bth::destqp);
-  at.to = Party::queue_pair(event.destination.address, qpn);
+  at.to.become_queue_pair(event.destination.address, qpn);
   const roce::OpcodeFacts& facts = roce::facts_of(bytes[0]);
-  RocePacketSeen seen{.at = at, .facts = facts, .bth = bth, .packet = bytes, .payload = {}, .pad = {}};
+  RocePacketSeen seen(at, facts, bytes);
   seen.icrc_good = icrc_good(event, at);
   const std::size_t pad = facts.payload ? bth.get(roce::bth::padcnt) : 0;
   const bool readable = facts.known() && bytes.size() >= facts.header_bytes + pad + roce::kIcrcBytes;

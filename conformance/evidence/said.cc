@@ -96,7 +96,7 @@ Said* SaidList::add(const Sight& at, std::string_view layer, std::string label) 
   made.packet = at.packet;
   made.from = column_of(at.from);
   made.to = column_of(at.to);
-  made.actor = at.actor;
+  made.actor = at.actor();
   made.layer = layer;
   made.label = std::move(label);
   made.struck = at.struck;

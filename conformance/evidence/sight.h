@@ -8,6 +8,7 @@
 
 #include "base/ip.h"
 #include "base/time.h"
+#include "sim/core/trace.h"
 
 namespace fb::evidence {
 
@@ -25,6 +26,17 @@ struct Party {
     return {Kind::queue_pair, address, qpn, 0};
   }
   static Party mctp(std::uint32_t bus, std::uint8_t eid) { return {Kind::mctp, {}, eid, bus}; }
+  // In place, for every packet: a copy of what was just put together from parts makes the processor wait for them.
+  void become_ip(const IpAddress& at, std::uint32_t port) {
+    kind = Kind::ip;
+    address = at;
+    number = port;
+    bus = 0;
+  }
+  void become_queue_pair(const IpAddress& at, std::uint32_t qpn) {
+    become_ip(at, qpn);
+    kind = Kind::queue_pair;
+  }
   auto operator<=>(const Party&) const = default;
 };
 
@@ -48,11 +60,13 @@ struct Sight {
   Instant time;              ///< in the world; in files, since the first packet
   Party from;
   Party to;
-  std::string_view actor;    ///< who sent it, where the trace says so: "bench", "product"
+  const TraceEvent* event = nullptr;  ///< as the trace or the file has it
   Fate fate = Fate::whole;
   bool late = false;         ///< a fault delays it: others may overtake it
   std::string_view struck;   ///< the faults that struck it, in words; mostly empty
 
+  /// Who sent it, where the trace says so: "bench", "product".
+  std::string_view actor() const { return event != nullptr ? event->actor : std::string_view{}; }
   /// Whether these bytes are what the sender meant to say, and said just once.
   bool genuine() const { return fate == Fate::whole || fate == Fate::lost; }
 };

@@ -20,6 +20,11 @@ bool is_nvme_port(std::uint16_t port) { return port == kNvmePort || port == kDis
 }  // namespace
 
 TcpReader::Connection& TcpReader::connection_of(const Endpoint& from, const Endpoint& to, int& way) {
+  for (const int said_by : {0, 1}) {
+    if (last_ == nullptr || last_->way[said_by].from != from || last_->way[said_by].to != to) continue;
+    way = said_by;
+    return *last_;
+  }
   const Key key = from < to ? Key{from, to} : Key{to, from};
   auto& slot = connections_[key];
   if (slot == nullptr) {
@@ -28,16 +33,20 @@ TcpReader::Connection& TcpReader::connection_of(const Endpoint& from, const Endp
     slot->way[0].to = slot->way[1].from = to;
   }
   way = slot->way[0].from == from ? 0 : 1;
+  last_ = slot.get();
   return *slot;
 }
 
 void TcpReader::on_segment(const TraceEvent& event, Sight& at) {
   ++dissector_.count().tcp;
-  at.from = Party::ip(event.source);
-  at.to = Party::ip(event.destination);
+  at.from.become_ip(event.source.address, event.source.port);
+  at.to.become_ip(event.destination.address, event.destination.port);
   const TcpFacts& tcp = *event.tcp;
   const bool syn = (tcp.flags & tcp_flag::syn) != 0;
-  if (connections_.size() >= kConnectionsMax) connections_.clear();
+  if (connections_.size() >= kConnectionsMax) {
+    connections_.clear();
+    last_ = nullptr;
+  }
   int way = 0;
   Connection* connection = &connection_of(event.source, event.destination, way);
   // The same ports again, or a SYN that is sent again.
@@ -46,6 +55,7 @@ void TcpReader::on_segment(const TraceEvent& event, Sight& at) {
     auto& slot = connections_[event.source < event.destination ? Key{event.source, event.destination}
                                                                : Key{event.destination, event.source}];
     former_.push_back(std::move(slot));
+    last_ = nullptr;
     connection = &connection_of(event.source, event.destination, way);
   }
   Direction& direction = connection->way[way];
@@ -265,7 +275,7 @@ void TcpReader::deliver(Connection& connection, int way, ByteView bytes, Sight& 
     pending = {};
   } else if (gathered) {
     pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(all - bytes.size()));
-  } else {
+  } else if (!bytes.empty()) {
     pending.assign(bytes.begin(), bytes.end());
   }
 }
@@ -320,12 +330,16 @@ void TcpReader::pdu(Connection& connection, int way, ByteView bytes, std::size_t
     if (bytes.size() == plen) seen.data = bytes.subspan(pdo, seen.data_bytes);
   }
   if (!broken) learn(flow, seen);
-  dissector_.tell<heard::pdus>([&](Observer& observer) { observer.on_pdu(seen); });
-  if (broken) return;
   const auto type = seen.type();
+  const bool moves_data = type == tcp::PduType::h2c_data || type == tcp::PduType::c2h_data || type == tcp::PduType::r2t;
+  const auto told = [&](Observer& observer) { observer.on_pdu(seen); };
+  moves_data ? dissector_.tell<heard::data_pdus>(told) : dissector_.tell<heard::control_pdus>(told);
+  if (broken) return;
   if (type == tcp::PduType::capsule_cmd && seen.to_controller && seen.header.size() >= tcp::CapsuleCmd::size) {
-    if (seen.data.empty()) {
-      dissector_.command(at, *flow.queue, bytes.subspan(tcp::kCommonHeaderBytes, 64));
+    const bool together = seen.data.empty() || pdo == tcp::CapsuleCmd::size;  // nothing stands between command and data
+    if (together) {
+      dissector_.command(at, *flow.queue,
+                         bytes.subspan(tcp::kCommonHeaderBytes, tcp::CapsuleCmd::size - tcp::kCommonHeaderBytes + seen.data.size()));
     } else {
       Bytes capsule(bytes.begin() + tcp::kCommonHeaderBytes, bytes.begin() + tcp::CapsuleCmd::size);
       capsule.insert(capsule.end(), seen.data.begin(), seen.data.end());

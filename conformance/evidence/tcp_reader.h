@@ -62,6 +62,7 @@ class TcpReader {
 
   Dissector& dissector_;
   std::map<Key, std::unique_ptr<Connection>> connections_;
+  Connection* last_ = nullptr;  // which is mostly asked for again
   std::vector<std::unique_ptr<Connection>> former_;  // queues of theirs are still named
   std::set<Endpoint> controllers_;
   std::size_t flows_ = 0;

@@ -21,10 +21,10 @@ constexpr std::size_t kFormerKept = 256;
 class Keys final : public Judge {
  public:
   using Judge::Judge;
-  unsigned hears() const override { return heard::capsules | heard::rdma_messages; }
+  unsigned hears() const override { return heard::rdma_capsules | heard::rdma_messages; }
 
   void on_command(const CommandSeen& seen) override {
-    if (seen.queue.tcp || !seen.queue.certain()) return;
+    if (!seen.queue.certain()) return;
     const View<nvme::SqeLayout> sqe{seen.sqe};
     Command& command = state_of(seen.queue).open.put(sqe.get(nvme::sqe::cid));
     command.cid = sqe.get(nvme::sqe::cid);
@@ -44,7 +44,7 @@ class Keys final : public Judge {
   }
 
   void on_completion(const CompletionSeen& seen) override {
-    if (seen.queue.tcp || !seen.queue.certain()) return;
+    if (!seen.queue.certain()) return;
     State& state = state_of(seen.queue);
     const std::uint16_t cid = View<nvme::CqeLayout>{seen.cqe}.get(nvme::cqe::cid);
     const Command* const found = state.open.find(cid);

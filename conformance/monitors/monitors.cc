@@ -19,11 +19,11 @@ bool Findings::count(Rule rule) {
 }
 
 void Findings::add(Rule rule, const Sight& at, std::string text) {
-  if (count(rule)) all_.push_back({rule, at.packet, at.time, at.from, std::string(at.actor), std::move(text)});
+  if (count(rule)) all_.push_back({rule, at.packet, at.time, at.from, std::string(at.actor()), std::move(text)});
 }
 
 void Findings::hold(Rule rule, const Sight& at, const Queue& queue, std::string text) {
-  held_.push_back({{rule, at.packet, at.time, at.from, std::string(at.actor), std::move(text)}, &queue,
+  held_.push_back({{rule, at.packet, at.time, at.from, std::string(at.actor()), std::move(text)}, &queue,
                    {queue.requests[0], queue.requests[1]}});
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "conformance/monitors/judge.h"
@@ -24,6 +25,7 @@ class Pdus final : public Judge {
     State& state = states_[flow.index];
     const bool us = seen.to_controller;
     if (state.stopped[us]) return;
+    if (is_usual(seen, state)) return;
     if (seen.broken) {
       if (flow.certain[us]) {
         blame(Rule::tcp_plen, seen, fmt::format("PLEN {} with HLEN {}", seen.common.get(tcp::pdu::plen), seen.common.get(tcp::pdu::hlen)));
@@ -40,6 +42,7 @@ class Pdus final : public Judge {
       judge_form(seen, *shape);
       if (said_ == before) judge_digests(seen);
       if (said_ == before) judge_opening(seen);
+      if (said_ == before) remember(seen, *shape, state);
     }
     // What is said behind something wrong may be its consequence.
     if (said_ != before) state.stopped[us] = true;
@@ -54,7 +57,33 @@ class Pdus final : public Judge {
   struct State {
     bool stopped[2] = {false, false}, any[2] = {false, false}, ended[2] = {false, false};
     bool icreq = false, icresp = false;
+    std::array<std::uint64_t, 16> usual[2] = {};  // common headers of PDUs that were right, by place_of
   };
+
+  // Most PDUs have the common header of one that was judged before, and with the same one the same form: what is
+  // left is the length that a header of data tells again.
+  bool is_usual(const PduSeen& seen, const State& state) {
+    if (seen.broken || state.ended[seen.to_controller]) return false;
+    const std::uint64_t word = load_le<std::uint64_t>(seen.pdu.data());
+    return word == state.usual[seen.to_controller][place_of(seen)] && tells_its_length(seen);
+  }
+
+  static void remember(const PduSeen& seen, const tcp::PduShape& shape, State& state) {
+    const bool opens_or_ends = seen.type() < PduType::capsule_cmd;
+    const std::uint8_t pdo = seen.common.get(tcp::pdu::pdo);
+    const bool padded = pdo != 0 && pdo != shape.hlen;
+    if (!seen.flow.agreed() || opens_or_ends || padded || seen.header_digest() || seen.data_digest()) return;
+    state.usual[seen.to_controller][place_of(seen)] = load_le<std::uint64_t>(seen.pdu.data());
+  }
+
+  static std::size_t place_of(const PduSeen& seen) {
+    return (seen.pdu[0] & 7u) | (seen.common.get(tcp::pdu::pdo) != 0 ? 8u : 0u);
+  }
+
+  static bool tells_its_length(const PduSeen& seen) {
+    const bool data = seen.type() == PduType::h2c_data || seen.type() == PduType::c2h_data;
+    return !data || View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::length) == seen.data_bytes;
+  }
 
   void blame(Rule rule, const PduSeen& seen, std::string text) {
     ++said_;
@@ -105,10 +134,10 @@ class Pdus final : public Judge {
       if (pdo != 0 && shape.type != PduType::capsule_cmd) blame(Rule::tcp_pdo, seen, fmt::format("PDO {} without data", pdo));
       return;
     }
-    judge_data(seen, shape, hlen + digest, pdo, plen);
+    judge_data(seen, hlen + digest, pdo, plen);
   }
 
-  void judge_data(const PduSeen& seen, const tcp::PduShape& shape, std::size_t header, std::size_t pdo, std::size_t plen) {
+  void judge_data(const PduSeen& seen, std::size_t header, std::size_t pdo, std::size_t plen) {
     const std::size_t tail = seen.data_digest() ? tcp::kDigestBytes : 0;
     if (pdo < header || pdo + tail > plen) return blame(Rule::tcp_pdo, seen, fmt::format("PDO {} in a PDU of {} bytes", pdo, plen));
     if (seen.flow.agreed()) {
@@ -119,11 +148,9 @@ class Pdus final : public Judge {
       if (seen.pdu[at] == 0) continue;
       return blame(Rule::tcp_padding, seen, fmt::format("byte {} in front of the data is {:02X}h", at, seen.pdu[at]));
     }
-    if (shape.type == PduType::capsule_cmd) return;
-    const std::uint32_t length = View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::length);
-    if (length != seen.data_bytes) {
-      blame(Rule::tcp_plen, seen, fmt::format("PLEN {} leaves {} bytes for data, DATAL is {}", plen, seen.data_bytes, length));
-    }
+    if (tells_its_length(seen)) return;
+    blame(Rule::tcp_plen, seen, fmt::format("PLEN {} leaves {} bytes for data, DATAL is {}", plen, seen.data_bytes,
+                                            View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::length)));
   }
 
   void judge_digests(const PduSeen& seen) {

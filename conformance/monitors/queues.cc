@@ -18,7 +18,7 @@ using nvme::FabricsType;
 class Queues final : public Judge {
  public:
   using Judge::Judge;
-  unsigned hears() const override { return heard::capsules | heard::pdus; }
+  unsigned hears() const override { return heard::capsules | heard::data_pdus; }
 
   void on_command(const CommandSeen& seen) override {
     Queue& queue = seen.queue;
@@ -28,15 +28,15 @@ class Queues final : public Judge {
     const std::uint16_t cid = sqe.get(nvme::sqe::cid);
     judge_connect(seen, state, cid);
     judge_fuse(seen, state, sqe.get(nvme::sqe::fuse));
-    const auto sgl = sqe.get(nvme::sqe::sgl1);
-    const bool has_data = std::any_of(sgl.begin(), sgl.end(), [](std::uint8_t byte) { return byte != 0; });
-    if (has_data && seen.sqe[0] != nvme::kFabricsOpcode && sqe.get(nvme::sqe::psdt) == nvme::Psdt::prp) {
+    const bool prp = sqe.get(nvme::sqe::psdt) == nvme::Psdt::prp && seen.sqe[0] != nvme::kFabricsOpcode;
+    if (prp && has_data(sqe)) {
       say(Rule::nvme_psdt, seen.at, fmt::format("command {} says that its data pointer is a PRP", cid));
     }
-    if (state.open.find(cid) != nullptr) {
+    const std::size_t open_before = state.open.size();
+    state.open.put(cid);
+    if (state.open.size() == open_before) {
       return say(Rule::nvme_cid_reuse, seen.at, queue, fmt::format("command identifier {} is outstanding", cid));
     }
-    state.open.put(cid);
     state.used.add(cid);
     ++state.tail;
     if (!queue.flow_control || queue.entries == 0) return;
@@ -95,6 +95,11 @@ class Queues final : public Judge {
     return states_[queue.index];
   }
 
+  static bool has_data(const View<nvme::SqeLayout>& sqe) {
+    const auto sgl = sqe.get(nvme::sqe::sgl1);
+    return std::any_of(sgl.begin(), sgl.end(), [](std::uint8_t byte) { return byte != 0; });
+  }
+
   void judge_connect(const CommandSeen& seen, State& state, std::uint16_t cid) {
     const bool connect = seen.sqe[0] == nvme::kFabricsOpcode && seen.sqe[4] == static_cast<std::uint8_t>(FabricsType::connect);
     if (connect) {
@@ -124,10 +129,7 @@ class Queues final : public Judge {
   }
 
   bool completed(const Sight& at, Queue& queue, State& state, std::uint16_t cid) {
-    if (state.open.find(cid) != nullptr) {
-      state.open.erase(cid);
-      return true;
-    }
+    if (state.open.erase(cid)) return true;
     if (state.used.has(cid)) {
       say(Rule::nvme_completion_twice, at, queue, fmt::format("command {} was completed before", cid));
     } else {

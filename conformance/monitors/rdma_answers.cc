@@ -1,8 +1,9 @@
 // What responders say: acknowledgements, MSNs, READ responses.
 #include <fmt/format.h>
 
-#include <deque>
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "conformance/monitors/judge.h"
 #include "wire/rdma/psn.h"
@@ -32,7 +33,7 @@ class RdmaAnswers final : public Judge {
     if (!seen.facts.is_response() || seen.half->back == nullptr) return;
     const RdmaHalf& asked = *seen.half->back;
     State& state = state_of(asked.index);
-    if (state.suspect || changed_.count(asked.from.address) != 0) return;
+    if (state.suspect || (!changed_.empty() && changed_.count(asked.from.address) != 0)) return;
     const std::uint32_t before = said_;
     judge_answer(seen, asked, state);
     state.suspect = said_ != before;
@@ -41,11 +42,10 @@ class RdmaAnswers final : public Judge {
   void on_rdma_message(const RdmaMessageSeen& seen) override {
     State& state = state_of(seen.half.index);
     const bool waits = seen.kind == OpcodeKind::send || seen.kind == OpcodeKind::write;
-    ++state.messages;
     // A READ counts when it is begun.
     const std::uint32_t end = waits ? roce::psn_add(seen.half.expected, roce::kPsnMask) : seen.first_psn;
-    state.ends.push_back(end);
-    if (state.ends.size() > kMessagesKept) state.ends.pop_front();
+    if (state.ends.empty()) state.ends.resize(kMessagesKept);
+    state.ends[state.messages++ % kMessagesKept] = end;
   }
 
  private:
@@ -54,9 +54,10 @@ class RdmaAnswers final : public Judge {
   };
   struct State {
     bool suspect = false;
-    std::uint32_t messages = 0;
-    std::deque<std::uint32_t> ends;  // last PSNs of the newest messages
-    std::deque<Read> reads;
+    std::uint64_t messages = 0;
+    std::vector<std::uint32_t> ends;  // last PSNs of the newest messages, the oldest written over
+    std::vector<Read> reads;          // the newest, the oldest written over
+    std::size_t next_read = 0;
   };
 
   State& state_of(std::size_t index) {
@@ -68,8 +69,8 @@ class RdmaAnswers final : public Judge {
     if (seen.half->mtu == 0) return;
     const std::uint32_t length = View<roce::Reth>{ByteView{seen.reth, roce::Reth::size}}.get(roce::reth::dmalen);
     State& state = state_of(seen.half->index);
-    state.reads.push_back({seen.psn(), roce::packets_of(length, seen.half->mtu), length});
-    if (state.reads.size() > kReadsKept) state.reads.pop_front();
+    if (state.reads.size() < kReadsKept) state.reads.emplace_back();
+    state.reads[state.next_read++ % kReadsKept] = {seen.psn(), roce::packets_of(length, seen.half->mtu), length};
   }
 
   void judge_answer(const RocePacketSeen& seen, const RdmaHalf& asked, const State& state) {
@@ -118,12 +119,10 @@ class RdmaAnswers final : public Judge {
     const std::uint32_t msn = View<roce::Aeth>{ByteView{seen.aeth, roce::Aeth::size}}.get(roce::aeth::msn);
     const std::int32_t above = roce::psn_distance(msn, state.messages & roce::kPsnMask);
     // Messages that end behind this PSN need not be complete; with a gap of our own, more may be.
+    const std::uint64_t kept = std::min<std::uint64_t>(state.messages, kMessagesKept);
     std::uint32_t open = 0;
-    for (auto end = state.ends.rbegin(); end != state.ends.rend(); ++end) {
-      if (roce::psn_distance(*end, seen.psn()) <= 0) break;
-      ++open;
-    }
-    const bool oldest_known = state.messages == state.ends.size() || open < state.ends.size();
+    while (open < kept && roce::psn_distance(state.ends[(state.messages - 1 - open) % kMessagesKept], seen.psn()) > 0) ++open;
+    const bool oldest_known = state.messages == kept || open < kept;
     if (asked.ahead == 0 && above > 0) {
       blame(Rule::rdma_msn, seen, asked, fmt::format("MSN {} after {} requests", msn, state.messages));
     } else if (oldest_known && above < -static_cast<std::int32_t>(open)) {

@@ -94,8 +94,8 @@ class RdmaPackets final : public Judge {
         return;
       }
     }
-    if (!complete_ || half.connection == nullptr || changed_.count(seen.at.from.address) != 0 || seen.at.late) return;
-    if (seen.order == PsnOrder::next || seen.order == PsnOrder::unknown) return;
+    if (!complete_ || half.connection == nullptr || seen.at.late) return;
+    if (seen.order == PsnOrder::next || seen.order == PsnOrder::unknown || changed_.count(seen.at.from.address) != 0) return;
     if (!half.any && !half.inside) {
       blame(Rule::rdma_psn_first, seen, fmt::format("the first request has PSN {}, announced was {}", seen.psn(), half.first_psn));
     } else if (seen.order == PsnOrder::ahead && half.ahead == 0) {

@@ -22,10 +22,10 @@ namespace flag = tcp::pdu_flags;
 class TcpData final : public Judge {
  public:
   using Judge::Judge;
-  unsigned hears() const override { return heard::capsules | heard::pdus; }
+  unsigned hears() const override { return heard::tcp_capsules | heard::data_pdus; }
 
   void on_command(const CommandSeen& seen) override {
-    if (!seen.queue.tcp || !seen.queue.certain()) return;
+    if (!seen.queue.certain()) return;
     const View<nvme::SqeLayout> sqe{seen.sqe};
     const std::uint16_t cid = sqe.get(nvme::sqe::cid);
     State& state = state_of(seen.queue);
@@ -34,8 +34,8 @@ class TcpData final : public Judge {
     made.direction = nvme::direction_of(seen.sqe[0] == nvme::kFabricsOpcode ? seen.sqe[4] : seen.sqe[0]);
     const SglDescriptor sgl = SglDescriptor::parse(sqe.get(nvme::sqe::sgl1));
     made.length = sgl.length;
-    made.in_capsule = sgl.type == SglType::data_block && sgl.subtype == nvme::sgl_subtype::offset;
-    made.by_transport = sgl.type == SglType::transport_data_block && sgl.subtype == nvme::sgl_subtype::tcp_data_buffer;
+    made.in_capsule = sgl.type_byte() == SglDescriptor::in_capsule(0, 0).type_byte();
+    made.by_transport = sgl.type_byte() == SglDescriptor::transport(0).type_byte();
     if (made.in_capsule && sgl.address + sgl.length != seen.data.size()) {
       say(Rule::tcp_capsule_data, seen.at, seen.queue,
           fmt::format("command {} has {} bytes in its capsule, its SGL says {} from {}", cid, seen.data.size(), sgl.length, sgl.address));
@@ -46,7 +46,7 @@ class TcpData final : public Judge {
   }
 
   void on_completion(const CompletionSeen& seen) override {
-    if (!seen.queue.tcp || !seen.queue.certain()) return;
+    if (!seen.queue.certain()) return;
     State& state = state_of(seen.queue);
     const std::uint16_t cid = View<nvme::CqeLayout>{seen.cqe}.get(nvme::cqe::cid);
     if (state.succeeded.has(cid)) {
@@ -80,10 +80,9 @@ class TcpData final : public Judge {
     std::uint32_t arrived = 0;      // of C2HData
     bool last = false;
     void clear() {
-      std::vector<Request> room = std::move(requests);
-      room.clear();
-      *this = {};
-      requests = std::move(room);
+      asked = arrived = 0;
+      requests.clear();
+      last = false;
     }
   };
   struct State {
