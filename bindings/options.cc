@@ -10,6 +10,7 @@ using subsystem::CopyOptions;
 using subsystem::DirectiveOptions;
 using subsystem::EnduranceOptions;
 using subsystem::FirmwareOptions;
+using subsystem::LbaStatusOptions;
 using subsystem::LockdownOptions;
 using subsystem::NamespaceLimits;
 using subsystem::NamespaceManagementOptions;
@@ -53,6 +54,7 @@ FB_TABLE(PersistentLogOptions, PersistentLogOptions, FB_ROW(supported), FB_ROW(s
 FB_TABLE(DirectiveOptions, DirectiveOptions, FB_ROW(supported), FB_ROW(streams), FB_ROW(write_blocks),
          FB_ROW(granularity))
 FB_TABLE(LockdownOptions, LockdownOptions, FB_ROW(supported), FB_ROW(commands), FB_ROW(features))
+FB_TABLE(LbaStatusOptions, LbaStatusOptions, FB_ROW(supported), FB_ROW(poll_interval))
 FB_TABLE(EnduranceOptions, EnduranceOptions, FB_ROW(groups), FB_ROW(groups_max), FB_ROW(nvm_sets), FB_ROW(managed),
          FB_ROW(group_bytes))
 
@@ -68,7 +70,7 @@ FB_TABLE(SubsystemOptions, SubsystemOptions, FB_ROW(nqn), FB_ROW(serial), FB_ROW
          FB_ROW(namespace_write_protect), FB_ROW(copy), FB_ROW(firmware_update), FB_ROW(format), FB_ROW(metadata),
          FB_ROW(security), FB_ROW(reservations), FB_ROW(reservations_persist), FB_ROW(namespace_management),
          FB_ROW(sanitize), FB_ROW(self_test), FB_ROW(saveable_features), FB_ROW(timestamp), FB_ROW(telemetry),
-         FB_ROW(persistent_log), FB_ROW(directives), FB_ROW(lockdown), FB_ROW(endurance), FB_ROW(zoned),
+         FB_ROW(persistent_log), FB_ROW(directives), FB_ROW(lockdown), FB_ROW(lba_status), FB_ROW(endurance), FB_ROW(zoned),
          FB_ROW(power_on_hours), FB_ROW(atomic_compare_write_blocks), FB_ROW(subsystem_reset), FB_ROW(namespaces_max),
          FB_ROW(ana), FB_ROW(ana_transition_s), FB_ROW(ana_groups_max), FB_ROW(enable_delay), FB_ROW(disable_delay),
          FB_ROW(shutdown_delay), FB_ROW(ready_timeout), FB_ROW(enable_limit), FB_ROW(io_loss_grace), FB_ROW(io_latency))

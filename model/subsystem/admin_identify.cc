@@ -303,6 +303,7 @@ void Controller::fill_io_controller(MutableBytes page) const {
   if (options.security) oacs |= nvme::oacs_bits::security;
   if (options.self_test.supported) oacs |= nvme::oacs_bits::self_test;
   if (options.directives.supported) oacs |= nvme::oacs_bits::directives;
+  if (options.lba_status.supported) oacs |= nvme::oacs_bits::get_lba_status;
   if (admin_supported(static_cast<std::uint8_t>(nvme::AdminOpcode::lockdown))) oacs |= nvme::oacs_bits::lockdown;
   if (options.namespace_management.supported) {
     oacs |= nvme::oacs_bits::namespace_management;

@@ -113,6 +113,8 @@ struct Check {
   X(feature_hostid_set, "feature.hostid.set", command_sequence_error, 1)                           \
   X(feature_hostid_exhid, "feature.hostid.exhid", invalid_field, 1)                                \
   X(feature_write_protect, "feature.write_protect", invalid_field, 1)                              \
+  X(lba_status_action, "lba_status.action", invalid_field, 1)                                      \
+  X(lba_status_range, "lba_status.range", lba_out_of_range, 1)                                     \
   X(feature_command_set, "feature.command_set", io_command_set_combination_rejected, 1)            \
   X(firmware_piece, "firmware.download.piece", invalid_field, 1)                                   \
   X(firmware_overlap, "firmware.download.overlap", overlapping_range, 1)                           \

@@ -97,7 +97,7 @@ struct DeparturePoint {
   X(error_log_cid, "sub.log.error.cid", "error log entries carry another CID")                     \
   X(error_log_status, "sub.log.error.status", "error log entries carry another status")            \
   X(effects_missing, "sub.log.effects.missing", "the commands supported log leaves out Identify")  \
-  X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Get LBA Status") \
+  X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Virtualization Management") \
   X(log_offset_ignored, "sub.log.offset", "the log page offset is ignored")                        \
   X(ana_count_stays, "sub.ana.count", "the ANA change count does not move")                        \
   X(ana_group_count_stays, "sub.ana.group_count", "the change count of an ANA group does not move") \
@@ -235,6 +235,21 @@ struct DeparturePoint {
   X(persistent_no_feature, "sub.persistent.feature", "Set Features is not recorded")                \
   X(persistent_no_telemetry, "sub.persistent.telemetry", "captures of telemetry are not recorded")  \
   X(persistent_no_thermal, "sub.persistent.thermal", "thermal excursions are not recorded")         \
+  X(lba_status_blind, "sub.lba_status.blind", "Get LBA Status finds nothing")                       \
+  X(lba_status_no_scan, "sub.lba_status.scan", "Get LBA Status looks for nothing that is not known") \
+  X(lba_status_kept, "sub.lba_status.kept", "blocks that were written again stay unrecoverable ones") \
+  X(lba_status_from_zero, "sub.lba_status.start", "Get LBA Status begins with the first block whatever SLBA says") \
+  X(lba_status_to_the_end, "sub.lba_status.range", "Get LBA Status goes to the end whatever RL says") \
+  X(lba_status_order, "sub.lba_status.order", "entries of Get LBA Status descend")                  \
+  X(lba_status_count, "sub.lba_status.count", "NLSD counts entries that are not there")             \
+  X(lba_status_complete, "sub.lba_status.complete", "a list that was cut short is called complete") \
+  X(lba_status_incomplete, "sub.lba_status.incomplete", "every list is called incomplete")          \
+  X(lba_status_log_live, "sub.lba_status.log.live", "log page 0Eh changes while a host reads it")   \
+  X(lba_status_generation, "sub.lba_status.log.generation", "the generation of log page 0Eh stays")  \
+  X(lba_status_failure_stays, "sub.lba_status.log.failure", "log page 0Eh asks for a scan again and again") \
+  X(lba_status_silent, "sub.lba_status.silent", "unrecoverable blocks are not announced")           \
+  X(lba_status_early, "sub.lba_status.early", "unrecoverable blocks are announced before the report interval is over") \
+  X(lba_status_poll_interval, "sub.lba_status.poll_interval", "a host can set the poll interval")   \
   X(endurance_orphans, "sub.endurance.orphans", "namespaces outlive their endurance group")         \
   X(endurance_apart, "sub.endurance.apart", "what all endurance groups warn of is no warning of the subsystem") \
   X(endurance_silent, "sub.endurance.silent", "warnings of endurance groups are not announced")     \

@@ -134,6 +134,12 @@ struct LockdownOptions {
   std::vector<std::uint8_t> features = {0x02, 0x04, 0x06, 0x84};
 };
 
+/// Get LBA Status, with its log page and feature.
+struct LbaStatusOptions {
+  bool supported = true;
+  std::uint16_t poll_interval = 10;  ///< LSIPI, units of 100 ms
+};
+
 /// Endurance groups 1 to `groups` share the capacity; each namespace is in one of them.
 struct EnduranceOptions {
   std::uint16_t groups = 0;
@@ -208,6 +214,7 @@ struct SubsystemOptions {
   PersistentLogOptions persistent_log = {};
   DirectiveOptions directives = {};
   LockdownOptions lockdown = {};
+  LbaStatusOptions lba_status = {};
   EnduranceOptions endurance = {};
   ZonedOptions zoned = {};
   std::uint64_t power_on_hours = 0;  ///< at the beginning of the world

@@ -95,6 +95,15 @@ class Subsystem {
   /// A controller has shut down. Zones are as after a reset when all have.
   void on_shutdown_done();
 
+  // ---- blocks that are lost; hosts are told ----
+
+  /// A medium error that the product has found by itself.
+  void damage_blocks(Namespace& ns, std::uint64_t slba, std::uint64_t count);
+  /// The failure of a part of the medium: which blocks are lost shows when somebody looks.
+  void fail_media(Namespace& ns, std::uint64_t slba, std::uint64_t count);
+  /// More of a namespace's blocks are known to be unrecoverable.
+  void lba_status_changed(const Namespace& ns);
+
   // ---- asymmetric access ----
 
   /// For hosts that come through port `portid`; 0: through any. Hosts are told.

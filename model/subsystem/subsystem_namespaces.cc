@@ -156,6 +156,21 @@ void Subsystem::on_shutdown_done() {
   }
 }
 
+// ---- blocks that are lost ----
+
+void Subsystem::lba_status_changed(const Namespace& ns) {
+  for (const auto& [id, controller] : controllers_) controller->on_lba_status(ns);
+}
+
+void Subsystem::damage_blocks(Namespace& ns, std::uint64_t slba, std::uint64_t count) {
+  if (ns.damage(slba, count, true)) lba_status_changed(ns);
+}
+
+void Subsystem::fail_media(Namespace& ns, std::uint64_t slba, std::uint64_t count) {
+  ns.damage(slba, count, false);
+  for (const auto& [id, controller] : controllers_) controller->on_media_failure(ns, slba, count);
+}
+
 // ---- attachment ----
 
 void Subsystem::set_attached(Namespace& ns, Controller& controller, bool attached) {

@@ -22,6 +22,7 @@ enum class LogPage : std::uint8_t {
   endurance_group = 0x09,
   ana = 0x0C,
   persistent_event = 0x0D,
+  lba_status = 0x0E,
   endurance_group_events = 0x0F,
   feature_effects = 0x12,
   mi_command_effects = 0x13,
