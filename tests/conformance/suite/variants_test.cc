@@ -37,6 +37,7 @@ constexpr Variant kVariants[] = {
        s.subsystem.sanitize = {.block_erase = false, .crypto_erase = false, .overwrite = false};
        s.subsystem.timestamp = s.subsystem.saveable_features = s.subsystem.telemetry.supported = false;
        s.subsystem.persistent_log.supported = s.subsystem.directives.supported = s.subsystem.lockdown.supported = false;
+       s.subsystem.lba_status.supported = false;
      }},
     {"with_endurance_groups_of_its_own",
      [](EmbeddedSetup& s) {

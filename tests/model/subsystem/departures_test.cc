@@ -9,6 +9,7 @@
 #include "tests/model/subsystem/ana_session.h"
 #include "tests/model/subsystem/copy_session.h"
 #include "tests/model/subsystem/history_session.h"
+#include "tests/model/subsystem/lba_status_session.h"
 #include "tests/model/subsystem/management_session.h"
 #include "tests/model/subsystem/media_session.h"
 #include "tests/model/subsystem/power_session.h"
@@ -656,6 +657,7 @@ std::string session(SubsystemHooks* hooks, int variant) {
   authentication(rig, out);
   if (variant == 0) power_losses(hooks, out);
   if (variant == 0) histories(hooks, out);
+  if (variant == 0) lba_statuses(hooks, out);
   if (variant == 0) zoned_namespaces(hooks, out);
   // Away again without a word.
   admin.lose();
