@@ -82,7 +82,8 @@ py::dict enum_tables() {
     FB_MEMBER(primary_controller_capabilities) FB_MEMBER(secondary_controller_list)
     FB_MEMBER(namespace_granularity_list) FB_MEMBER(uuid_list) FB_MEMBER(domain_list) FB_MEMBER(endurance_group_list)
     FB_MEMBER(command_set_allocated_namespace_list) FB_MEMBER(command_set_allocated_namespace)
-    FB_MEMBER(command_set_combinations)
+    FB_MEMBER(command_set_combinations) FB_MEMBER(underlying_namespace_list) FB_MEMBER(ports_list)
+    FB_MEMBER(allocated_independent_namespace) FB_MEMBER(controller_state_formats)
   FB_END
   FB_BEGIN("CommandSet", nvme::CommandSet)
     FB_MEMBER(nvm) FB_MEMBER(key_value) FB_MEMBER(zoned) FB_MEMBER(subsystem_local_memory)

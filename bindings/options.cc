@@ -41,7 +41,7 @@ FB_TABLE(FirmwareOptions, FirmwareOptions, FB_ROW(slots), FB_ROW(slot_1_read_onl
          FB_ROW(needs_subsystem_reset), FB_ROW(granularity), FB_ROW(image_max))
 FB_TABLE(CopyOptions, CopyOptions, FB_ROW(formats), FB_ROW(range_blocks), FB_ROW(total_blocks), FB_ROW(ranges))
 FB_TABLE(NamespaceManagementOptions, NamespaceManagementOptions, FB_ROW(supported), FB_ROW(capacity_bytes),
-         FB_ROW(thin_provisioning), FB_ROW(attachments_max))
+         FB_ROW(thin_provisioning), FB_ROW(attachments_max), FB_ROW(granularity_bytes))
 FB_TABLE(SanitizeOptions, SanitizeOptions, FB_ROW(block_erase), FB_ROW(crypto_erase), FB_ROW(overwrite),
          FB_ROW(no_deallocate_inhibited), FB_ROW(block_erase_time), FB_ROW(crypto_erase_time), FB_ROW(overwrite_time))
 FB_TABLE(ZoneOptions, ZoneOptions, FB_ROW(zone_blocks), FB_ROW(capacity), FB_ROW(max_active), FB_ROW(max_open),

@@ -91,6 +91,7 @@ struct Check {
   X(identify_inactive, "identify.nsid.inactive", invalid_field, 1)                                 \
   X(identify_list_start, "identify.list.start", invalid_namespace_or_format, 1)                    \
   X(identify_broadcast, "identify.nsid.broadcast", invalid_namespace_or_format, 1)                 \
+  X(identify_format, "identify.format", invalid_field, 1)                                          \
   X(log_lid, "log.lid", invalid_log_page, 1)                                                       \
   X(log_nsid, "log.nsid", invalid_field, 1)                                                        \
   X(log_offset, "log.offset", invalid_field, 1)                                                    \

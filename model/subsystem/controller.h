@@ -311,14 +311,17 @@ class Controller {
   bool identify_list_page(const Command& command, MutableBytes page);
   bool identify_allocated_page(const Command& command, MutableBytes page);
   bool identify_controllers_page(const Command& command, MutableBytes page);
+  bool identify_format_page(const Command& command, MutableBytes page);
+  void fill_granularity(MutableBytes page) const;
   void fill_identify_controller(MutableBytes page) const;
   void fill_io_controller(MutableBytes page) const;
   void fill_identify_namespace(const Namespace& ns, MutableBytes page) const;
-  void fill_nvm_namespace(const Namespace& ns, MutableBytes page) const;
+  void fill_nvm_namespace(const Namespace* ns, MutableBytes page) const;
   /// Null: what namespaces have that hosts make.
   void fill_zoned_namespace(const Namespace* ns, MutableBytes page) const;
   void fill_common_namespace(MutableBytes page) const;
   void fill_namespace_ids(const Namespace& ns, MutableBytes page) const;
+  void fill_common_independent(MutableBytes page) const;
   void fill_independent(const Namespace& ns, MutableBytes page) const;
   std::uint32_t optional_events() const;
 

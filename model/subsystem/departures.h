@@ -91,6 +91,7 @@ struct DeparturePoint {
   X(identify_no_csi, "sub.identify.csi", "the command set descriptor is missing")                  \
   X(identify_nuse, "sub.identify.nuse", "NUSE exceeds NCAP")                                       \
   X(identify_inactive, "sub.identify.inactive", "an inactive NSID gets the first namespace's data") \
+  X(identify_format_wrong, "sub.identify.format", "the page of an LBA format has another block size") \
   X(changed_list_kept, "sub.log.changed.kept", "the changed namespace list is not cleared by its read") \
   X(changed_list_empty, "sub.log.changed.empty", "the changed namespace list stays empty")         \
   X(error_log_oldest, "sub.log.error.order", "the error log begins with the oldest entry")         \
@@ -125,6 +126,7 @@ struct DeparturePoint {
   X(nsm_nsid, "sub.namespace.create.nsid", "the completion of a creation names another NSID")      \
   X(nsm_size, "sub.namespace.create.size", "a created namespace is smaller than it was asked for") \
   X(nsm_names, "sub.namespace.create.names", "a namespace has the names of the one that had its NSID before") \
+  X(nsm_granularity, "sub.namespace.granularity", "namespaces are made in whole steps of capacity alone") \
   X(nsm_capacity_stays, "sub.namespace.capacity", "UNVMCAP does not follow creations and deletions") \
   X(nsm_kept, "sub.namespace.delete.kept", "a deletion succeeds and deletes nothing")              \
   X(nsm_one, "sub.namespace.delete.one", "a deletion of all namespaces deletes the first")         \

@@ -62,6 +62,8 @@ struct NamespaceManagementOptions {
   std::uint64_t capacity_bytes = std::uint64_t{1} << 40;
   bool thin_provisioning = true;      ///< a namespace's capacity (NCAP) may be below its size (NSZE)
   std::uint32_t attachments_max = 0;  ///< MAXCNA: namespaces attached to one controller; 0: any number
+  /// A namespace takes whole multiples of so many bytes of the capacity (CTRATT.NSGRAN and CNS 16h); 0: what it needs.
+  std::uint64_t granularity_bytes = 0;
 };
 
 /// Sanitize. Durations are those of a whole operation; an overwrite takes one for each pass.

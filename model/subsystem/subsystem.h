@@ -75,6 +75,9 @@ class Subsystem {
   /// A controller has got a host. Of the dynamic model, it sees what is attached to all, and what the host's earlier
   /// controllers had by command.
   void welcome(Controller& controller);
+  /// What so many bytes take of the capacity.
+  std::uint64_t bytes_taken(std::uint64_t bytes) const;
+  std::uint64_t bytes_of(const Namespace& ns) const { return bytes_taken(ns.capacity() * ns.block_bytes()); }
   /// Bytes of the namespaces that there are, and in all (TNVMCAP).
   std::uint64_t allocated_bytes() const;
   std::uint64_t capacity_bytes() const;

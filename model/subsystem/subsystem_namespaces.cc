@@ -109,9 +109,14 @@ std::uint32_t Subsystem::free_nsid() const {
   return nsid <= options_.namespaces_max ? nsid : 0;
 }
 
+std::uint64_t Subsystem::bytes_taken(std::uint64_t bytes) const {
+  const std::uint64_t step = options_.namespace_management.granularity_bytes;
+  return step == 0 ? bytes : (bytes + step - 1) / step * step;
+}
+
 std::uint64_t Subsystem::allocated_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& [nsid, ns] : namespaces_) bytes += ns->capacity() * ns->block_bytes();
+  for (const auto& [nsid, ns] : namespaces_) bytes += bytes_of(*ns);
   return bytes;
 }
 

@@ -44,6 +44,10 @@ std::string_view cns_name(std::uint8_t cns) {
       return "I/O Command Set Allocated Namespace ID List";
     case Cns::command_set_allocated_namespace: return "I/O Command Set Allocated Namespace";
     case Cns::command_set_combinations: return "I/O Command Set Combinations";
+    case Cns::underlying_namespace_list: return "Underlying Namespace List";
+    case Cns::ports_list: return "Ports List";
+    case Cns::allocated_independent_namespace: return "I/O Command Set Independent Allocated Namespace";
+    case Cns::controller_state_formats: return "Supported Controller State Formats";
   }
   return unnamed(cns);
 }

@@ -62,6 +62,8 @@ constexpr Variant kVariants[] = {
        s.subsystem.namespace_management = {.capacity_bytes = 1 << 20, .thin_provisioning = false};
        for (subsystem::NamespaceOptions& one : s.namespaces) one.shared = false;
      }},
+    {"whose_namespaces_come_in_steps",
+     [](EmbeddedSetup& s) { s.subsystem.namespace_management.granularity_bytes = 1 << 20; }},
     {"that_crypto_erases_alone",
      [](EmbeddedSetup& s) {
        s.subsystem.sanitize = {.block_erase = false, .overwrite = false, .no_deallocate_inhibited = true,

@@ -151,6 +151,13 @@ void logs_and_identify(Line& admin, Transcript& out) {
     zoned.set(nvme::sqe::cdw11, 2u << 24);
     out.note(admin.fetch(zoned.bytes(), 4096));
   }
+  for (const unsigned cns : {0x09u, 0x0Au, 0x16u, 0x1Fu}) {
+    for (const std::uint32_t cdw11 : {0u, 3u, 99u, 2u << 24}) {
+      nvme::Sqe format = identify(static_cast<nvme::Cns>(cns));
+      format.set(nvme::sqe::cdw11, cdw11);
+      out.note(admin.fetch(format.bytes(), 4096));
+    }
+  }
   out.note(admin.fetch(identify(nvme::Cns::controller).bytes(), 100));
   for (const unsigned lid : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 0x0Cu, 0x12u, 0x55u, 0x70u}) {
     out.note(admin.fetch(get_log(lid, 4096).bytes(), 4096));
@@ -658,6 +665,7 @@ std::string session(SubsystemHooks* hooks, int variant) {
   if (variant == 0) power_losses(hooks, out);
   if (variant == 0) histories(hooks, out);
   if (variant == 0) lba_statuses(hooks, out);
+  if (variant == 0) granularities(hooks, out);
   if (variant == 0) zoned_namespaces(hooks, out);
   // Away again without a word.
   admin.lose();

@@ -108,6 +108,22 @@ struct Managing {
   std::uint16_t cntlid = 0;
 };
 
+/// Namespaces that take the capacity in steps.
+inline void granularities(SubsystemHooks* hooks, Transcript& out) {
+  SubsystemOptions options;
+  options.namespace_management.granularity_bytes = 1 << 16;
+  Rig rig(options, hooks);
+  Managing me(rig, ConnectWords{});
+  out.note(me.admin.fetch(identify(nvme::Cns::namespace_granularity_list).bytes(), 4096));
+  for (const std::uint64_t blocks : {128u, 129u}) {
+    const Reply made = me.create({.nsze = blocks, .ncap = blocks});
+    out.note(made);
+    out.note(me.admin.fetch(identify(nvme::Cns::allocated_namespace, made.dw0()).bytes(), 4096));
+    out.note(me.admin.fetch(identify(nvme::Cns::controller).bytes(), 4096));
+  }
+  me.leave();
+}
+
 // ---- what is seen ----
 
 inline void look_at_namespaces(Managing& me, std::uint32_t nsid, Transcript& out) {
