@@ -275,6 +275,7 @@ std::uint32_t Controller::sanitize_capabilities() const {
   if (sanitize.supported()) {
     sanicap |= nvme::sanicap_bits::modified_after;
     if (sanitize.no_deallocate_inhibited) sanicap |= nvme::sanicap_bits::no_deallocate_inhibited;
+    if (verifies_sanitized_media()) sanicap |= nvme::sanicap_bits::verification;
   }
   return sanicap;
 }

@@ -114,6 +114,11 @@ struct Check {
   X(feature_hostid_set, "feature.hostid.set", command_sequence_error, 1)                           \
   X(feature_hostid_exhid, "feature.hostid.exhid", invalid_field, 1)                                \
   X(feature_write_protect, "feature.write_protect", invalid_field, 1)                              \
+  X(sanitize_verification, "sanitize.verification", invalid_field, 1)                              \
+  X(sanitize_combination, "sanitize.verification.combination", invalid_field, 1)                   \
+  X(sanitize_exit, "sanitize.verification.exit", invalid_field, 1)                                 \
+  X(sanitize_verifying, "sanitize.verification.again", invalid_field, 1)                           \
+  X(sanitize_read_checks, "sanitize.verification.checks", invalid_field, 1)                        \
   X(lba_status_action, "lba_status.action", invalid_field, 1)                                      \
   X(lba_status_range, "lba_status.range", lba_out_of_range, 1)                                     \
   X(feature_command_set, "feature.command_set", io_command_set_combination_rejected, 1)            \

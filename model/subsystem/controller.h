@@ -260,6 +260,8 @@ class Controller {
   void sanitize(const Command& command);
   bool sanitize_allowed(const Command& command);
   bool permitted_while_sanitizing(const Command& command) const;
+  bool verifies_sanitized_media() const;
+  void verification_read(const Command& command);
   bool sanitize_permits(const Command& command, const Check& running, const Check& failed);
   Bytes log_sanitize() const;
 

@@ -157,6 +157,14 @@ struct DeparturePoint {
   X(sanitize_power, "sub.sanitize.power", "an NVM subsystem reset ends the operation")             \
   X(sanitize_refused_logged, "sub.sanitize.refused", "a refused command changes the log")          \
   X(sanitize_error_lba, "sub.sanitize.error_log", "the error log tells LBAs while an operation runs") \
+  X(sanitize_tells_all, "sub.sanitize.event.all", "every controller announces the end of an operation") \
+  X(sanitize_unverified, "sub.sanitize.verification.skipped", "no operation leads to the verification of media") \
+  X(sanitize_verification_untold, "sub.sanitize.verification.untold", "the verification of media is announced as an end") \
+  X(sanitize_verification_closed, "sub.sanitize.verification.closed", "nothing can be read while media are verified") \
+  X(sanitize_verification_plain, "sub.sanitize.verification.plain", "reads of media that are verified succeed plainly") \
+  X(sanitize_verification_endless, "sub.sanitize.verification.endless", "the verification of media cannot be left") \
+  X(sanitize_verification_kept, "sub.sanitize.verification.reset", "an NVM subsystem reset leaves media to be verified") \
+  X(sanitize_phase_untold, "sub.sanitize.phase", "the log does not say where the operation is")     \
   X(self_test_endless, "sub.self_test.endless", "a self-test does not end")                        \
   X(self_test_percent, "sub.self_test.percent", "the completion of a self-test stays 0")           \
   X(self_test_order, "sub.self_test.order", "the results begin with the oldest")                   \

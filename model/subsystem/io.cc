@@ -83,6 +83,7 @@ void Controller::start_io(const Command& command) {
     // There is nothing to flush: a later version of the specification says so, an earlier one refuses it.
     const bool flush_passes = opcode == IoOpcode::flush && subsystem_.has_version(2, 0);
     if (flush_passes) return queue.complete(command, sc::success);
+    if (opcode == IoOpcode::read && subsystem_.sanitizer().verifying()) return verification_read(command);
     if (!sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) return;
   }
   if (opcode == IoOpcode::flush) return flush(command);

@@ -75,6 +75,9 @@ struct SanitizeOptions {
   Duration block_erase_time = Duration::s(4);
   Duration crypto_erase_time = Duration::s(2);
   Duration overwrite_time = Duration::s(10);
+  /// After an operation hosts may look at the media, from version 2.1 on (SANICAP.VERS); then the media are deallocated.
+  bool verification = true;
+  Duration deallocate_time = Duration::s(1);
 
   bool supported() const { return block_erase || crypto_erase || overwrite; }
 };
