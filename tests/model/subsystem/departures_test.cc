@@ -666,6 +666,7 @@ std::string session(SubsystemHooks* hooks, int variant) {
   if (variant == 0) histories(hooks, out);
   if (variant == 0) lba_statuses(hooks, out);
   if (variant == 0) granularities(hooks, out);
+  if (variant == 0) verifications(hooks, out);
   if (variant == 0) zoned_namespaces(hooks, out);
   // Away again without a word.
   admin.lose();
