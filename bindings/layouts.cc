@@ -93,7 +93,8 @@ void mark_counters(LayoutInfo& layout) {
   X(ErrorEntry) X(FirmwareSlots) X(SupportedPage) X(SupportedPages) X(CommandEffect) X(CommandEffects)                \
   X(SelfTestResult) X(SelfTestLog) X(AnaHeader) X(AnaGroupHeader) X(FeatureEffect) X(FeatureEffects)                  \
   X(ReservationNotification) X(SanitizeLog) X(EnduranceGroupLog) X(LockdownLog) X(TelemetryHeader)                    \
-  X(GranularityList) X(GranularityDescriptor) X(GetLbaStatusSqe) X(LbaStatusListHeader) X(LbaStatusEntry) X(LbaStatusLogHeader) X(LbaStatusElement) X(LbaRange)   \
+  X(GranularityList) X(GranularityDescriptor) X(GetLbaStatusSqe) X(LbaStatusListHeader) X(LbaStatusEntry)             \
+  X(LbaStatusLogHeader) X(LbaStatusElement) X(LbaRange)                                                               \
   X(LbaStatusAttributes) X(PersistentLogHeader) X(PersistentEventHeader) X(Arbitration) X(PowerManagement)            \
   X(TemperatureThreshold) X(ErrorRecovery) X(VolatileWriteCache) X(NumberOfQueues) X(WriteAtomicity)                  \
   X(KeepAliveTimer) X(IoCommandSetProfile) X(SanitizeConfiguration) X(HostIdentifier) X(ReservationMask)              \
