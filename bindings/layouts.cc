@@ -26,6 +26,7 @@
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/identify_namespace.h"
+#include "wire/nvme/lba_status.h"
 #include "wire/nvme/lockdown.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/persistent_events.h"
@@ -92,7 +93,9 @@ void mark_counters(LayoutInfo& layout) {
   X(ErrorEntry) X(FirmwareSlots) X(SupportedPage) X(SupportedPages) X(CommandEffect) X(CommandEffects)                \
   X(SelfTestResult) X(SelfTestLog) X(AnaHeader) X(AnaGroupHeader) X(FeatureEffect) X(FeatureEffects)                  \
   X(ReservationNotification) X(SanitizeLog) X(EnduranceGroupLog) X(LockdownLog) X(TelemetryHeader)                    \
-  X(PersistentLogHeader) X(PersistentEventHeader) X(Arbitration) X(PowerManagement)                     \
+  X(GranularityList) X(GranularityDescriptor) X(GetLbaStatusSqe) X(LbaStatusListHeader) X(LbaStatusEntry)             \
+  X(LbaStatusLogHeader) X(LbaStatusElement) X(LbaRange)                                                               \
+  X(LbaStatusAttributes) X(PersistentLogHeader) X(PersistentEventHeader) X(Arbitration) X(PowerManagement)            \
   X(TemperatureThreshold) X(ErrorRecovery) X(VolatileWriteCache) X(NumberOfQueues) X(WriteAtomicity)                  \
   X(KeepAliveTimer) X(IoCommandSetProfile) X(SanitizeConfiguration) X(HostIdentifier) X(ReservationMask)              \
   X(ReservationPersistence) X(NamespaceWriteProtection) X(Timestamp) X(HostBehavior) X(EnduranceEventConfiguration)

@@ -10,6 +10,7 @@ using subsystem::CopyOptions;
 using subsystem::DirectiveOptions;
 using subsystem::EnduranceOptions;
 using subsystem::FirmwareOptions;
+using subsystem::LbaStatusOptions;
 using subsystem::LockdownOptions;
 using subsystem::NamespaceLimits;
 using subsystem::NamespaceManagementOptions;
@@ -40,9 +41,10 @@ FB_TABLE(FirmwareOptions, FirmwareOptions, FB_ROW(slots), FB_ROW(slot_1_read_onl
          FB_ROW(needs_subsystem_reset), FB_ROW(granularity), FB_ROW(image_max))
 FB_TABLE(CopyOptions, CopyOptions, FB_ROW(formats), FB_ROW(range_blocks), FB_ROW(total_blocks), FB_ROW(ranges))
 FB_TABLE(NamespaceManagementOptions, NamespaceManagementOptions, FB_ROW(supported), FB_ROW(capacity_bytes),
-         FB_ROW(thin_provisioning), FB_ROW(attachments_max))
+         FB_ROW(thin_provisioning), FB_ROW(attachments_max), FB_ROW(granularity_bytes))
 FB_TABLE(SanitizeOptions, SanitizeOptions, FB_ROW(block_erase), FB_ROW(crypto_erase), FB_ROW(overwrite),
-         FB_ROW(no_deallocate_inhibited), FB_ROW(block_erase_time), FB_ROW(crypto_erase_time), FB_ROW(overwrite_time))
+         FB_ROW(no_deallocate_inhibited), FB_ROW(block_erase_time), FB_ROW(crypto_erase_time), FB_ROW(overwrite_time),
+         FB_ROW(verification), FB_ROW(deallocate_time))
 FB_TABLE(ZoneOptions, ZoneOptions, FB_ROW(zone_blocks), FB_ROW(capacity), FB_ROW(max_active), FB_ROW(max_open),
          FB_ROW(extension_units), FB_ROW(read_across), FB_ROW(variable_capacity), FB_ROW(excursions))
 FB_TABLE(ZonedOptions, ZonedOptions, FB_ROW(supported), FB_ROW(append), FB_ROW(append_limit), FB_ROW(made))
@@ -53,6 +55,7 @@ FB_TABLE(PersistentLogOptions, PersistentLogOptions, FB_ROW(supported), FB_ROW(s
 FB_TABLE(DirectiveOptions, DirectiveOptions, FB_ROW(supported), FB_ROW(streams), FB_ROW(write_blocks),
          FB_ROW(granularity))
 FB_TABLE(LockdownOptions, LockdownOptions, FB_ROW(supported), FB_ROW(commands), FB_ROW(features))
+FB_TABLE(LbaStatusOptions, LbaStatusOptions, FB_ROW(supported), FB_ROW(poll_interval))
 FB_TABLE(EnduranceOptions, EnduranceOptions, FB_ROW(groups), FB_ROW(groups_max), FB_ROW(nvm_sets), FB_ROW(managed),
          FB_ROW(group_bytes))
 
@@ -68,7 +71,7 @@ FB_TABLE(SubsystemOptions, SubsystemOptions, FB_ROW(nqn), FB_ROW(serial), FB_ROW
          FB_ROW(namespace_write_protect), FB_ROW(copy), FB_ROW(firmware_update), FB_ROW(format), FB_ROW(metadata),
          FB_ROW(security), FB_ROW(reservations), FB_ROW(reservations_persist), FB_ROW(namespace_management),
          FB_ROW(sanitize), FB_ROW(self_test), FB_ROW(saveable_features), FB_ROW(timestamp), FB_ROW(telemetry),
-         FB_ROW(persistent_log), FB_ROW(directives), FB_ROW(lockdown), FB_ROW(endurance), FB_ROW(zoned),
+         FB_ROW(persistent_log), FB_ROW(directives), FB_ROW(lockdown), FB_ROW(lba_status), FB_ROW(endurance), FB_ROW(zoned),
          FB_ROW(power_on_hours), FB_ROW(atomic_compare_write_blocks), FB_ROW(subsystem_reset), FB_ROW(namespaces_max),
          FB_ROW(ana), FB_ROW(ana_transition_s), FB_ROW(ana_groups_max), FB_ROW(enable_delay), FB_ROW(disable_delay),
          FB_ROW(shutdown_delay), FB_ROW(ready_timeout), FB_ROW(enable_limit), FB_ROW(io_loss_grace), FB_ROW(io_latency))

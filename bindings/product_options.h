@@ -18,7 +18,8 @@ namespace fb::python {
   X(subsystem::FirmwareOptions) X(subsystem::CopyOptions) X(subsystem::NamespaceManagementOptions)                   \
   X(subsystem::SanitizeOptions) X(subsystem::ZoneOptions) X(subsystem::ZonedOptions) X(subsystem::SelfTestOptions)   \
   X(subsystem::TelemetryOptions) X(subsystem::PersistentLogOptions) X(subsystem::DirectiveOptions)                   \
-  X(subsystem::LockdownOptions) X(subsystem::EnduranceOptions) X(subsystem::SubsystemOptions)                        \
+  X(subsystem::LockdownOptions) X(subsystem::LbaStatusOptions) X(subsystem::EnduranceOptions)                        \
+  X(subsystem::SubsystemOptions)                                                                                     \
   X(subsystem::NamespaceLimits) X(subsystem::NamespaceOptions) X(transport::ControllerFabricOptions)                 \
   X(transport::TcpControllerOptions) X(transport::TcpHostOptions) X(net::LinkOptions) X(host::ConnectOptions)        \
   X(mi::EndpointOptions) X(mi::DeviceOptions) X(mi::RequesterOptions) X(host::RawQueueOptions)

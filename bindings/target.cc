@@ -263,7 +263,7 @@ void bind_target(py::module_& m) {
       .def("set_write_protected", [](const TargetNamespace& self, bool on) { self->set_write_protection(on ? 1 : 0); })
       .def("set_uncorrectable", [](const TargetNamespace& self, std::uint64_t lba, std::uint64_t blocks) {
         if (!self->in_range(lba, blocks)) throw py::value_error("lba: beyond the namespace");
-        self->write_uncorrectable(lba, blocks);
+        if (self->write_uncorrectable(lba, blocks)) self.subsystem->lba_status_changed(*self);
       });
 
   py::class_<TargetController>(

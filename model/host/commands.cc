@@ -261,6 +261,17 @@ Record<nvme::CapacityManagementSqe> capacity_management(nvme::CapacityOperation 
   return command;
 }
 
+Record<nvme::GetLbaStatusSqe> get_lba_status(std::uint32_t nsid, nvme::LbaStatusAction action, std::uint64_t lba,
+                                             std::uint16_t blocks, std::size_t bytes) {
+  auto command = start_admin<nvme::GetLbaStatusSqe>(nvme::AdminOpcode::get_lba_status);
+  command.set(nvme::sqe::nsid, nsid)
+      .set(nvme::lba_status_sqe::slba, lba)
+      .set(nvme::lba_status_sqe::mndw, bytes / 4 - 1)
+      .set(nvme::lba_status_sqe::rl, blocks)
+      .set(nvme::lba_status_sqe::atype, action);
+  return command;
+}
+
 namespace {
 
 Record<nvme::SecuritySqe> security(nvme::AdminOpcode opcode, std::uint8_t protocol, std::uint16_t specific,

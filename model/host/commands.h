@@ -20,6 +20,7 @@
 #include "wire/nvme/endurance.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify.h"
+#include "wire/nvme/lba_status.h"
 #include "wire/nvme/lockdown.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/reservation.h"
@@ -119,6 +120,9 @@ Record<nvme::LockdownSqe> lockdown(nvme::LockdownScope scope, std::uint8_t code,
                                    nvme::LockdownInterface where = nvme::LockdownInterface::admin_queue);
 Record<nvme::CapacityManagementSqe> capacity_management(nvme::CapacityOperation operation, std::uint16_t element,
                                                         std::uint64_t bytes = 0);
+/// Room for `bytes`, a multiple of 4; `blocks` 0: up to the end of the namespace.
+Record<nvme::GetLbaStatusSqe> get_lba_status(std::uint32_t nsid, nvme::LbaStatusAction action, std::uint64_t lba,
+                                             std::uint16_t blocks, std::size_t bytes);
 /// `length` bytes go with the command, or come back.
 Record<nvme::SecuritySqe> security_send(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length);
 Record<nvme::SecuritySqe> security_receive(std::uint8_t protocol, std::uint16_t specific, std::uint32_t length);

@@ -58,6 +58,8 @@ bool Controller::admin_supported(std::uint8_t opcode) const {
       return !discovery && options.lockdown.supported && subsystem_.has_version(2, 0);
     case AdminOpcode::capacity_management:
       return !discovery && options.endurance.managed && subsystem_.has_version(2, 0);
+    case AdminOpcode::get_lba_status:
+      return !discovery && options.lba_status.supported;
     case AdminOpcode::nvme_mi_send:
     case AdminOpcode::nvme_mi_receive:
       return subsystem_.in_band_management() != nullptr;
@@ -126,6 +128,8 @@ void Controller::on_admin(const Command& command) {
       return lockdown(command);
     case AdminOpcode::capacity_management:
       return capacity_management(command);
+    case AdminOpcode::get_lba_status:
+      return get_lba_status(command);
     case AdminOpcode::nvme_mi_send:
     case AdminOpcode::nvme_mi_receive:
       return management_command(command);
@@ -262,6 +266,7 @@ std::uint32_t Controller::optional_events() const {
   if (firmware.slots != 0 && firmware.activates_at_once) events |= nvme::event_config_bits::firmware_activation;
   if (subsystem_.options().telemetry.supported) events |= nvme::event_config_bits::telemetry;
   if (subsystem_.options().endurance.supported()) events |= nvme::event_config_bits::endurance_group;
+  if (subsystem_.options().lba_status.supported) events |= nvme::event_config_bits::lba_status;
   if (subsystem_.options().zoned.supported) events |= nvme::event_config_bits::zone_descriptor;
   return events;
 }

@@ -40,6 +40,7 @@ constexpr bool is_plain(std::uint8_t fid) {
     case FeatureId::write_atomicity:
     case FeatureId::async_event_configuration:
     case FeatureId::volatile_write_cache:
+    case FeatureId::lba_status_information:
       return true;
     default:
       return false;
@@ -71,6 +72,8 @@ bool Controller::feature_supported(std::uint8_t fid) const {
       return !discovery && options.timestamp;
     case FeatureId::endurance_group_event:
       return !discovery && options.endurance.supported();
+    case FeatureId::lba_status_information:
+      return !discovery && options.lba_status.supported;
     case FeatureId::sanitize_configuration:
       return !discovery && options.sanitize.supported();
     case FeatureId::io_command_set_profile:
@@ -136,6 +139,8 @@ std::uint32_t Controller::feature_value(const Features& from, std::uint8_t fid, 
       return from.kato_ms;
     case FeatureId::io_command_set_profile:
       return from.command_sets;
+    case FeatureId::lba_status_information:
+      return lba_status_attributes(from);
     case FeatureId::sanitize_configuration:
       return &from == &features_ && subsystem_.sanitizer().warns() ? 1 : 0;
     case FeatureId::namespace_write_protection: {
@@ -330,6 +335,9 @@ void Controller::store_feature(Features& to, std::uint8_t fid, std::uint32_t val
     case FeatureId::async_event_configuration:
       to.events = value;
       break;
+    case FeatureId::lba_status_information:
+      to.lba_status_interval = static_cast<std::uint16_t>(value & 0xFFFF);
+      break;
     default:
       break;
   }
@@ -356,6 +364,8 @@ void Controller::set_feature_value(const Command& command, std::uint8_t fid) {
       return queue.complete(command, sc::success);
     case FeatureId::endurance_group_event:
       return set_endurance_events(command, value);
+    case FeatureId::lba_status_information:
+      return set_lba_status_attributes(command, value);
     case FeatureId::namespace_write_protection:
       return set_write_protection(command, value);
     case FeatureId::reservation_notification_mask:
@@ -370,12 +380,17 @@ void Controller::set_feature_value(const Command& command, std::uint8_t fid) {
   if (static_cast<FeatureId>(fid) == FeatureId::async_event_configuration) {
     value &= optional_events() | nvme::event_config_bits::smart_mask;
   }
-  store_feature(features_, fid, value);
-  const bool saves = command.as<nvme::SetFeaturesSqe>().get(fs::sv) && !departs(departure::feature_save_lost);
-  if (saves || departs(departure::feature_save_always)) store_feature(saved_, fid, value);
+  keep_feature(command, fid, value);
   record_feature(command);
   queue.complete(command, status);
   on_temperature();
+}
+
+/// For now, and for later where the host says so.
+void Controller::keep_feature(const Command& command, std::uint8_t fid, std::uint32_t value) {
+  store_feature(features_, fid, value);
+  const bool saves = command.as<nvme::SetFeaturesSqe>().get(fs::sv) && !departs(departure::feature_save_lost);
+  if (saves || departs(departure::feature_save_always)) store_feature(saved_, fid, value);
 }
 
 void Controller::set_endurance_events(const Command& command, std::uint32_t value) {

@@ -93,6 +93,17 @@ bool Controller::identify_page(const Command& command, MutableBytes page) {
     case Cns::independent_namespace:
       if (version_2) return identify_namespace_page(command, page);
       break;
+    case Cns::namespace_user_data_format:
+    case Cns::command_set_user_data_format:
+      if (version_2) return identify_format_page(command, page);
+      break;
+    case Cns::namespace_granularity_list:
+      if (!allocates || subsystem_.options().namespace_management.granularity_bytes == 0) break;
+      fill_granularity(page);
+      return true;
+    case Cns::allocated_independent_namespace:
+      if (subsystem_.has_version(2, 1) && allocates) return identify_allocated_page(command, page);
+      break;
     case Cns::command_set_active_namespace_list:
       if (version_2) return identify_list_page(command, page);
       break;
@@ -146,10 +157,13 @@ bool Controller::identify_namespace_page(const Command& command, MutableBytes pa
   if (names_command_set(cns) && !has_command_set(csi)) return !queue.refuse(command, check::identify_csi);
   const bool zoned_page = cns == Cns::command_set_namespace && csi == kZonedCommandSet;
   // The capabilities that all namespaces share can be asked for by who may make one; nothing else of all of them.
-  if (nsid == nvme::kAllNamespaces && (cns == Cns::identify_namespace || zoned_page)) {
+  if (nsid == nvme::kAllNamespaces && cns != Cns::namespace_id_descriptors) {
     const bool offered = subsystem_.options().namespace_management.supported;
     if (!offered) return !queue.refuse(command, check::identify_broadcast);
-    zoned_page ? fill_zoned_namespace(nullptr, page) : fill_common_namespace(page);
+    if (zoned_page) fill_zoned_namespace(nullptr, page);
+    if (cns == Cns::identify_namespace) fill_common_namespace(page);
+    if (cns == Cns::independent_namespace) fill_common_independent(page);
+    if (cns == Cns::command_set_namespace && !zoned_page) fill_nvm_namespace(nullptr, page);
     return true;
   }
   const bool valid = nsid != 0 && nsid <= subsystem_.options().namespaces_max;
@@ -168,7 +182,7 @@ bool Controller::identify_namespace_page(const Command& command, MutableBytes pa
   if (cns == Cns::independent_namespace) fill_independent(*ns, page);
   if (zoned_page && !ns->zoned()) return !queue.refuse(command, check::identify_csi_namespace);
   if (zoned_page) fill_zoned_namespace(ns, page);
-  if (cns == Cns::command_set_namespace && !zoned_page) fill_nvm_namespace(*ns, page);
+  if (cns == Cns::command_set_namespace && !zoned_page) fill_nvm_namespace(ns, page);
   return true;
 }
 
@@ -261,6 +275,7 @@ std::uint32_t Controller::sanitize_capabilities() const {
   if (sanitize.supported()) {
     sanicap |= nvme::sanicap_bits::modified_after;
     if (sanitize.no_deallocate_inhibited) sanicap |= nvme::sanicap_bits::no_deallocate_inhibited;
+    if (verifies_sanitized_media()) sanicap |= nvme::sanicap_bits::verification;
   }
   return sanicap;
 }
@@ -303,10 +318,14 @@ void Controller::fill_io_controller(MutableBytes page) const {
   if (options.security) oacs |= nvme::oacs_bits::security;
   if (options.self_test.supported) oacs |= nvme::oacs_bits::self_test;
   if (options.directives.supported) oacs |= nvme::oacs_bits::directives;
+  if (options.lba_status.supported) oacs |= nvme::oacs_bits::get_lba_status;
   if (admin_supported(static_cast<std::uint8_t>(nvme::AdminOpcode::lockdown))) oacs |= nvme::oacs_bits::lockdown;
   if (options.namespace_management.supported) {
     oacs |= nvme::oacs_bits::namespace_management;
     out.set(id::maxcna, options.namespace_management.attachments_max);
+  }
+  if (options.namespace_management.supported && options.namespace_management.granularity_bytes != 0) {
+    out.set(id::ctratt, out.get(id::ctratt) | nvme::ctratt_bits::namespace_granularity);
   }
   if (options.namespace_management.supported || options.endurance.supported()) {
     const bool stays = departs(departure::nsm_capacity_stays);
@@ -449,7 +468,7 @@ void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page)
   if (departs(departure::identify_nuse)) in_use = ns.blocks() + 1;
   fill_common_namespace(page);
   MutableView<nvme::IdentifyNamespace> out{page};
-  if (!untold) store_le(page.data() + id::nvmcap.offset, ns.capacity() * ns.block_bytes());
+  if (!untold) store_le(page.data() + id::nvmcap.offset, subsystem_.bytes_of(ns));
   out.set(id::nsze, ns.blocks())
       .set(id::ncap, ns.capacity())
       .set(id::nuse, in_use)
@@ -476,45 +495,6 @@ void Controller::fill_identify_namespace(const Namespace& ns, MutableBytes page)
   out.set(id::flbas_low, find_format(layout));
 }
 
-/// The NVM command set's own page: how wide the tags of each format are.
-void Controller::fill_nvm_namespace(const Namespace& ns, MutableBytes page) const {
-  namespace id = nvme::id_ns_nvm;
-  const auto describe = [&](unsigned index, const nvme::BlockLayout& layout) {
-    edit_element<nvme::ExtendedLbaFormat>(page, id::elbaf, index)
-        .set(nvme::extended_lba_format::sts, layout.storage_tag_bits)
-        .set(nvme::extended_lba_format::pif, layout.guard);
-  };
-  const nvme::BlockLayout& layout = ns.layout();
-  MutableView<nvme::IdentifyNamespaceNvm>{page}
-      .set(id::lbstm, layout.storage_tag_bits != 0 ? (std::uint64_t{1} << layout.storage_tag_bits) - 1 : 0u)
-      .set(id::pic, subsystem_.block_formats() > kExtendedFormats ? nvme::pic_bits::storage_tag_16 : 0u);
-  if (!subsystem_.options().format) return describe(0, layout);
-  for (unsigned i = 0; i < subsystem_.block_formats(); ++i) describe(i, kBlockFormats[i].layout());
-}
-
-/// The page of the Zoned Namespace command set: limits, and the zones of each format.
-void Controller::fill_zoned_namespace(const Namespace* ns, MutableBytes page) const {
-  namespace id = nvme::id_ns_zoned;
-  const SubsystemOptions& options = subsystem_.options();
-  const ZoneOptions& zones = ns != nullptr ? ns->zones()->options() : options.zoned.made;
-  const auto limit = [](std::uint32_t most) { return most == 0 ? nvme::kNoZoneLimit : most - 1; };
-  const unsigned changes = zones.variable_capacity ? nvme::zoc_bits::variable_capacity : 0u;
-  MutableView<nvme::IdentifyNamespaceZoned>{page}
-      .set(id::zoc, changes | (zones.excursions ? nvme::zoc_bits::active_excursions : 0u))
-      .set(id::ozcs, zones.read_across ? nvme::ozcs_bits::read_across : 0u)
-      .set(id::mar, limit(zones.max_active))
-      .set(id::mor, limit(zones.max_open));
-  const auto describe = [&](unsigned index, const nvme::BlockLayout& layout) {
-    const std::uint64_t made = std::max<std::uint64_t>(zones.zone_blocks * 512 / layout.data_bytes, 1);
-    const std::uint64_t blocks = ns != nullptr ? ns->zone_blocks_as(layout) : made;
-    edit_element<nvme::LbaFormatExtension>(page, id::lbafe, index)
-        .set(nvme::lba_format_extension::zsze, blocks)
-        .set(nvme::lba_format_extension::zdes, zones.extension_units);
-  };
-  if (!options.format) return describe(0, ns != nullptr ? ns->layout() : kBlockFormats[0].layout());
-  for (unsigned i = 0; i < subsystem_.block_formats(); ++i) describe(i, kBlockFormats[i].layout());
-}
-
 void Controller::fill_namespace_ids(const Namespace& ns, MutableBytes page) const {
   std::size_t at = 0;
   nvme::append_namespace_id(page, at, nvme::NamespaceIdType::uuid, ns.uuid());
@@ -528,8 +508,15 @@ void Controller::fill_namespace_ids(const Namespace& ns, MutableBytes page) cons
   if (departs(departure::identify_descriptors)) page[1] = 15;
 }
 
+/// What all namespaces have of it.
+void Controller::fill_common_independent(MutableBytes page) const {
+  MutableView<nvme::IdentifyNamespaceIndependent>{page}.set(nvme::id_ns_independent::rescap,
+                                                            reservation_capabilities(subsystem_.options()));
+}
+
 void Controller::fill_independent(const Namespace& ns, MutableBytes page) const {
   namespace id = nvme::id_ns_independent;
+  fill_common_independent(page);
   // NSFEAT has other bits here than in the NVM command set's page, and none of them holds.
   MutableView<nvme::IdentifyNamespaceIndependent>{page}
       .set(id::nmic, ns.shared() ? nvme::nmic_bits::shared : 0u)
@@ -537,8 +524,7 @@ void Controller::fill_independent(const Namespace& ns, MutableBytes page) const 
       .set(id::nsattr, ns.write_protection() != 0 ? nvme::nsattr_bits::write_protected : 0u)
       .set(id::nvmsetid, ns.nvm_set())
       .set(id::endgid, ns.endurance_group())
-      .set(id::nstat, nvme::kNstatReady)
-      .set(id::rescap, reservation_capabilities(subsystem_.options()));
+      .set(id::nstat, nvme::kNstatReady);
 }
 
 }  // namespace fb::subsystem

@@ -43,6 +43,8 @@ bool Controller::log_supported(std::uint8_t lid) const {
       return !discovery && subsystem_.options().telemetry.supported;
     case LogPage::persistent_event:
       return !discovery && subsystem_.options().persistent_log.supported;
+    case LogPage::lba_status:
+      return !discovery && subsystem_.options().lba_status.supported;
     case LogPage::endurance_group:
     case LogPage::endurance_group_events:
       return !discovery && subsystem_.options().endurance.supported();
@@ -130,6 +132,7 @@ void Controller::acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uin
     subsystem_.telemetry().acknowledge();
   }
   if (page == LogPage::endurance_group) endurance_pending_.erase(group);
+  if (page == LogPage::lba_status) release_lba_status();
   const bool zones = page == LogPage::changed_zones;
   if (zones) changed_zones_.erase(nsid);
   if (lid == static_cast<std::uint8_t>(LogPage::changed_namespaces) &&
@@ -179,6 +182,8 @@ Bytes Controller::log_page(const Command& command, std::uint8_t lid) {
       return subsystem_.telemetry().controller_log();
     case LogPage::persistent_event:
       return log_persistent(command);
+    case LogPage::lba_status:
+      return log_lba_status(command);
     case LogPage::endurance_group:
       return subsystem_.endurance().log(command.as<nvme::GetLogPageSqe>().get(gl::lsi));
     case LogPage::endurance_group_events:
@@ -266,7 +271,7 @@ Bytes Controller::log_effects(std::uint8_t command_set) const {
     const auto code = static_cast<std::uint8_t>(opcode);
     auto admin = edit_element<nvme::CommandEffect>(page, nvme::command_effects::acs, opcode);
     const bool extra = departs(departure::effects_too_many) &&
-                       code == static_cast<std::uint8_t>(nvme::AdminOpcode::get_lba_status);
+                       code == static_cast<std::uint8_t>(nvme::AdminOpcode::virtualization_management);
     const bool missing = departs(departure::effects_missing) &&
                          code == static_cast<std::uint8_t>(nvme::AdminOpcode::identify);
     if ((admin_supported(code) || extra) && !missing) {

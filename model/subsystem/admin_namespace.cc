@@ -109,8 +109,13 @@ void Controller::namespace_management_data(const Command& command) {
   if (options.endurance.supported() && !endurance_fits(command, asked, made)) return;
   const std::uint64_t room = room_for(made);
   const bool possible = made.blocks <= (std::uint64_t{1} << 62) / layout.bytes();
-  const bool fits = possible && made.capacity <= room / layout.bytes();
+  const bool fits = possible && made.capacity <= room / layout.bytes() &&
+                    subsystem_.bytes_taken(made.capacity * layout.bytes()) <= room;
   if (!fits && queue.refuse(command, check::nsm_capacity)) return;
+  const std::uint64_t step = options.namespace_management.granularity_bytes;
+  if (departs(departure::nsm_granularity) && step != 0 && made.blocks * layout.bytes() % step != 0) {
+    return queue.complete(command, sc::invalid_field);
+  }
   made.nsid = subsystem_.free_nsid();
   if (made.nsid == 0 && queue.refuse(command, check::nsm_identifier)) return;
   // What a deviation let through must still be possible here.
@@ -256,7 +261,8 @@ bool Controller::identify_allocated_page(const Command& command, MutableBytes pa
   const auto sqe = command.as<nvme::IdentifySqe>();
   const auto cns = static_cast<nvme::Cns>(sqe.get(nvme::identify_sqe::cns));
   if (cns != nvme::Cns::command_set_allocated_namespace) {
-    if (ns != nullptr) fill_identify_namespace(*ns, page);
+    const bool independent = cns == nvme::Cns::allocated_independent_namespace;
+    if (ns != nullptr) independent ? fill_independent(*ns, page) : fill_identify_namespace(*ns, page);
     return true;
   }
   const std::uint8_t csi = sqe.get(nvme::identify_sqe::csi);
@@ -264,7 +270,7 @@ bool Controller::identify_allocated_page(const Command& command, MutableBytes pa
   if (ns == nullptr) return true;
   if (csi == kNvmCommandSet || !ns->zoned()) {
     if (csi != kNvmCommandSet && queue.refuse(command, check::identify_csi_namespace)) return false;
-    fill_nvm_namespace(*ns, page);
+    fill_nvm_namespace(ns, page);
   } else {
     fill_zoned_namespace(ns, page);
   }

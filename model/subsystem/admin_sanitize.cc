@@ -57,7 +57,14 @@ bool Controller::sanitize_allowed(const Command& command) {
   const Sanitizer& sanitizer = subsystem_.sanitizer();
   const auto sqe = command.as<nvme::SanitizeSqe>();
   const SanitizeAction action = sqe.get(sz::sanact);
+  const bool verifies = verifies_sanitized_media();
+  const bool exits = action == SanitizeAction::exit_media_verification && verifies;
+  if (exits) return sanitizer.verifying() || !queue.refuse(command, check::sanitize_exit);
   if (!is_offered(subsystem_.options().sanitize, action) && queue.refuse(command, check::sanitize_action)) return false;
+  if (sanitizer.verifying() && queue.refuse(command, check::sanitize_verifying)) return false;
+  if (sqe.get(sz::emvs) && !verifies && queue.refuse(command, check::sanitize_verification)) return false;
+  const bool combines = action == SanitizeAction::overwrite || sqe.get(sz::ndas);
+  if (sqe.get(sz::emvs) && verifies && combines && queue.refuse(command, check::sanitize_combination)) return false;
   if (sanitizer.running() && queue.refuse(command, check::sanitize_again)) return false;
   const bool lenient = action == SanitizeAction::exit_failure_mode || sqe.get(sz::ause);
   if (sanitizer.restricted() && lenient && queue.refuse(command, check::sanitize_restricted)) return false;
@@ -83,12 +90,18 @@ void Controller::sanitize(const Command& command) {
     return;
   }
   const SanitizeAction action = sqe.get(sz::sanact);
+  if (action == SanitizeAction::exit_media_verification) {
+    if (sanitizer.verifying() && !departs(departure::sanitize_verification_endless)) sanitizer.deallocate();
+    return queue.complete(command, sc::success);
+  }
   if (action == SanitizeAction::exit_failure_mode) {
     sanitizer.exit_failure_mode();
     subsystem_.tell(Change::sanitize);
     return queue.complete(command, sc::success);
   }
   SanitizeRequest request{.action = action, .unrestricted = sqe.get(sz::ause), .no_deallocate = sqe.get(sz::ndas)};
+  request.verify = sqe.get(sz::emvs) && verifies_sanitized_media();
+  request.of_host = !queue.out_of_band();
   request.cdw10 = cdw10;
   request.cdw11 = sqe.get(sz::ovrpat);
   const unsigned passes = sqe.get(sz::owpass);
@@ -115,6 +128,40 @@ bool Controller::permitted_while_sanitizing(const Command& command) const {
     default:
       return false;
   }
+}
+
+bool Controller::verifies_sanitized_media() const {
+  return subsystem_.options().sanitize.verification && subsystem_.has_version(2, 1);
+}
+
+/// Of media that are to be verified: what is on them, whatever state it is in.
+void Controller::verification_read(const Command& command) {
+  namespace rw = nvme::rw_sqe;
+  Queue& queue = *command.queue;
+  if (departs(departure::sanitize_verification_closed)) return queue.complete(command, sc::sanitize_in_progress);
+  const auto sqe = command.as<nvme::ReadWriteSqe>();
+  const bool checks =
+      sqe.get(rw::prchk_guard) || sqe.get(rw::prchk_app) || sqe.get(rw::prchk_ref) || sqe.get(rw::stc);
+  if (checks && queue.refuse(command, check::sanitize_read_checks)) return;
+  Target target;
+  if (!check_io(command, target)) return;
+  if (!queue.stage(command, target.bytes)) return;
+  const MutableBytes out = command.data().first(target.bytes);
+  std::fill(out.begin(), out.end(), std::uint8_t{0});
+  if (target.in_range) {
+    const nvme::BlockLayout& layout = target.ns->layout();
+    Bytes whole(std::size_t{target.blocks} * layout.bytes());
+    const nvme::Status status = target.ns->read(target.slba, whole);
+    if (!status.ok()) return queue.complete(command, status);
+    const std::size_t each = target.strips ? layout.data_bytes : layout.bytes();
+    for (std::size_t i = 0; i < target.blocks; ++i) {
+      std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(i * layout.bytes()), each,
+                  out.begin() + static_cast<std::ptrdiff_t>(i * each));
+    }
+  }
+  const bool plain = departs(departure::sanitize_verification_plain);
+  queue.complete_with_data(command, out.size(), 0,
+                           plain ? sc::success : nvme::Status(sc::successful_media_verification_read));
 }
 
 /// False: the command has been answered, since an operation runs or has failed.
@@ -154,6 +201,13 @@ Bytes Controller::log_sanitize() const {
       .set(sl::etond, overwrite)
       .set(sl::etbend, block)
       .set(sl::etcend, crypto);
+  if (verifies_sanitized_media()) {
+    const bool untold = departs(departure::sanitize_phase_untold);
+    log.set(sl::etpvds, seconds(true, options.deallocate_time))
+        .set(sl::mvcncld, sanitizer.verification_cancelled())
+        .set(sl::sans, untold ? nvme::SanitizePhase::idle : sanitizer.phase())
+        .set(sl::fails, sanitizer.failed_in());
+  }
   return Bytes(log.bytes().begin(), log.bytes().end());
 }
 

@@ -16,13 +16,19 @@ class BlockRanges {
   /// Blocks of [first, first + count) that are in the set.
   std::uint64_t count_in(std::uint64_t first, std::uint64_t count) const {
     std::uint64_t found = 0;
+    visit_in(first, count, [&found](std::uint64_t, std::uint64_t blocks) { found += blocks; });
+    return found;
+  }
+  /// What of the set lies in [first, first + count), range by range.
+  template <class Visit>
+  void visit_in(std::uint64_t first, std::uint64_t count, Visit&& visit) const {
     const std::uint64_t end = first + count;
     auto at = ranges_.lower_bound(first);
     if (at != ranges_.begin() && std::prev(at)->second > first) --at;
     for (; at != ranges_.end() && at->first < end; ++at) {
-      found += std::min(at->second, end) - std::max(at->first, first);
+      const std::uint64_t from = std::max(at->first, first);
+      visit(from, std::min(at->second, end) - from);
     }
-    return found;
   }
   bool touches(std::uint64_t first, std::uint64_t count) const { return !empty() && count_in(first, count) != 0; }
 

@@ -91,6 +91,7 @@ struct Check {
   X(identify_inactive, "identify.nsid.inactive", invalid_field, 1)                                 \
   X(identify_list_start, "identify.list.start", invalid_namespace_or_format, 1)                    \
   X(identify_broadcast, "identify.nsid.broadcast", invalid_namespace_or_format, 1)                 \
+  X(identify_format, "identify.format", invalid_field, 1)                                          \
   X(log_lid, "log.lid", invalid_log_page, 1)                                                       \
   X(log_nsid, "log.nsid", invalid_field, 1)                                                        \
   X(log_offset, "log.offset", invalid_field, 1)                                                    \
@@ -113,6 +114,13 @@ struct Check {
   X(feature_hostid_set, "feature.hostid.set", command_sequence_error, 1)                           \
   X(feature_hostid_exhid, "feature.hostid.exhid", invalid_field, 1)                                \
   X(feature_write_protect, "feature.write_protect", invalid_field, 1)                              \
+  X(sanitize_verification, "sanitize.verification", invalid_field, 1)                              \
+  X(sanitize_combination, "sanitize.verification.combination", invalid_field, 1)                   \
+  X(sanitize_exit, "sanitize.verification.exit", invalid_field, 1)                                 \
+  X(sanitize_verifying, "sanitize.verification.again", invalid_field, 1)                           \
+  X(sanitize_read_checks, "sanitize.verification.checks", invalid_field, 1)                        \
+  X(lba_status_action, "lba_status.action", invalid_field, 1)                                      \
+  X(lba_status_range, "lba_status.range", lba_out_of_range, 1)                                     \
   X(feature_command_set, "feature.command_set", io_command_set_combination_rejected, 1)            \
   X(firmware_piece, "firmware.download.piece", invalid_field, 1)                                   \
   X(firmware_overlap, "firmware.download.overlap", overlapping_range, 1)                           \

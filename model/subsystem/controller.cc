@@ -26,6 +26,7 @@ Controller::Features Controller::default_features() const {
   Features features;
   features.queues = subsystem_.options().io_queues_max;
   features.write_cache = subsystem_.options().volatile_write_cache ? 1 : 0;
+  features.lba_status_interval = subsystem_.options().lba_status.poll_interval;
   return features;
 }
 
@@ -50,6 +51,7 @@ void Controller::begin_association(Queue& admin, HostIdentity host, std::uint32_
   persistent_context_.clear();
   endurance_wanted_.clear();
   endurance_pending_.clear();
+  reset_lba_status();
   events_.reset();
   changed_namespaces_.clear();
   reservation_log_.clear();
@@ -80,7 +82,8 @@ void Controller::end_association(std::string_view why) {
   Loop& loop = subsystem_.world().loop();
   for (Event* event : {static_cast<Event*>(&ready_timer_), static_cast<Event*>(&reset_timer_),
                        static_cast<Event*>(&shutdown_timer_), static_cast<Event*>(&kato_timer_),
-                       static_cast<Event*>(&idle_timer_), static_cast<Event*>(&io_loss_timer_)}) {
+                       static_cast<Event*>(&idle_timer_), static_cast<Event*>(&io_loss_timer_),
+                       static_cast<Event*>(&lba_status_timer_)}) {
     loop.cancel(*event);
   }
   Queue* const admin = std::exchange(admin_queue_, nullptr);

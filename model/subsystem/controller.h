@@ -118,6 +118,10 @@ class Controller {
   void on_sanitize_ended(std::uint8_t event_info);
   /// A zone has changed by itself, or by something that hosts are told of.
   void on_zone_changed(std::uint32_t nsid, std::uint64_t start);
+  /// More blocks of a namespace are known to be unrecoverable.
+  void on_lba_status(const Namespace& ns);
+  /// A part of the medium has failed, and nobody knows yet which of these blocks are lost.
+  void on_media_failure(const Namespace& ns, std::uint64_t slba, std::uint64_t count);
 
   // ---- what management sees and does: properties.cc ----
 
@@ -153,6 +157,7 @@ class Controller {
     std::uint8_t extended_formats = 0;  ///< the same, LBAFEE
     std::uint16_t copy_formats = 0;     ///< the same, CDFE
     std::uint32_t command_sets = 0;
+    std::uint16_t lba_status_interval = 0;  ///< LSIRI, units of 100 ms
   };
   Features default_features() const;
   static void store_feature(Features& to, std::uint8_t fid, std::uint32_t value);
@@ -255,6 +260,8 @@ class Controller {
   void sanitize(const Command& command);
   bool sanitize_allowed(const Command& command);
   bool permitted_while_sanitizing(const Command& command) const;
+  bool verifies_sanitized_media() const;
+  void verification_read(const Command& command);
   bool sanitize_permits(const Command& command, const Check& running, const Check& failed);
   Bytes log_sanitize() const;
 
@@ -285,6 +292,16 @@ class Controller {
   void capacity_management(const Command& command);
   void create_capacity(const Command& command, std::uint64_t room, std::uint16_t group);
 
+  // admin_lba_status.cc
+  void get_lba_status(const Command& command);
+  Bytes log_lba_status(const Command& command);
+  Bytes make_lba_status_log() const;
+  void release_lba_status();
+  void reset_lba_status();
+  void announce_lba_status();
+  std::uint32_t lba_status_attributes(const Features& from) const;
+  void set_lba_status_attributes(const Command& command, std::uint32_t value);
+
   // admin_security.cc
   void security(const Command& command);
   void security_data(const Command& command);
@@ -296,14 +313,17 @@ class Controller {
   bool identify_list_page(const Command& command, MutableBytes page);
   bool identify_allocated_page(const Command& command, MutableBytes page);
   bool identify_controllers_page(const Command& command, MutableBytes page);
+  bool identify_format_page(const Command& command, MutableBytes page);
+  void fill_granularity(MutableBytes page) const;
   void fill_identify_controller(MutableBytes page) const;
   void fill_io_controller(MutableBytes page) const;
   void fill_identify_namespace(const Namespace& ns, MutableBytes page) const;
-  void fill_nvm_namespace(const Namespace& ns, MutableBytes page) const;
+  void fill_nvm_namespace(const Namespace* ns, MutableBytes page) const;
   /// Null: what namespaces have that hosts make.
   void fill_zoned_namespace(const Namespace* ns, MutableBytes page) const;
   void fill_common_namespace(MutableBytes page) const;
   void fill_namespace_ids(const Namespace& ns, MutableBytes page) const;
+  void fill_common_independent(MutableBytes page) const;
   void fill_independent(const Namespace& ns, MutableBytes page) const;
   std::uint32_t optional_events() const;
 
@@ -341,6 +361,7 @@ class Controller {
   bool temperature_ok(const Command& command, std::uint32_t cdw11);
   void set_features_data(const Command& command);
   void set_feature_value(const Command& command, std::uint8_t fid);
+  void keep_feature(const Command& command, std::uint8_t fid, std::uint32_t value);
   void set_timestamp(const Command& command);
   void set_endurance_events(const Command& command, std::uint32_t value);
   void set_kato(const Command& command, std::uint32_t kato_ms);
@@ -479,6 +500,11 @@ class Controller {
   /// By NSID: the starts of changed zones, ascending.
   std::map<std::uint32_t, std::vector<std::uint64_t>> changed_zones_;
   bool temperature_alarm_ = false;
+  std::uint16_t lba_status_generation_ = 0;
+  bool lba_status_news_ = false;  ///< something that the host has not read
+  Bytes lba_status_page_;         ///< what a host is reading; empty: nobody does
+  /// By NSID: where a scan has been asked for, until the host has read so.
+  std::map<std::uint32_t, BlockRanges> media_failures_;
 
   std::vector<std::array<std::uint8_t, 64>> errors_;  ///< a ring, at error_count_ % size
   std::uint64_t error_count_ = 0;
@@ -497,6 +523,7 @@ class Controller {
   Timer<Controller, &Controller::on_keep_alive_due> kato_timer_{"subsystem.keep_alive", *this};
   Timer<Controller, &Controller::on_idle> idle_timer_{"subsystem.association.idle", *this};
   Timer<Controller, &Controller::on_io_loss_due> io_loss_timer_{"subsystem.association.io_lost", *this};
+  Timer<Controller, &Controller::announce_lba_status> lba_status_timer_{"subsystem.lba_status", *this};
 };
 
 }  // namespace fb::subsystem

@@ -91,13 +91,14 @@ struct DeparturePoint {
   X(identify_no_csi, "sub.identify.csi", "the command set descriptor is missing")                  \
   X(identify_nuse, "sub.identify.nuse", "NUSE exceeds NCAP")                                       \
   X(identify_inactive, "sub.identify.inactive", "an inactive NSID gets the first namespace's data") \
+  X(identify_format_wrong, "sub.identify.format", "the page of an LBA format has another block size") \
   X(changed_list_kept, "sub.log.changed.kept", "the changed namespace list is not cleared by its read") \
   X(changed_list_empty, "sub.log.changed.empty", "the changed namespace list stays empty")         \
   X(error_log_oldest, "sub.log.error.order", "the error log begins with the oldest entry")         \
   X(error_log_cid, "sub.log.error.cid", "error log entries carry another CID")                     \
   X(error_log_status, "sub.log.error.status", "error log entries carry another status")            \
   X(effects_missing, "sub.log.effects.missing", "the commands supported log leaves out Identify")  \
-  X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Get LBA Status") \
+  X(effects_too_many, "sub.log.effects.extra", "the commands supported log claims Virtualization Management") \
   X(log_offset_ignored, "sub.log.offset", "the log page offset is ignored")                        \
   X(ana_count_stays, "sub.ana.count", "the ANA change count does not move")                        \
   X(ana_group_count_stays, "sub.ana.group_count", "the change count of an ANA group does not move") \
@@ -125,6 +126,7 @@ struct DeparturePoint {
   X(nsm_nsid, "sub.namespace.create.nsid", "the completion of a creation names another NSID")      \
   X(nsm_size, "sub.namespace.create.size", "a created namespace is smaller than it was asked for") \
   X(nsm_names, "sub.namespace.create.names", "a namespace has the names of the one that had its NSID before") \
+  X(nsm_granularity, "sub.namespace.granularity", "namespaces are made in whole steps of capacity alone") \
   X(nsm_capacity_stays, "sub.namespace.capacity", "UNVMCAP does not follow creations and deletions") \
   X(nsm_kept, "sub.namespace.delete.kept", "a deletion succeeds and deletes nothing")              \
   X(nsm_one, "sub.namespace.delete.one", "a deletion of all namespaces deletes the first")         \
@@ -155,6 +157,14 @@ struct DeparturePoint {
   X(sanitize_power, "sub.sanitize.power", "an NVM subsystem reset ends the operation")             \
   X(sanitize_refused_logged, "sub.sanitize.refused", "a refused command changes the log")          \
   X(sanitize_error_lba, "sub.sanitize.error_log", "the error log tells LBAs while an operation runs") \
+  X(sanitize_tells_all, "sub.sanitize.event.all", "every controller announces the end of an operation") \
+  X(sanitize_unverified, "sub.sanitize.verification.skipped", "no operation leads to the verification of media") \
+  X(sanitize_verification_untold, "sub.sanitize.verification.untold", "the verification of media is announced as an end") \
+  X(sanitize_verification_closed, "sub.sanitize.verification.closed", "nothing can be read while media are verified") \
+  X(sanitize_verification_plain, "sub.sanitize.verification.plain", "reads of media that are verified succeed plainly") \
+  X(sanitize_verification_endless, "sub.sanitize.verification.endless", "the verification of media cannot be left") \
+  X(sanitize_verification_kept, "sub.sanitize.verification.reset", "an NVM subsystem reset leaves media to be verified") \
+  X(sanitize_phase_untold, "sub.sanitize.phase", "the log does not say where the operation is")     \
   X(self_test_endless, "sub.self_test.endless", "a self-test does not end")                        \
   X(self_test_percent, "sub.self_test.percent", "the completion of a self-test stays 0")           \
   X(self_test_order, "sub.self_test.order", "the results begin with the oldest")                   \
@@ -235,6 +245,21 @@ struct DeparturePoint {
   X(persistent_no_feature, "sub.persistent.feature", "Set Features is not recorded")                \
   X(persistent_no_telemetry, "sub.persistent.telemetry", "captures of telemetry are not recorded")  \
   X(persistent_no_thermal, "sub.persistent.thermal", "thermal excursions are not recorded")         \
+  X(lba_status_blind, "sub.lba_status.blind", "Get LBA Status finds nothing")                       \
+  X(lba_status_no_scan, "sub.lba_status.scan", "Get LBA Status looks for nothing that is not known") \
+  X(lba_status_kept, "sub.lba_status.kept", "blocks that were written again stay unrecoverable ones") \
+  X(lba_status_from_zero, "sub.lba_status.start", "Get LBA Status begins with the first block whatever SLBA says") \
+  X(lba_status_to_the_end, "sub.lba_status.range", "Get LBA Status goes to the end whatever RL says") \
+  X(lba_status_order, "sub.lba_status.order", "entries of Get LBA Status descend")                  \
+  X(lba_status_count, "sub.lba_status.count", "NLSD counts entries that are not there")             \
+  X(lba_status_complete, "sub.lba_status.complete", "a list that was cut short is called complete") \
+  X(lba_status_incomplete, "sub.lba_status.incomplete", "every list is called incomplete")          \
+  X(lba_status_log_live, "sub.lba_status.log.live", "log page 0Eh changes while a host reads it")   \
+  X(lba_status_generation, "sub.lba_status.log.generation", "the generation of log page 0Eh stays")  \
+  X(lba_status_failure_stays, "sub.lba_status.log.failure", "log page 0Eh asks for a scan again and again") \
+  X(lba_status_silent, "sub.lba_status.silent", "unrecoverable blocks are not announced")           \
+  X(lba_status_early, "sub.lba_status.early", "unrecoverable blocks are announced before the report interval is over") \
+  X(lba_status_poll_interval, "sub.lba_status.poll_interval", "a host can set the poll interval")   \
   X(endurance_orphans, "sub.endurance.orphans", "namespaces outlive their endurance group")         \
   X(endurance_apart, "sub.endurance.apart", "what all endurance groups warn of is no warning of the subsystem") \
   X(endurance_silent, "sub.endurance.silent", "warnings of endurance groups are not announced")     \

@@ -25,7 +25,7 @@ template <class Chosen>
 std::uint64_t EnduranceGroups::namespace_bytes(Chosen&& chosen) const {
   std::uint64_t bytes = 0;
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
-    if (chosen(*ns)) bytes += ns->capacity() * ns->block_bytes();
+    if (chosen(*ns)) bytes += subsystem_.bytes_of(*ns);
   }
   return bytes;
 }

@@ -83,6 +83,7 @@ void Controller::start_io(const Command& command) {
     // There is nothing to flush: a later version of the specification says so, an earlier one refuses it.
     const bool flush_passes = opcode == IoOpcode::flush && subsystem_.has_version(2, 0);
     if (flush_passes) return queue.complete(command, sc::success);
+    if (opcode == IoOpcode::read && subsystem_.sanitizer().verifying()) return verification_read(command);
     if (!sanitize_permits(command, check::sanitize_io, check::sanitize_failed_io)) return;
   }
   if (opcode == IoOpcode::flush) return flush(command);
@@ -265,8 +266,9 @@ bool Controller::check_io(const Command& command, Target& target) {
   if (!reads && subsystem_.directives().any() && !directive_ok(command)) return false;
   if (!reads) return writable(command, ns);
   if (ns->zoned() && target.in_range && !zone_readable(command, *ns, target.slba, target.blocks)) return false;
-  return !target.in_range || !ns->uncorrectable(target.slba, target.blocks) ||
-         !queue.refuse(command, check::io_uncorrectable);
+  if (!target.in_range || !ns->uncorrectable(target.slba, target.blocks)) return true;
+  if (ns->scan(target.slba, target.blocks)) subsystem_.lba_status_changed(*ns);
+  return !queue.refuse(command, check::io_uncorrectable);
 }
 
 bool Controller::writable(const Command& command, const Namespace* ns) {
@@ -330,9 +332,10 @@ void Controller::store(const Command& command, const Target& target, MutableByte
   nvme::Status status = sc::success;
   const bool appends = static_cast<IoOpcode>(command.opcode()) == IoOpcode::zone_append;
   if (!departs(departure::write_lost) && !(appends && departs(departure::zone_append_lost))) {
-    const bool spoilt = departs(departure::uncorrectable_stays) && ns.uncorrectable(target.slba, target.blocks);
+    const bool lost = ns.uncorrectable(target.slba, target.blocks);
     status = ns.write(target.slba, whole);
-    if (spoilt) ns.write_uncorrectable(target.slba, target.blocks);
+    if (lost && departs(departure::uncorrectable_stays)) ns.write_uncorrectable(target.slba, target.blocks);
+    if (lost && departs(departure::lba_status_kept)) ns.keep_tracked(target.slba, target.blocks);
     if (status.ok()) {
       const bool fua = command.as<nvme::ReadWriteSqe>().get(rw::fua);
       status = after_write(ns, target.slba, target.blocks, fua);
@@ -395,7 +398,8 @@ void Controller::write_uncorrectable(const Command& command, const Target& targe
   const bool zoned = target.in_range && target.ns->zoned();
   if (zoned && !zone_takes(command, *target.ns, target.slba, target.blocks)) return;
   if (target.in_range && !departs(departure::uncorrectable_forgotten)) {
-    target.ns->write_uncorrectable(target.slba, target.blocks);
+    const bool news = target.ns->write_uncorrectable(target.slba, target.blocks);
+    if (news) subsystem_.lba_status_changed(*target.ns);
   }
   if (zoned) zone_written(*target.ns, target.slba, target.blocks);
   command.queue->complete(command, sc::success);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -109,7 +110,7 @@ void Namespace::set_layout(const nvme::BlockLayout& layout) {
   stride_ = layout.bytes();
   blocks_ = blocks;
   capacity_ = was_thin ? std::min(capacity / stride_, blocks_) : blocks_;
-  uncorrectable_.clear();
+  mend(0, std::numeric_limits<std::uint64_t>::max());
   in_use_.clear();
 }
 
@@ -136,7 +137,13 @@ bool Namespace::equal(ByteView a, ByteView b) const {
 }
 
 bool Namespace::uncorrectable(std::uint64_t slba, std::uint64_t count) const {
-  return uncorrectable_.touches(slba, count);
+  return uncorrectable_.touches(slba, count) || damaged_.touches(slba, count);
+}
+
+void Namespace::mend(std::uint64_t slba, std::uint64_t count) {
+  uncorrectable_.remove(slba, count);
+  damaged_.remove(slba, count);
+  tracked_.remove(slba, count);
 }
 
 bool Namespace::admits(std::uint64_t slba, std::uint64_t count) const {
@@ -154,7 +161,7 @@ nvme::Status Namespace::write(std::uint64_t slba, MutableBytes data) {
   const std::uint64_t count = data.size() / stride_;
   const bool mends = uncorrectable(slba, count);
   if (!store_->write(slba * stride_, data)) return nvme::sc::write_fault;
-  uncorrectable_.remove(slba, count);
+  mend(slba, count);
   if (thin()) in_use_.add(slba, count);
   return mends ? flush(slba, count) : nvme::Status(nvme::sc::success);
 }
@@ -192,7 +199,7 @@ nvme::Status Namespace::verify(std::uint64_t slba, std::uint64_t count) {
 nvme::Status Namespace::write_zeroes(std::uint64_t slba, std::uint64_t count) {
   const bool mends = uncorrectable(slba, count);
   if (!store_->zero(slba * stride_, count * stride_)) return nvme::sc::write_fault;
-  uncorrectable_.remove(slba, count);
+  mend(slba, count);
   in_use_.remove(slba, count);
   return mends ? flush(slba, count) : nvme::Status(nvme::sc::success);
 }
@@ -208,14 +215,43 @@ nvme::Status Namespace::erase_zone(std::size_t index) {
   return status.ok() ? flush(first, zones_->zone_blocks()) : status;
 }
 
-void Namespace::write_uncorrectable(std::uint64_t slba, std::uint64_t count) {
+bool Namespace::track(const BlockRanges& of, std::uint64_t slba, std::uint64_t count) {
+  const std::uint64_t before = tracked_.size();
+  of.visit_in(slba, count, [this](std::uint64_t first, std::uint64_t blocks) { tracked_.add(first, blocks); });
+  return tracked_.size() != before;
+}
+
+bool Namespace::write_uncorrectable(std::uint64_t slba, std::uint64_t count) {
+  damaged_.remove(slba, count);
   uncorrectable_.add(slba, count);
+  return track(uncorrectable_, slba, count);
+}
+
+bool Namespace::damage(std::uint64_t slba, std::uint64_t count, bool known) {
+  uncorrectable_.remove(slba, count);
+  damaged_.add(slba, count);
+  return known && scan(slba, count);
+}
+
+bool Namespace::scan(std::uint64_t slba, std::uint64_t count) { return track(damaged_, slba, count); }
+
+std::vector<nvme::LbaStatus> Namespace::unrecoverable(std::uint64_t slba, std::uint64_t count) const {
+  std::vector<nvme::LbaStatus> found;
+  tracked_.visit_in(slba, count, [&](std::uint64_t first, std::uint64_t blocks) {
+    for (; blocks != 0;) {
+      const std::uint64_t now = std::min(blocks, nvme::kLbaRangeMax);
+      const bool marked = uncorrectable_.count_in(first, now) == now;
+      found.push_back({first, now, marked ? nvme::LbaRangeStatus::marked : nvme::LbaRangeStatus::unrecoverable});
+      first += now, blocks -= now;
+    }
+  });
+  return found;
 }
 
 nvme::Status Namespace::erase() {
   // Nor may a loss of power bring anything back.
   if (!store_->zero(0, store_->bytes()) || !store_->flush()) return nvme::sc::write_fault;
-  uncorrectable_.clear();
+  mend(0, std::numeric_limits<std::uint64_t>::max());
   in_use_.clear();
   return nvme::sc::success;
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "model/subsystem/attachments.h"
@@ -16,6 +17,7 @@
 #include "model/subsystem/options.h"
 #include "model/subsystem/reservations.h"
 #include "model/subsystem/zones.h"
+#include "wire/nvme/lba_status.h"
 #include "wire/nvme/status.h"
 
 namespace fb::subsystem {
@@ -109,7 +111,16 @@ class Namespace {
   /// Zeroes; deallocated blocks read as zeroes too (DLFEAT 001b).
   nvme::Status write_zeroes(std::uint64_t slba, std::uint64_t count);
   nvme::Status deallocate(std::uint64_t slba, std::uint64_t count);
-  void write_uncorrectable(std::uint64_t slba, std::uint64_t count);
+  /// True where blocks come to the known ones by that; so of the next two.
+  bool write_uncorrectable(std::uint64_t slba, std::uint64_t count);
+  /// The medium fails there: blocks cannot be read until they are written again. `known`: and somebody has noticed.
+  bool damage(std::uint64_t slba, std::uint64_t count, bool known);
+  /// Looks for damage.
+  bool scan(std::uint64_t slba, std::uint64_t count);
+  /// The known blocks that may not be recovered.
+  std::vector<nvme::LbaStatus> unrecoverable(std::uint64_t slba, std::uint64_t count) const;
+  /// For products that go on calling blocks unrecoverable that have been written.
+  void keep_tracked(std::uint64_t slba, std::uint64_t count) { tracked_.add(slba, count); }
   nvme::Status flush();
   nvme::Status flush(std::uint64_t slba, std::uint64_t count);
   /// Puts a volatile write cache in front of the store.
@@ -127,6 +138,8 @@ class Namespace {
  private:
   void complement_tuples(MutableBytes data) const;
   bool equal(ByteView a, ByteView b) const;
+  void mend(std::uint64_t slba, std::uint64_t count);
+  bool track(const BlockRanges& of, std::uint64_t slba, std::uint64_t count);
 
   std::uint32_t nsid_;
   nvme::BlockLayout layout_;
@@ -149,6 +162,9 @@ class Namespace {
   std::unique_ptr<BlockStore> store_;
   /// The damage is never in a cache: what mends it is flushed, or a loss of power would bring back data from before it.
   BlockRanges uncorrectable_;
+  /// What the medium has lost, and what is known of that and of the above (tracked LBAs).
+  BlockRanges damaged_;
+  BlockRanges tracked_;
   /// What is in use of a thin namespace; nothing is kept of others.
   BlockRanges in_use_;
   std::unique_ptr<ZoneTable> zones_;

@@ -62,6 +62,8 @@ struct NamespaceManagementOptions {
   std::uint64_t capacity_bytes = std::uint64_t{1} << 40;
   bool thin_provisioning = true;      ///< a namespace's capacity (NCAP) may be below its size (NSZE)
   std::uint32_t attachments_max = 0;  ///< MAXCNA: namespaces attached to one controller; 0: any number
+  /// A namespace takes whole multiples of so many bytes of the capacity (CTRATT.NSGRAN and CNS 16h); 0: what it needs.
+  std::uint64_t granularity_bytes = 0;
 };
 
 /// Sanitize. Durations are those of a whole operation; an overwrite takes one for each pass.
@@ -73,6 +75,9 @@ struct SanitizeOptions {
   Duration block_erase_time = Duration::s(4);
   Duration crypto_erase_time = Duration::s(2);
   Duration overwrite_time = Duration::s(10);
+  /// After an operation hosts may look at the media, from version 2.1 on (SANICAP.VERS); then the media are deallocated.
+  bool verification = true;
+  Duration deallocate_time = Duration::s(1);
 
   bool supported() const { return block_erase || crypto_erase || overwrite; }
 };
@@ -132,6 +137,12 @@ struct LockdownOptions {
   bool supported = true;
   std::vector<std::uint8_t> commands = {0x0D, 0x10, 0x11, 0x15, 0x80, 0x81, 0x84};
   std::vector<std::uint8_t> features = {0x02, 0x04, 0x06, 0x84};
+};
+
+/// Get LBA Status, with its log page and feature.
+struct LbaStatusOptions {
+  bool supported = true;
+  std::uint16_t poll_interval = 10;  ///< LSIPI, units of 100 ms
 };
 
 /// Endurance groups 1 to `groups` share the capacity; each namespace is in one of them.
@@ -208,6 +219,7 @@ struct SubsystemOptions {
   PersistentLogOptions persistent_log = {};
   DirectiveOptions directives = {};
   LockdownOptions lockdown = {};
+  LbaStatusOptions lba_status = {};
   EnduranceOptions endurance = {};
   ZonedOptions zoned = {};
   std::uint64_t power_on_hours = 0;  ///< at the beginning of the world

@@ -165,6 +165,7 @@ void Controller::clear_for_reset() {
   persistent_context_.clear();
   endurance_wanted_.clear();
   endurance_pending_.clear();
+  reset_lba_status();
   timestamp_.restart(subsystem_.world().now());
   if (!departs(departure::reset_keeps_features)) {
     // The keep alive timeout belongs to the association, not to the controller's features.

@@ -282,11 +282,11 @@ void Queue::complete(const Command& command, nvme::Status status, std::uint64_t 
   emit(command, status, dwords, head());
 }
 
-void Queue::complete_with_data(const Command& command, std::size_t bytes, std::uint64_t dwords) {
+void Queue::complete_with_data(const Command& command, std::size_t bytes, std::uint64_t dwords, nvme::Status status) {
   const MutableBytes out = command.data().first(std::min(bytes, command.data().size()));
   if (hooked_) hooks_.data_out(context(command), out);
   if (!out.empty()) channel_->push(*command.arrived, out.size());
-  complete(command, sc::success, dwords);
+  complete(command, status, dwords);
 }
 
 void Queue::complete_with_constant(const Command& command, ByteView data) {

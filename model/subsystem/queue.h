@@ -103,7 +103,8 @@ class Queue final : public transport::ControllerChannelHandler {
   /// Sends these bytes, which nobody ever changes, without staging; then success.
   void complete_with_constant(const Command& command, ByteView data);
   /// Sends the first `bytes` of the staged data, then success.
-  void complete_with_data(const Command& command, std::size_t bytes, std::uint64_t dwords = 0);
+  void complete_with_data(const Command& command, std::size_t bytes, std::uint64_t dwords = 0,
+                          nvme::Status status = nvme::sc::success);
   /// A Connect response: its own SQHD rule, no error log entry.
   void complete_connect(const Command& command, nvme::Status status, std::uint32_t dw0);
   /// Gives the command back without an answer.

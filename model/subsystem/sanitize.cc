@@ -10,6 +10,7 @@
 namespace fb::subsystem {
 
 using nvme::SanitizeAction;
+using nvme::SanitizePhase;
 using nvme::SanitizeState;
 
 Duration Sanitizer::pass_time() const {
@@ -28,7 +29,11 @@ Duration Sanitizer::elapsed() const { return subsystem_.world().now() - started_
 
 void Sanitizer::start(const SanitizeRequest& request, const Controller& by) {
   request_ = request;
+  by_ = by.cntlid();
   failure_mode_ = false;
+  cancelled_ = false;
+  failed_in_ = SanitizePhase::idle;
+  phase_ = request.unrestricted ? SanitizePhase::unrestricted_processing : SanitizePhase::restricted_processing;
   state_ = SanitizeState::in_progress;
   started_ = subsystem_.world().now();
   if (!subsystem_.departs(departure::self_test_sanitize)) {
@@ -65,12 +70,50 @@ bool Sanitizer::erase(Namespace& ns) const {
   return erased;
 }
 
+/// A phase that takes its time is over.
 void Sanitizer::finish() {
+  const bool processing = phase_ != SanitizePhase::post_verification_deallocation;
+  const bool verifies = processing && request_.verify && !fails_;
+  if (!verifies || subsystem_.departs(departure::sanitize_unverified)) return complete();
+  if (cancelled_) return deallocate();
+  phase_ = SanitizePhase::media_verification;
+  subsystem_.trace_state("sanitize.verification", "media can be read");
+  const bool untold = subsystem_.departs(departure::sanitize_verification_untold);
+  tell(untold ? nvme::event_info::command_set_sanitize_completed
+              : nvme::event_info::command_set_sanitize_media_verification);
+}
+
+void Sanitizer::deallocate() {
+  phase_ = SanitizePhase::post_verification_deallocation;
+  started_ = subsystem_.world().now();
+  subsystem_.trace_state("sanitize.deallocation", "media are deallocated");
+  subsystem_.world().loop().schedule_after(timer_, subsystem_.options().sanitize.deallocate_time);
+}
+
+void Sanitizer::on_subsystem_reset() {
+  const bool processing =
+      phase_ == SanitizePhase::restricted_processing || phase_ == SanitizePhase::unrestricted_processing;
+  if (!request_.verify || !(processing || verifying())) return;
+  if (subsystem_.departs(departure::sanitize_verification_kept)) return;
+  cancelled_ = true;
+  if (verifying()) deallocate();
+}
+
+void Sanitizer::exit_failure_mode() {
+  failure_mode_ = false;
+  phase_ = SanitizePhase::idle;
+}
+
+void Sanitizer::complete() {
   const SanitizeOptions& options = subsystem_.options().sanitize;
   const bool deallocated = request_.no_deallocate && options.no_deallocate_inhibited;
   state_ = fails_        ? SanitizeState::failed
            : deallocated ? SanitizeState::completed_deallocated
                          : SanitizeState::completed;
+  failed_in_ = fails_ ? phase_ : SanitizePhase::idle;
+  phase_ = !fails_                 ? SanitizePhase::idle
+           : request_.unrestricted ? SanitizePhase::unrestricted_failure
+                                   : SanitizePhase::restricted_failure;
   failure_mode_ = fails_;
   if (!fails_) erased_ = true;
   const bool unexpected = state_ == SanitizeState::completed_deallocated;
@@ -81,16 +124,25 @@ void Sanitizer::finish() {
   subsystem_.persistent_log().add(nvme::PersistentEventType::sanitize_completion, event.bytes());
   subsystem_.trace_state("sanitize.end", "state " + std::to_string(static_cast<unsigned>(state_)));
   subsystem_.tell(Change::sanitize);
+  tell(unexpected ? nvme::event_info::command_set_sanitize_unexpected
+                  : nvme::event_info::command_set_sanitize_completed);
+}
+
+/// The controller that was told to begin tells its host; of an operation that came out of band nobody tells anything.
+void Sanitizer::tell(std::uint8_t event_info) const {
   if (subsystem_.departs(departure::sanitize_silent)) return;
+  const bool all = subsystem_.departs(departure::sanitize_tells_all);
   for (const auto& [id, controller] : subsystem_.controllers()) {
-    controller->on_sanitize_ended(unexpected ? nvme::event_info::command_set_sanitize_unexpected
-                                             : nvme::event_info::command_set_sanitize_completed);
+    if (all || (request_.of_host && id == by_)) controller->on_sanitize_ended(event_info);
   }
 }
 
 std::uint16_t Sanitizer::progress() const {
-  if (!running()) return nvme::kSanitizeNoProgress;
-  const std::int64_t whole = std::max<std::int64_t>((pass_time() * request_.passes).count_ms(), 1);
+  if (!running() || verifying()) return nvme::kSanitizeNoProgress;
+  const Duration time = phase_ == SanitizePhase::post_verification_deallocation
+                            ? subsystem_.options().sanitize.deallocate_time
+                            : pass_time() * request_.passes;
+  const std::int64_t whole = std::max<std::int64_t>(time.count_ms(), 1);
   const std::int64_t done = elapsed().count_ms() * 0x10000 / whole;
   return static_cast<std::uint16_t>(std::min<std::int64_t>(done, nvme::kSanitizeNoProgress - 1));
 }
@@ -105,6 +157,7 @@ unsigned Sanitizer::passes_done() const {
 void Sanitizer::forget() {
   subsystem_.world().loop().cancel(timer_);
   if (running()) state_ = SanitizeState::never;
+  phase_ = SanitizePhase::idle;
 }
 
 }  // namespace fb::subsystem

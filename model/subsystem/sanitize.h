@@ -18,6 +18,8 @@ struct SanitizeRequest {
   nvme::SanitizeAction action = nvme::SanitizeAction::block_erase;
   bool unrestricted = false;    ///< AUSE
   bool no_deallocate = false;   ///< NDAS
+  bool verify = false;          ///< EMVS
+  bool of_host = true;          ///< by a controller's admin queue, which is told of the end
   unsigned passes = 1;
   std::uint32_t cdw10 = 0;
   std::uint32_t cdw11 = 0;
@@ -35,8 +37,19 @@ class Sanitizer {
   /// Most commands are refused.
   bool refuses() const { return running() || failure_mode_; }
 
+  /// The media can be looked at, and nothing else.
+  bool verifying() const { return phase_ == nvme::SanitizePhase::media_verification; }
+  /// Where the operation is, and where the last one failed.
+  nvme::SanitizePhase phase() const { return phase_; }
+  nvme::SanitizePhase failed_in() const { return failed_in_; }
+  /// A reset has taken the verification of media away (MVCNCLD).
+  bool verification_cancelled() const { return cancelled_; }
+
   void start(const SanitizeRequest& request, const Controller& by);
-  void exit_failure_mode() { failure_mode_ = false; }
+  /// From the verification of media on: they are deallocated, and the operation ends.
+  void deallocate();
+  void on_subsystem_reset();
+  void exit_failure_mode();
   /// A medium that cannot be sanitized: the next operation fails.
   void fail_next() { fails_ = true; }
 
@@ -62,6 +75,8 @@ class Sanitizer {
   Duration pass_time() const;
   Duration elapsed() const;
   void finish();
+  void complete();
+  void tell(std::uint8_t event_info) const;
   bool erase(Namespace& ns) const;
 
   Subsystem& subsystem_;
@@ -71,6 +86,10 @@ class Sanitizer {
   bool fails_ = false;
   bool erased_ = true;
   bool warns_ = false;
+  nvme::SanitizePhase phase_ = nvme::SanitizePhase::idle;
+  nvme::SanitizePhase failed_in_ = nvme::SanitizePhase::idle;
+  bool cancelled_ = false;
+  std::uint16_t by_ = 0;  ///< the controller that was told to begin
   Instant started_;
   Timer<Sanitizer, &Sanitizer::finish> timer_{"subsystem.sanitize", *this};
 };

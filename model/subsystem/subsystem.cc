@@ -224,6 +224,7 @@ void Subsystem::reset_subsystem() {
   }
   self_tests_.on_subsystem_reset();
   if (departs(departure::sanitize_power)) sanitizer_.forget();
+  sanitizer_.on_subsystem_reset();
   if (!departs(departure::firmware_never_runs) && firmware_.on_reset(true)) tell(Change::firmware);
   if (departs(departure::reservation_nssr_loses)) {
     for (const auto& [nsid, ns] : namespaces_) ns->reservations().forget_all();

@@ -75,6 +75,9 @@ class Subsystem {
   /// A controller has got a host. Of the dynamic model, it sees what is attached to all, and what the host's earlier
   /// controllers had by command.
   void welcome(Controller& controller);
+  /// What so many bytes take of the capacity.
+  std::uint64_t bytes_taken(std::uint64_t bytes) const;
+  std::uint64_t bytes_of(const Namespace& ns) const { return bytes_taken(ns.capacity() * ns.block_bytes()); }
   /// Bytes of the namespaces that there are, and in all (TNVMCAP).
   std::uint64_t allocated_bytes() const;
   std::uint64_t capacity_bytes() const;
@@ -94,6 +97,15 @@ class Subsystem {
   void zone_changed(const Namespace& ns, std::size_t index);
   /// A controller has shut down. Zones are as after a reset when all have.
   void on_shutdown_done();
+
+  // ---- blocks that are lost; hosts are told ----
+
+  /// A medium error that the product has found by itself.
+  void damage_blocks(Namespace& ns, std::uint64_t slba, std::uint64_t count);
+  /// The failure of a part of the medium: which blocks are lost shows when somebody looks.
+  void fail_media(Namespace& ns, std::uint64_t slba, std::uint64_t count);
+  /// More of a namespace's blocks are known to be unrecoverable.
+  void lba_status_changed(const Namespace& ns);
 
   // ---- asymmetric access ----
 

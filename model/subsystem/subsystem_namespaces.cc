@@ -109,9 +109,14 @@ std::uint32_t Subsystem::free_nsid() const {
   return nsid <= options_.namespaces_max ? nsid : 0;
 }
 
+std::uint64_t Subsystem::bytes_taken(std::uint64_t bytes) const {
+  const std::uint64_t step = options_.namespace_management.granularity_bytes;
+  return step == 0 ? bytes : (bytes + step - 1) / step * step;
+}
+
 std::uint64_t Subsystem::allocated_bytes() const {
   std::uint64_t bytes = 0;
-  for (const auto& [nsid, ns] : namespaces_) bytes += ns->capacity() * ns->block_bytes();
+  for (const auto& [nsid, ns] : namespaces_) bytes += bytes_of(*ns);
   return bytes;
 }
 
@@ -154,6 +159,21 @@ void Subsystem::on_shutdown_done() {
   for (const auto& [nsid, ns] : namespaces_) {
     if (ns->zoned()) ns->zones()->on_subsystem_reset();
   }
+}
+
+// ---- blocks that are lost ----
+
+void Subsystem::lba_status_changed(const Namespace& ns) {
+  for (const auto& [id, controller] : controllers_) controller->on_lba_status(ns);
+}
+
+void Subsystem::damage_blocks(Namespace& ns, std::uint64_t slba, std::uint64_t count) {
+  if (ns.damage(slba, count, true)) lba_status_changed(ns);
+}
+
+void Subsystem::fail_media(Namespace& ns, std::uint64_t slba, std::uint64_t count) {
+  ns.damage(slba, count, false);
+  for (const auto& [id, controller] : controllers_) controller->on_media_failure(ns, slba, count);
 }
 
 // ---- attachment ----

@@ -27,6 +27,7 @@ enum class FeatureId : std::uint8_t {
   read_recovery_level = 0x12,
   predictable_latency_mode = 0x13,
   predictable_latency_window = 0x14,
+  lba_status_information = 0x15,
   host_behavior_support = 0x16,
   sanitize_configuration = 0x17,
   endurance_group_event = 0x18,

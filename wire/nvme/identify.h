@@ -32,6 +32,10 @@ enum class Cns : std::uint8_t {
   command_set_allocated_namespace_list = 0x1A,
   command_set_allocated_namespace = 0x1B,
   command_set_combinations = 0x1C,
+  underlying_namespace_list = 0x1D,
+  ports_list = 0x1E,
+  allocated_independent_namespace = 0x1F,
+  controller_state_formats = 0x20,
 };
 
 /// "Active Namespace ID List"; "Reserved" or "Vendor Specific" for others.

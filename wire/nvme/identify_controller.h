@@ -150,6 +150,7 @@ inline constexpr std::uint32_t host_id_128 = 1u << 0;
 inline constexpr std::uint32_t nvm_sets = 1u << 2;
 inline constexpr std::uint32_t endurance_groups = 1u << 4;
 inline constexpr std::uint32_t traffic_based_keep_alive = 1u << 6;
+inline constexpr std::uint32_t namespace_granularity = 1u << 7;
 inline constexpr std::uint32_t sq_associations = 1u << 8;
 inline constexpr std::uint32_t uuid_list = 1u << 9;
 inline constexpr std::uint32_t multi_domain = 1u << 10;

@@ -68,6 +68,23 @@ class NamespaceIdWalk {
 /// Appends a descriptor at `at` and advances it; false, and nothing written, when it does not fit.
 bool append_namespace_id(MutableBytes data, std::size_t& at, NamespaceIdType type, ByteView id);
 
+/// CNS 16h: in which steps it is best to make namespaces.
+namespace granularity {
+/// Each descriptor is of the LBA format of its index; else the first is of all.
+inline constexpr LeBits<"gdm", 0, std::uint32_t, 0, 0, bool> gdm{};
+inline constexpr Le<"nd", 4, std::uint8_t, ZeroBased<std::uint8_t>> nd{};
+inline constexpr BytesField<"ngd", 32, 1024> ngd{};
+}  // namespace granularity
+using GranularityList = Layout<kIdentifySize, granularity::gdm, granularity::nd, granularity::ngd>;
+inline constexpr std::size_t kGranularitiesMax = 64;
+
+/// One of the 64 descriptors, in bytes; 0: nothing is said.
+namespace granularity_descriptor {
+inline constexpr Le<"nsg", 0, std::uint64_t> nsg{};
+inline constexpr Le<"ncg", 8, std::uint64_t> ncg{};
+}  // namespace granularity_descriptor
+using GranularityDescriptor = Layout<16, granularity_descriptor::nsg, granularity_descriptor::ncg>;
+
 inline constexpr std::size_t kCommandSetCombinationsMax = 512;
 
 /// CNS 1Ch: combination `index` as a mask of command sets, bit 0 being NVM.

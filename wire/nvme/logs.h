@@ -22,6 +22,7 @@ enum class LogPage : std::uint8_t {
   endurance_group = 0x09,
   ana = 0x0C,
   persistent_event = 0x0D,
+  lba_status = 0x0E,
   endurance_group_events = 0x0F,
   feature_effects = 0x12,
   mi_command_effects = 0x13,
@@ -330,6 +331,16 @@ enum class SanitizeState : std::uint8_t {
   failed = 3,
   completed_deallocated = 4,  ///< though the command said otherwise
 };
+/// Where the operation is (SANS), and where it failed (FAILS).
+enum class SanitizePhase : std::uint8_t {
+  idle = 0,
+  restricted_processing = 1,
+  restricted_failure = 2,
+  unrestricted_processing = 3,
+  unrestricted_failure = 4,
+  media_verification = 5,
+  post_verification_deallocation = 6,
+};
 inline constexpr std::uint16_t kSanitizeNoProgress = 0xFFFF;
 inline constexpr std::uint32_t kSanitizeNoEstimate = 0xFFFFFFFF;
 
@@ -338,6 +349,7 @@ inline constexpr Le<"sprog", 0, std::uint16_t> sprog{};
 inline constexpr LeBits<"sos", 2, std::uint16_t, 2, 0, SanitizeState> sos{};
 inline constexpr LeBits<"passes", 2, std::uint16_t, 7, 3> passes{};
 inline constexpr LeBits<"gde", 2, std::uint16_t, 8, 8, bool> gde{};
+inline constexpr LeBits<"mvcncld", 2, std::uint16_t, 9, 9, bool> mvcncld{};
 inline constexpr Le<"scdw10", 4, std::uint32_t> scdw10{};
 inline constexpr Le<"eto", 8, std::uint32_t> eto{};
 inline constexpr Le<"etbe", 12, std::uint32_t> etbe{};
@@ -345,10 +357,14 @@ inline constexpr Le<"etce", 16, std::uint32_t> etce{};
 inline constexpr Le<"etond", 20, std::uint32_t> etond{};
 inline constexpr Le<"etbend", 24, std::uint32_t> etbend{};
 inline constexpr Le<"etcend", 28, std::uint32_t> etcend{};
+inline constexpr Le<"etpvds", 32, std::uint32_t> etpvds{};
+inline constexpr LeBits<"sans", 36, std::uint8_t, 3, 0, SanitizePhase> sans{};
+inline constexpr LeBits<"fails", 36, std::uint8_t, 7, 4, SanitizePhase> fails{};
 }  // namespace sanitize_log
 using SanitizeLog =
     Layout<512, sanitize_log::sprog, sanitize_log::sos, sanitize_log::passes, sanitize_log::gde,
            sanitize_log::scdw10, sanitize_log::eto, sanitize_log::etbe, sanitize_log::etce,
-           sanitize_log::etond, sanitize_log::etbend, sanitize_log::etcend>;
+           sanitize_log::etond, sanitize_log::etbend, sanitize_log::etcend, sanitize_log::mvcncld,
+           sanitize_log::etpvds, sanitize_log::sans, sanitize_log::fails>;
 
 }  // namespace fb::nvme

@@ -44,6 +44,10 @@ std::string_view cns_name(std::uint8_t cns) {
       return "I/O Command Set Allocated Namespace ID List";
     case Cns::command_set_allocated_namespace: return "I/O Command Set Allocated Namespace";
     case Cns::command_set_combinations: return "I/O Command Set Combinations";
+    case Cns::underlying_namespace_list: return "Underlying Namespace List";
+    case Cns::ports_list: return "Ports List";
+    case Cns::allocated_independent_namespace: return "I/O Command Set Independent Allocated Namespace";
+    case Cns::controller_state_formats: return "Supported Controller State Formats";
   }
   return unnamed(cns);
 }
@@ -62,6 +66,7 @@ std::string_view log_page_name(std::uint8_t lid) {
     case LogPage::endurance_group: return "Endurance Group Information";
     case LogPage::ana: return "Asymmetric Namespace Access";
     case LogPage::persistent_event: return "Persistent Event";
+    case LogPage::lba_status: return "LBA Status Information";
     case LogPage::endurance_group_events: return "Endurance Group Event Aggregate";
     case LogPage::feature_effects: return "Feature Identifiers Supported and Effects";
     case LogPage::mi_command_effects: return "NVMe-MI Commands Supported and Effects";
@@ -97,6 +102,7 @@ std::string_view feature_name(std::uint8_t fid) {
     case FeatureId::read_recovery_level: return "Read Recovery Level Config";
     case FeatureId::predictable_latency_mode: return "Predictable Latency Mode Config";
     case FeatureId::predictable_latency_window: return "Predictable Latency Mode Window";
+    case FeatureId::lba_status_information: return "LBA Status Information Attributes";
     case FeatureId::host_behavior_support: return "Host Behavior Support";
     case FeatureId::sanitize_configuration: return "Sanitize Config";
     case FeatureId::endurance_group_event: return "Endurance Group Event Configuration";

@@ -63,21 +63,6 @@ class BindsOne final : public subsystem::SubsystemHooks {
  private:
   const subsystem::Controller* by_ = nullptr;
 };
-/// The end is told by the controller that was told to begin.
-class OneTells final : public subsystem::SubsystemHooks {
- public:
-  std::optional<nvme::Status> admission(const CommandContext& command) override {
-    if (is(command, AdminOpcode::sanitize)) by_ = command.controller;
-    return {};
-  }
-  Answer completion(const CommandContext& command, MutableBytes) override {
-    const bool other = by_ != nullptr && command.controller != by_;
-    return other && is(command, AdminOpcode::async_event_request) ? Answer::withhold : Answer::send;
-  }
-
- private:
-  const subsystem::Controller* by_ = nullptr;
-};
 /// Every operation but the first is said to be begun, and is not.
 class SecondSanitizeLost final : public subsystem::SubsystemHooks {
  public:
@@ -137,8 +122,8 @@ DEVIATION(sanitize_erased_for_ever, "nvme.sanitize.log.erased", Product::control
           "says Global Data Erased after a write", Departs{departure::sanitize_erased});
 DEVIATION(sanitize_is_silent, "nvme.sanitize.event", Product::controller,
           "does not announce the end", Departs{departure::sanitize_silent});
-DEVIATION(sanitize_is_told_once, "nvme.sanitize.event.others", Product::controller,
-          "announces the end to the host that asked alone", hooks<OneTells>());
+DEVIATION(sanitize_is_told_to_all, "nvme.sanitize.event.one", Product::controller,
+          "announces the end to every host", Departs{departure::sanitize_tells_all});
 DEVIATION(sanitize_lets_io_through, "nvme.sanitize.running.io", Product::controller,
           "executes I/O while an operation runs", Tolerate{"sanitize.io"});
 DEVIATION(sanitize_any_number_of_times, "nvme.sanitize.running.again", Product::controller,
@@ -182,5 +167,34 @@ DEVIATION(sanitize_without_warning, "nvme.sanitize.no-deallocate.warning", Produ
           "does not say that it deallocated", hooks<AlteringDataOut, &states_4_as_1>());
 DEVIATION(sanitize_estimates_nothing, "nvme.sanitize.estimates", Product::controller,
           "estimates no time at all", hooks<AlteringDataOut, &estimates_nothing>());
+
+DEVIATION(verification_without_claim, "nvme.sanitize.verification.claim", Product::controller,
+          "takes EMVS without claiming it", Tolerate{"sanitize.verification"});
+DEVIATION(verification_after_anything, "nvme.sanitize.verification.combination", Product::controller,
+          "lets media be verified that were overwritten", Tolerate{"sanitize.verification.combination"});
+DEVIATION(verification_never, "nvme.sanitize.verification.phase", Product::controller,
+          "lets no media be verified", Departs{departure::sanitize_unverified});
+DEVIATION(verification_phase_untold, "nvme.sanitize.verification.phase", Product::controller,
+          "does not say where its operation is", Departs{departure::sanitize_phase_untold});
+DEVIATION(verification_called_an_end, "nvme.sanitize.verification.event", Product::controller,
+          "announces an end where media are to be verified", Departs{departure::sanitize_verification_untold});
+DEVIATION(verification_without_reads, "nvme.sanitize.verification.read", Product::controller,
+          "refuses to read media that are to be verified", Departs{departure::sanitize_verification_closed});
+DEVIATION(verification_reads_plainly, "nvme.sanitize.verification.read", Product::controller,
+          "reads media that are to be verified as any others", Departs{departure::sanitize_verification_plain});
+DEVIATION(verification_reads_what_was, "nvme.sanitize.verification.read", Product::controller,
+          "leaves the data on media that are to be verified", Departs{departure::sanitize_keeps_data});
+DEVIATION(verification_with_checks, "nvme.sanitize.verification.checks", Product::controller,
+          "checks tags on media that are to be verified", Tolerate{"sanitize.verification.checks"});
+DEVIATION(verification_with_writes, "nvme.sanitize.verification.write", Product::controller,
+          "writes to media that are to be verified", Tolerate{"sanitize.io"});
+DEVIATION(verification_and_more, "nvme.sanitize.verification.again", Product::controller,
+          "says that an operation runs", AnswerWith{"sanitize.verification.again", nvme::sc::sanitize_in_progress});
+DEVIATION(verification_for_ever, "nvme.sanitize.verification.exit", Product::controller,
+          "cannot leave the verification of media", Departs{departure::sanitize_verification_endless});
+DEVIATION(verification_left_unentered, "nvme.sanitize.verification.exit-nothing", Product::controller,
+          "leaves a verification of media that there is not", Tolerate{"sanitize.verification.exit"});
+DEVIATION(verification_outlives_reset, "nvme.sanitize.verification.reset", Product::controller,
+          "goes on with the verification of media after a reset", Departs{departure::sanitize_verification_kept});
 
 }  // namespace fb::deviations

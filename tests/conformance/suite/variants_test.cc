@@ -37,6 +37,7 @@ constexpr Variant kVariants[] = {
        s.subsystem.sanitize = {.block_erase = false, .crypto_erase = false, .overwrite = false};
        s.subsystem.timestamp = s.subsystem.saveable_features = s.subsystem.telemetry.supported = false;
        s.subsystem.persistent_log.supported = s.subsystem.directives.supported = s.subsystem.lockdown.supported = false;
+       s.subsystem.lba_status.supported = false;
      }},
     {"with_endurance_groups_of_its_own",
      [](EmbeddedSetup& s) {
@@ -61,6 +62,8 @@ constexpr Variant kVariants[] = {
        s.subsystem.namespace_management = {.capacity_bytes = 1 << 20, .thin_provisioning = false};
        for (subsystem::NamespaceOptions& one : s.namespaces) one.shared = false;
      }},
+    {"whose_namespaces_come_in_steps",
+     [](EmbeddedSetup& s) { s.subsystem.namespace_management.granularity_bytes = 1 << 20; }},
     {"that_crypto_erases_alone",
      [](EmbeddedSetup& s) {
        s.subsystem.sanitize = {.block_erase = false, .overwrite = false, .no_deallocate_inhibited = true,

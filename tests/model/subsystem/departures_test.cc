@@ -9,6 +9,7 @@
 #include "tests/model/subsystem/ana_session.h"
 #include "tests/model/subsystem/copy_session.h"
 #include "tests/model/subsystem/history_session.h"
+#include "tests/model/subsystem/lba_status_session.h"
 #include "tests/model/subsystem/management_session.h"
 #include "tests/model/subsystem/media_session.h"
 #include "tests/model/subsystem/power_session.h"
@@ -149,6 +150,13 @@ void logs_and_identify(Line& admin, Transcript& out) {
     nvme::Sqe zoned = identify(static_cast<nvme::Cns>(cns), 1);
     zoned.set(nvme::sqe::cdw11, 2u << 24);
     out.note(admin.fetch(zoned.bytes(), 4096));
+  }
+  for (const unsigned cns : {0x09u, 0x0Au, 0x16u, 0x1Fu}) {
+    for (const std::uint32_t cdw11 : {0u, 3u, 99u, 2u << 24}) {
+      nvme::Sqe format = identify(static_cast<nvme::Cns>(cns));
+      format.set(nvme::sqe::cdw11, cdw11);
+      out.note(admin.fetch(format.bytes(), 4096));
+    }
   }
   out.note(admin.fetch(identify(nvme::Cns::controller).bytes(), 100));
   for (const unsigned lid : {0u, 1u, 2u, 3u, 4u, 5u, 6u, 0x0Cu, 0x12u, 0x55u, 0x70u}) {
@@ -656,6 +664,9 @@ std::string session(SubsystemHooks* hooks, int variant) {
   authentication(rig, out);
   if (variant == 0) power_losses(hooks, out);
   if (variant == 0) histories(hooks, out);
+  if (variant == 0) lba_statuses(hooks, out);
+  if (variant == 0) granularities(hooks, out);
+  if (variant == 0) verifications(hooks, out);
   if (variant == 0) zoned_namespaces(hooks, out);
   // Away again without a word.
   admin.lose();

@@ -59,6 +59,12 @@ inline nvme::Sqe self_test(unsigned code, std::uint32_t nsid = 0) {
   return made;
 }
 
+inline ConnectWords other_host() {
+  ConnectWords words;
+  words.hostid = 9;
+  return words;
+}
+
 /// An association of its own, whatever happened to others.
 struct Managing {
   Managing(Rig& r, ConnectWords w) : rig(r), words(std::move(w)), admin(rig.open()), io(rig.open(1)) {
@@ -107,6 +113,22 @@ struct Managing {
   Line io;
   std::uint16_t cntlid = 0;
 };
+
+/// Namespaces that take the capacity in steps.
+inline void granularities(SubsystemHooks* hooks, Transcript& out) {
+  SubsystemOptions options;
+  options.namespace_management.granularity_bytes = 1 << 16;
+  Rig rig(options, hooks);
+  Managing me(rig, ConnectWords{});
+  out.note(me.admin.fetch(identify(nvme::Cns::namespace_granularity_list).bytes(), 4096));
+  for (const std::uint64_t blocks : {128u, 129u}) {
+    const Reply made = me.create({.nsze = blocks, .ncap = blocks});
+    out.note(made);
+    out.note(me.admin.fetch(identify(nvme::Cns::allocated_namespace, made.dw0()).bytes(), 4096));
+    out.note(me.admin.fetch(identify(nvme::Cns::controller).bytes(), 4096));
+  }
+  me.leave();
+}
 
 // ---- what is seen ----
 
@@ -205,6 +227,59 @@ inline void namespaces(Rig& rig, const ConnectWords& first, const ConnectWords& 
   out.note(me.admin.send(manage(1, nvme::kAllNamespaces).bytes()));
   me.leave();
   other.leave();
+}
+
+/// An operation after which media are verified, each way out of that.
+inline void verifications(SubsystemHooks* hooks, Transcript& out) {
+  SubsystemOptions options;
+  options.version = fabrics::version(2, 1, 0);
+  Rig rig(options, hooks);
+  constexpr unsigned kVerify = 1u << 10;
+  const auto with_verify = [](nvme::Sqe made) {
+    made.set(nvme::sqe::cdw10, made.get(nvme::sqe::cdw10) | kVerify);
+    return made;
+  };
+  const auto look = [&](Managing& me) {
+    out.note(me.log(0x81, 64));
+    out.note(me.read(1, 0));
+    out.note(me.write(1, 0, 3));
+  };
+  {
+    Managing me(rig, ConnectWords{}), other(rig, other_host());
+    for (Managing* one : {&me, &other}) {
+      for (int i = 0; i < 2; ++i) one->admin.post(command(nvme::AdminOpcode::async_event_request).bytes());
+    }
+    out.note(me.write(1, 0, 0x3C));
+    out.note(me.admin.send(sanitize(5).bytes()));
+    out.note(me.admin.send(with_verify(sanitize(3)).bytes()));
+    out.note(me.admin.send(with_verify(sanitize(2, false, 0, true)).bytes()));
+    rig.world->run_for(Duration::s(200));
+    out.note(me.admin.send(with_verify(sanitize(2)).bytes()));
+    look(me);
+    rig.world->run_for(Duration::s(5));
+    look(me);
+    nvme::Sqe checked = rw(nvme::IoOpcode::read, 0, 1, 1);
+    checked.set(nvme::sqe::cdw12, 1u << 28);
+    out.note(me.io.fetch(checked.bytes(), 512));
+    for (const unsigned action : {2u, 1u}) out.note(me.admin.send(sanitize(action).bytes()));
+    out.note(me.admin.send(sanitize(5).bytes()));
+    look(me);
+    rig.world->run_for(Duration::s(5));
+    look(me);
+    out.drain(me.admin);
+    out.drain(other.admin);
+    out.note(me.admin.send(with_verify(sanitize(4)).bytes()));
+    rig.world->run_for(Duration::s(5));
+  }
+  rig.disk->reset_subsystem();
+  Managing again(rig, ConnectWords{});
+  look(again);
+  rig.world->run_for(Duration::s(5));
+  look(again);
+  Rig older({}, hooks);
+  Managing host(older, ConnectWords{});
+  out.note(host.admin.send(with_verify(sanitize(2)).bytes()));
+  out.note(host.log(0x81, 64));
 }
 
 inline void sanitizes(Rig& rig, const ConnectWords& words, Transcript& out) {
