@@ -21,7 +21,7 @@ from interop.guest import image as images
 from interop.guest.archive import Unavailable
 from interop.lane import network
 from interop.lane.bench import Bench, CellFailure
-from interop.lane.cells import CELLS, Cell, Scene
+from interop.lane.matrix import CELLS, Cell, Scene
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "build" / "interop"

@@ -10,7 +10,7 @@ import sys
 
 import yaml
 
-from interop.lane.cells import CELLS
+from interop.lane.matrix import CELLS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "interop.md"

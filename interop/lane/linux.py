@@ -111,6 +111,53 @@ def trouble_over() -> str:
     return "tc qdisc del dev eth0 root"
 
 
+def slow() -> str:
+    """A round trip of at least 10 ms, so that I/O lasts long enough for something to happen in the middle."""
+    return "set -e\nmodprobe sch_netem\ntc qdisc add dev eth0 root netem delay 10ms\n"
+
+
+def slow_over() -> str:
+    return trouble_over()
+
+
+def wait_for_traffic(direction: str, megabytes: int) -> str:
+    """Until so much more was received (rx) or sent (tx)."""
+    return f"""count() {{ cat /sys/class/net/eth0/statistics/{direction}_bytes; }}
+begin=$(count)
+until [ $(($(count) - begin)) -gt {megabytes << 20} ]; do sleep 0.1; done
+"""
+
+
+def link_gone(seconds: int) -> str:
+    return f"ip link set eth0 down\nsleep {seconds}\nip link set eth0 up\nsleep 1\n"
+
+
+def port_gone(seconds: int) -> str:
+    """The subsystem leaves its port, with every controller that is there, and comes back."""
+    subsystem = f"{CONFIG}/ports/1/subsystems/{SUBSYSTEM}"
+    return f"set -e\nrm {subsystem}\nsleep {seconds}\nln -s {CONFIG}/subsystems/{SUBSYSTEM} {subsystem}\n"
+
+
+def write_while(megabytes: int, happens: str) -> str:
+    """Writes block by block; something happens when a part is done, and not after the end."""
+    return f"""set -e
+dd if=/dev/urandom of=/tmp/a bs=16k count={megabytes * 64} 2>/dev/null
+dd if=/tmp/a of=/dev/nvme0n1 bs=16k oflag=direct 2>/tmp/dd &
+io=$!
+{wait_for_traffic("tx", 1)}
+kill -0 $io
+{happens}
+wait $io
+"""
+
+
+def read_back() -> str:
+    """What write_while() wrote."""
+    return """dd if=/dev/nvme0n1 of=/tmp/b bs=16k count=$(($(stat -c %s /tmp/a) / 16384)) iflag=direct
+cmp /tmp/a /tmp/b
+"""
+
+
 def wait_live() -> str:
     return """for i in $(seq 400); do
   grep -q live /sys/class/nvme/nvme0/state && exit 0

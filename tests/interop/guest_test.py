@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from interop.guest import cpio, guest, image, vmlinux  # noqa: E402
 from interop.guest.archive import Unavailable  # noqa: E402
-from interop.lane import cells  # noqa: E402
+from interop.lane import matrix  # noqa: E402
 
 
 def boot_image(payload: bytes) -> bytes:
@@ -82,7 +82,7 @@ class Complaints(unittest.TestCase):
 
 class Cells(unittest.TestCase):
     def test_names_are_unique(self):
-        names = [one.name for one in cells.CELLS]
+        names = [one.name for one in matrix.CELLS]
         self.assertEqual(len(names), len(set(names)))
 
     def test_an_unknown_machine_is_not_run(self):
