@@ -7,6 +7,8 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+from interop.guest.archive import Unavailable
+
 
 class CellFailure(Exception):
     """Something that should work did not; the text says what."""
@@ -73,11 +75,18 @@ class Bench:
 
     def begin(self, *arguments: str) -> "Running":
         """Starts a command that ends by itself."""
-        return Running(self, arguments, until="", limit_s=0)
+        return Running(self.program, self.folder, arguments, until="", limit_s=0)
+
+    def peer(self, name: str, *arguments: str, until: str) -> "Running":
+        """Starts a program that is built beside the command."""
+        program = self.program.parent / name
+        if not program.exists():
+            raise Unavailable(f"no {program}")
+        return Running(program, self.folder, arguments, until, limit_s=20)
 
     def start(self, *arguments: str, until: str, limit_s: int = 20) -> "Running":
         """Starts a command that serves, and waits until it has printed a line that begins so."""
-        return Running(self, arguments, until, limit_s)
+        return Running(self.program, self.folder, arguments, until, limit_s)
 
     def _log(self, arguments, output: str, status: int) -> None:
         with open(self.folder / "bench.log", "a") as log:
@@ -85,10 +94,10 @@ class Bench:
 
 
 class Running:
-    def __init__(self, bench: Bench, arguments, until: str, limit_s: int):
-        self.log = bench.folder / f"{arguments[0]}.log"
+    def __init__(self, program: pathlib.Path, folder: pathlib.Path, arguments, until: str, limit_s: int):
+        self.log = folder / f"{program.name}-{arguments[0]}.log"
         with open(self.log, "w") as out:
-            self.process = subprocess.Popen([bench.program, *arguments], stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL,
                                             stdout=out, stderr=subprocess.STDOUT)
         self.wait_for(until, limit_s)
 

@@ -21,6 +21,14 @@ rdma link show rxe0/1 | grep -q 'state ACTIVE'
 """
 
 
+def gid_index() -> str:
+    """Sets `gid` to where the device keeps the GID of the guest's IPv4 address."""
+    end = "".join(f"{int(part):02x}" for part in GUEST.split("."))
+    return f"""gid=$(grep -l 'ffff:{end[:4]}:{end[4:]}$' /sys/class/infiniband/rxe0/ports/1/gids/* | head -n 1)
+gid=${{gid##*/}}
+"""
+
+
 def nvmet(transport: str, port: int = 4420, megabytes: int = 64) -> str:
     """A subsystem with one memory namespace behind one port."""
     return f"""set -e
