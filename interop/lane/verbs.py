@@ -13,7 +13,7 @@ ROUNDS, LONG = 200, 65536
 @cell("rdma-verbs", "rping, ibv_rc_pingpong, ib_write_bw, ib_read_bw and ib_send_bw on rdma_rxe, our RDMA device as the server",
       kernels=("6.1", "6.12"))
 def rdma_verbs(scene: Scene) -> str:
-    perftest = f"-d rxe0 -x $gid -F -n {ROUNDS} -s {LONG} -m 4096 --dont_xchg_versions {OURS}"
+    perftest = f"-d rxe0 -x $gid -F -n {ROUNDS} -s {LONG} -m 4096 {OURS}"
     # The program, our side of it, what our side must have seen: its name, and how much at least.
     runs = [(f"rping -c -a {OURS} -C 50 -S 100 -V", "rping", "rounds", 50),
             (f"rping -c -a {OURS} -C 50 -S 60000 -V", "rping", "rounds", 50),
