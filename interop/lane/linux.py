@@ -106,12 +106,12 @@ rmmod nvmet_{transport}
 """
 
 
-def trouble() -> str:
+def trouble(kinds: str = "delay 1ms loss 0.5% duplicate 1% reorder 1%") -> str:
     """Loss, duplication and reordering of what leaves the guest. Few packets overtake: rdma_rxe goes
     back to the first lost one, and gets nowhere when one of the next thirty is always out of order."""
-    return """set -e
+    return f"""set -e
 modprobe sch_netem
-tc qdisc add dev eth0 root netem delay 1ms loss 0.5% duplicate 1% reorder 1%
+tc qdisc add dev eth0 root netem {kinds}
 """
 
 
@@ -121,7 +121,7 @@ def trouble_over() -> str:
 
 def slow() -> str:
     """A round trip of at least 10 ms, so that I/O lasts long enough for something to happen in the middle."""
-    return "set -e\nmodprobe sch_netem\ntc qdisc add dev eth0 root netem delay 10ms\n"
+    return trouble("delay 10ms")
 
 
 def slow_over() -> str:
@@ -307,9 +307,12 @@ nvme resv-notif-log /dev/nvme0
 
 
 def write_read_compare(megabytes: int = 4, block: str = "64k") -> str:
+    return write_read_compare_kilobytes(megabytes * 1024, block)
+
+
+def write_read_compare_kilobytes(total: int, block: str = "16k") -> str:
     """Random data onto the namespace, and back, past every cache."""
-    kilobytes = int(block.removesuffix("k"))
-    count = megabytes * 1024 // kilobytes
+    count = total // int(block.removesuffix("k"))
     return f"""set -e
 dd if=/dev/urandom of=/tmp/a bs={block} count={count} 2>/dev/null
 dd if=/tmp/a of=/dev/nvme0n1 bs={block} count={count} oflag=direct
