@@ -36,7 +36,7 @@ def rdma_host_l2(scene: Scene) -> str:
 
 
 @cell("rdma-suite", "the conformance suite against nvmet over RDMA (rdma_rxe)",
-      kernels=("6.1", "6.12"), limit_s=400)
+      kernels=("6.1", "6.12"), limit_s=520)
 def rdma_suite(scene: Scene) -> str:
     return suite_against_nvmet(scene, "rdma")
 
@@ -45,7 +45,7 @@ def suite_against_nvmet(scene: Scene, transport: str, *options: str, hosts: str 
     with scene.guest() as guest:
         nvmet_over(guest, transport, hosts)
         summary = scene.bench.suite("--dut", url(transport), "--local", scene.local, "--profile",
-                                    f"linux-{scene.kernel}", "--slow", *options, limit_s=300)
+                                    f"linux-{scene.kernel}", "--slow", *options, limit_s=420)
         close(guest, (linux.forget_host(auth.BENCH_NQN) if hosts else "") + linux.nvmet_down(transport))
     return summary
 
@@ -77,7 +77,7 @@ def tcp_host_digests(scene: Scene) -> str:
     return host_commands(scene, "tcp", "--hdr-digest", "--data-digest")
 
 
-@cell("tcp-suite", "the conformance suite against nvmet over TCP", kernels=("6.1", "6.12"), limit_s=400)
+@cell("tcp-suite", "the conformance suite against nvmet over TCP", kernels=("6.1", "6.12"), limit_s=520)
 def tcp_suite(scene: Scene) -> str:
     return suite_against_nvmet(scene, "tcp")
 
@@ -146,7 +146,7 @@ def auth_host(scene: Scene) -> str:
     return f"{len(auth.VARIATIONS)} variations, both directions; a wrong secret is refused"
 
 
-@cell("auth-suite", "the authentication suite against nvmet over TCP", kernels=("6.12",), limit_s=400)
+@cell("auth-suite", "the authentication suite against nvmet over TCP", kernels=("6.12",), limit_s=520)
 def auth_suite(scene: Scene) -> str:
     return suite_against_nvmet(
         scene, "tcp", "--suite", "auth", "--dhchap-secret-file", str(auth.secret_file(scene.folder)),
