@@ -5,7 +5,7 @@ import time
 
 from interop.lane import linux
 from interop.lane.bench import CellFailure
-from interop.lane.network import OURS
+from interop.lane.network import OURS, tap_gone
 from interop.lane.scene import TARGET_NQN, Scene, boot, cell, close, listen_on, nvmet_over, url
 
 
@@ -72,10 +72,10 @@ def host_loses_its_target(scene: Scene, transport: str) -> str:
         with scene.bench.begin("host", "io", url(transport), "--local", scene.local, "--verify", "--size", "32M",
                                "--block-size", "16K", "--queue-depth", "4") as io:
             guest.run(linux.wait_for_traffic("rx", 4), limit_s=60)
-            guest.run(linux.link_gone(1))
+            tap_gone(1)
             guest.run(linux.wait_for_traffic("rx", 4), limit_s=60)
             # Longer than the keep alive timeout of our host.
-            guest.run(linux.link_gone(12))
+            tap_gone(12)
             io.wait_for("reconnected", limit_s=60)
             guest.run(linux.wait_for_traffic("rx", 4), limit_s=60)
             guest.run(linux.port_gone(1))
@@ -103,10 +103,15 @@ def linux_host_loses_its_target(scene: Scene, transport: str) -> str:
         with scene.bench.start(*listen_on(transport), until="listening") as target:
             guest.run(linux.connect(transport, OURS, TARGET_NQN, options="-k 2 -c 1 -l 120"))
             guest.run(linux.slow())
-            guest.run(linux.write_while(4, "for i in 1 2 3; do kill -0 $io; nvme reset /dev/nvme0; sleep 0.3; done"),
-                      limit_s=100)
+            guest.run(linux.begin_writing(4), limit_s=60)
+            guest.run(f"for i in 1 2 3; do {linux.still_writing()} || exit 1; nvme reset /dev/nvme0; sleep 0.3; done",
+                      limit_s=60)
+            guest.run(linux.end_writing(), limit_s=100)
             guest.run(linux.read_back(), limit_s=60)
-            guest.run(linux.write_while(4, linux.link_gone(1) + linux.link_gone(8)), limit_s=160)
+            guest.run(linux.begin_writing(4), limit_s=60)
+            for seconds in (1, 8):
+                tap_gone(seconds)
+            guest.run(linux.end_writing(), limit_s=160)
             guest.run(linux.wait_live(), limit_s=60)
             guest.run(linux.read_back(), limit_s=60)
             guest.run(linux.slow_over())

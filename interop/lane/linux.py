@@ -136,31 +136,37 @@ until [ $(($(count) - begin)) -gt {megabytes << 20} ]; do sleep 0.1; done
 """
 
 
-def link_gone(seconds: int) -> str:
-    return f"ip link set eth0 down\nsleep {seconds}\nip link set eth0 up\nsleep 1\n"
-
-
 def port_gone(seconds: int) -> str:
     """The subsystem leaves its port, with every controller that is there, and comes back."""
     subsystem = f"{CONFIG}/ports/1/subsystems/{SUBSYSTEM}"
     return f"set -e\nrm {subsystem}\nsleep {seconds}\nln -s {CONFIG}/subsystems/{SUBSYSTEM} {subsystem}\n"
 
 
-def write_while(megabytes: int, happens: str) -> str:
-    """Writes block by block; something happens when a part is done, and not after the end."""
+def begin_writing(megabytes: int) -> str:
+    """Writes block by block, and goes on with it; returns when a part is done."""
     return f"""set -e
+rm -f /tmp/written
 dd if=/dev/urandom of=/tmp/a bs=16k count={megabytes * 64} 2>/dev/null
-dd if=/tmp/a of=/dev/nvme0n1 bs=16k oflag=direct 2>/tmp/dd &
-io=$!
+(dd if=/tmp/a of=/dev/nvme0n1 bs=16k oflag=direct >/tmp/dd 2>&1; echo $? >/tmp/written) &
 {wait_for_traffic("tx", 1)}
-kill -0 $io
-{happens}
-wait $io
+{still_writing()}
+"""
+
+
+def still_writing() -> str:
+    """What was to happen in the middle of it did."""
+    return "[ ! -e /tmp/written ]"
+
+
+def end_writing() -> str:
+    return """until [ -e /tmp/written ]; do sleep 0.1; done
+cat /tmp/dd
+[ "$(cat /tmp/written)" = 0 ]
 """
 
 
 def read_back() -> str:
-    """What write_while() wrote."""
+    """What was written is there."""
     return """dd if=/dev/nvme0n1 of=/tmp/b bs=16k count=$(($(stat -c %s /tmp/a) / 16384)) iflag=direct
 cmp /tmp/a /tmp/b
 """

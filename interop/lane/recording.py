@@ -11,7 +11,7 @@ from interop.lane.bench import CellFailure
 from interop.lane.network import OURS
 from interop.lane.scene import TARGET_NQN, Scene, boot, cell, close, listen_on, url
 
-KEPT_BYTES_MAX = 800_000
+KEPT_BYTES_MAX = 500_000
 
 
 @cell("recording", "a short exchange of each kind, as it is kept for the tests", kernels=("6.1", "6.12"))
@@ -22,17 +22,17 @@ def recording(scene: Scene) -> str:
             for transport, options in (("tcp", "--hdr-digest --data-digest"), ("rdma", "")):
                 with scene.bench.start(*listen_on(transport, "1M"), until="listening") as target:
                     guest.run(linux.connect(transport, OURS, TARGET_NQN, queues=1, options=options))
-                    guest.run(linux.write_read_compare_kilobytes(32))
+                    guest.run(linux.write_read_compare_kilobytes(8, "4k"))
                     if transport == "rdma":
-                        guest.run(linux.trouble("loss 5%"))
-                        guest.run(linux.write_read_compare_kilobytes(64), limit_s=60)
+                        guest.run(linux.trouble("loss 8%"))
+                        guest.run(linux.write_read_compare_kilobytes(32, "4k"), limit_s=60)
                         guest.run(linux.trouble_over())
                     guest.run(linux.disconnect(TARGET_NQN))
                     target.finish()
                 guest.run(linux.nvmet(transport, megabytes=1))
                 digests = options.split()
                 scene.bench.run("host", "io", f"{url(transport)}/{linux.SUBSYSTEM}", "--local", scene.local, *digests,
-                                "--verify", "--size", "32K", "--block-size", "16K", "--queue-depth", "2")
+                                "--verify", "--size", "16K", "--block-size", "8K", "--queue-depth", "2")
                 guest.run(linux.nvmet_down(transport))
         close(guest)
     kept = scene.folder / "link.pcap"
