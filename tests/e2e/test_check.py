@@ -59,9 +59,9 @@ def test_linux_and_we_break_no_rule(fabricbench, kernel):
     report = done.json
     assert done.code == 0 and report["findings"] == [] and report["complete"]
     decoded = report["decoded"]
-    # Linux as host has one I/O queue beside the admin queue, and so has ours; Linux discovers nothing first.
+    # Two hosts over each transport, each with an admin queue and an I/O queue.
     assert decoded["rdma_connections"] == 4 and decoded["nvme_tcp_connections"] == 4
-    assert decoded["commands"] > 100 and decoded["commands"] == decoded["completions"]
+    assert decoded["commands"] > decoded["completions"] > 80  # requests for events wait
     assert decoded["not_readable"] == 0
 
 
