@@ -1,5 +1,6 @@
 #include "conformance/runner/profiles.h"
 
+#include <fnmatch.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@ struct Key {
 constexpr Key kKeys[] = {{"requirement", &KnownDeviation::requirement, true},
                          {"case", &KnownDeviation::case_glob, false},
                          {"transport", &KnownDeviation::transport, false},
+                         {"shows", &KnownDeviation::shows, false},
                          {"seen", &KnownDeviation::signature, true},
                          {"reason", &KnownDeviation::reason, true},
                          {"source", &KnownDeviation::source, true}};
@@ -44,8 +46,14 @@ Result<KnownDeviation> parse_deviation(const YAML::Node& node, const std::string
       return wrong(name, node, std::string("a deviation without '") + key.name + "'");
     }
   }
-  if (find_requirement(made.requirement) == nullptr) {
+  const auto ids = ledger();
+  if (std::none_of(ids.begin(), ids.end(), [&](const Requirement& one) {
+        return fnmatch(made.requirement.c_str(), std::string(one.id).c_str(), 0) == 0;
+      })) {
     return wrong(name, node, "no requirement '" + made.requirement + "'");
+  }
+  if (!made.shows.empty() && made.shows != kSometimes) {
+    return wrong(name, node, "a deviation shows 'sometimes', or always and does not say so");
   }
   return made;
 }

@@ -140,10 +140,10 @@ void dispose(CaseResult& result, const Expectations& expectations, std::string_v
     if (fails_with(result, waiver.signature) && today <= waiver.expires) return waive(waiver.reason);
   }
   for (const KnownDeviation& known : expectations.deviations) {
-    if (known.requirement != result.info->requirement) continue;
+    if (!matches(known.requirement, std::string(result.info->requirement))) continue;
     if (!known.case_glob.empty() && !matches(known.case_glob, name)) continue;
     if (!known.transport.empty() && known.transport != result.transport) continue;
-    named = true;
+    named = named || known.shows != kSometimes;
     if (fails_with(result, known.signature)) {
       return waive(expectations.product + ": " + known.reason + " (" + known.source + ")");
     }

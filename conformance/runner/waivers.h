@@ -31,12 +31,16 @@ struct Waiver {
   std::string signature;
 };
 
+/// KnownDeviation::shows of a deviation that depends on a race in the product.
+inline constexpr std::string_view kSometimes = "sometimes";
+
 /// An entry of a peer profile, see profiles.h. It has no owner and does not expire: it describes a
 /// release that many people have.
 struct KnownDeviation {
-  std::string requirement;
-  std::string case_glob;  ///< empty: every case of the requirement
-  std::string transport;  ///< empty: any
+  std::string requirement;  ///< may be a pattern
+  std::string case_glob;    ///< empty: every case of the requirement
+  std::string transport;    ///< empty: any
+  std::string shows;        ///< "sometimes", where a pass is as good; empty: always
   std::string signature;
   std::string reason;
   std::string source;

@@ -23,6 +23,9 @@ HERE = pathlib.Path(__file__).parent
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 LOADER = "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"  # lib64 has an absolute link to it
 
+# What programs ask for by name when they run: pthread_exit() does.
+LOADED_LATE = ["lib/x86_64-linux-gnu/libgcc_s.so.1"]
+
 # Who the guest is as an NVMe host.
 HOST_ID = "11111111-2222-3333-4444-555555555555"
 HOST_NQN = f"nqn.2014-08.org.nvmexpress:uuid:{HOST_ID}"
@@ -146,6 +149,8 @@ def _fill(tree: pathlib.Path, packages: pathlib.Path, release: str) -> None:
         target.unlink(missing_ok=True)
         shutil.copy(packages / program, target)
         _add_libraries(packages / program, tree, packages)
+    for library in LOADED_LATE:
+        shutil.copy(packages / library, tree / LIBRARIES)
     (tree / "bin/sh").unlink(missing_ok=True)
     (tree / "bin/sh").symlink_to("dash")
     providers = tree / LIBRARIES / "libibverbs"

@@ -1,6 +1,6 @@
 """Runs the cells of the matrix that are possible here, one line each.
 
-    ci/interop [--list] [--bench PROGRAM] [CELL-PATTERN ...]
+    ci/interop [--list] [--bench PROGRAM] [--budget SECONDS] [--again] [CELL-PATTERN ...]
 
 Exit code 0: nothing failed and something ran. 1: a cell failed. 2: nothing could be run.
 """
@@ -21,7 +21,7 @@ from interop.guest import image as images
 from interop.guest.archive import Unavailable
 from interop.lane import network
 from interop.lane.bench import Bench, CellFailure
-from interop.lane.cells import CELLS, Cell, Scene
+from interop.lane.matrix import CELLS, Cell, Scene
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "build" / "interop"
@@ -88,15 +88,28 @@ def prepare(kernel: str, known: dict) -> images.Image:
     return known[kernel]
 
 
-def run_all(cells: list[Cell], program: pathlib.Path) -> int:
+def run_once(cell: Cell, known: dict, program: pathlib.Path) -> dict:
+    try:
+        return run_apart(cell, prepare(cell.kernel, known), program)
+    except Unavailable as missing:
+        return {"verdict": "not run", "text": str(missing)}
+
+
+def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bool) -> int:
     known: dict = {}
     results = []
+    begin = time.monotonic()
     for cell in cells:
         started = time.monotonic()
-        try:
-            result = run_apart(cell, prepare(cell.kernel, known), program)
-        except Unavailable as missing:
-            result = {"verdict": "not run", "text": str(missing)}
+        if started - begin > budget_s:
+            result = {"verdict": "not run", "text": f"the {budget_s:.0f} s are over"}
+        else:
+            result = run_once(cell, known, program)
+        if again and result["verdict"] == "FAILED":
+            # What a machine that is too busy does to a cell does not come twice; a fault does.
+            keep_first_evidence(cell)
+            first, result = result, run_once(cell, known, program)
+            result["text"] += f"; the first time: {first['text']}"
         seconds = time.monotonic() - started
         results.append({"cell": cell.name, "title": cell.title, "seconds": round(seconds, 1), **result})
         print(f"{result['verdict']:8} {cell.name:20} {seconds:5.1f} s  {result['text']}", flush=True)
@@ -113,6 +126,12 @@ def run_all(cells: list[Cell], program: pathlib.Path) -> int:
     return 0 if counts["passed"] else 2
 
 
+def keep_first_evidence(cell: Cell) -> None:
+    kept = evidence_of(cell).with_name(cell.name + "-first")
+    shutil.rmtree(kept, ignore_errors=True)
+    evidence_of(cell).rename(kept)
+
+
 def notes(cell: Cell) -> list[str]:
     """What the cell itself said, such as that a guest was started twice."""
     log = evidence_of(cell) / "lane.log"
@@ -127,6 +146,10 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the cells")
     parser.add_argument("--bench", type=pathlib.Path, metavar="PROGRAM",
                         default=ROOT / "build/release/bin/fabricbench")
+    parser.add_argument("--budget", type=float, default=float("inf"), metavar="SECONDS",
+                        help="begin no further cell after that; it counts as not run")
+    parser.add_argument("--again", action="store_true",
+                        help="a cell that fails is run once more, and says so; the second time counts")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--image", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -147,7 +170,7 @@ def main() -> int:
     if not options.bench.exists():
         print(f"interop: no {options.bench}", file=sys.stderr)
         return 2
-    return run_all(chosen, options.bench.resolve())
+    return run_all(chosen, options.bench.resolve(), options.budget, options.again)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+from interop.guest.archive import Unavailable
+
 
 class CellFailure(Exception):
     """Something that should work did not; the text says what."""
@@ -60,9 +62,31 @@ class Bench:
             raise CellFailure(f"{text}: {', '.join(red[:4])}{' ...' if len(red) > 4 else ''}")
         return text
 
+    def judge(self, capture: pathlib.Path) -> None:
+        """Holds what passed on the link against the rules that need no case."""
+        said = self.run("check", str(capture), "--json", limit_s=120, check=False)
+        if said.status not in (0, 1):
+            raise CellFailure(f"fabricbench check ended with {said.status}: {said.output.strip().splitlines()[-1:]}")
+        findings = json.loads(said.output)["findings"]
+        if findings:
+            first = findings[0]
+            raise CellFailure(f"{len(findings)} findings on the wire; packet {first['packet']} from {first['from']}: "
+                              f"{first['text']} ({first['rule']})")
+
+    def begin(self, *arguments: str) -> "Running":
+        """Starts a command that ends by itself."""
+        return Running(self.program, self.folder, arguments, until="", limit_s=0)
+
+    def peer(self, name: str, *arguments: str, until: str) -> "Running":
+        """Starts a program that is built beside the command."""
+        program = self.program.parent / name
+        if not program.exists():
+            raise Unavailable(f"no {program}")
+        return Running(program, self.folder, arguments, until, limit_s=20)
+
     def start(self, *arguments: str, until: str, limit_s: int = 20) -> "Running":
         """Starts a command that serves, and waits until it has printed a line that begins so."""
-        return Running(self, arguments, until, limit_s)
+        return Running(self.program, self.folder, arguments, until, limit_s)
 
     def _log(self, arguments, output: str, status: int) -> None:
         with open(self.folder / "bench.log", "a") as log:
@@ -70,24 +94,38 @@ class Bench:
 
 
 class Running:
-    def __init__(self, bench: Bench, arguments, until: str, limit_s: int):
-        self.log = bench.folder / f"{arguments[0]}.log"
+    def __init__(self, program: pathlib.Path, folder: pathlib.Path, arguments, until: str, limit_s: int):
+        self.log = folder / f"{program.name}-{arguments[0]}.log"
         with open(self.log, "w") as out:
-            self.process = subprocess.Popen([bench.program, *arguments], stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL,
                                             stdout=out, stderr=subprocess.STDOUT)
-        deadline = time.monotonic() + limit_s
-        while until not in self.log.read_text():
-            if self.process.poll() is not None or time.monotonic() > deadline:
-                self.kill()
-                raise CellFailure(f"fabricbench {arguments[0]} did not come up: "
-                                  f"{self.log.read_text().strip()}")
-            time.sleep(0.05)
+        self.wait_for(until, limit_s)
 
     def __enter__(self) -> "Running":
         return self
 
     def __exit__(self, *_) -> None:
         self.kill()
+
+    def wait_for(self, text: str, limit_s: int) -> None:
+        """Until it has said this."""
+        deadline = time.monotonic() + limit_s
+        while text not in self.log.read_text():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.kill()
+                raise CellFailure(f"{self.log.stem} did not say '{text}': {self.log.read_text().strip()[-200:]}")
+            time.sleep(0.05)
+
+    def end(self, limit_s: int) -> str:
+        """Waits until it ends by itself, in order; what it said."""
+        try:
+            status = self.process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            raise CellFailure(f"{self.log.stem} did not end within {limit_s} s") from None
+        said = self.log.read_text()
+        if status != 0:
+            raise CellFailure(f"{self.log.stem} ended with {status}: {said.strip()[-200:]}")
+        return said
 
     def finish(self, limit_s: int = 20) -> None:
         """Asks it to end, which it must do in order."""

@@ -10,7 +10,7 @@ import sys
 
 import yaml
 
-from interop.lane.cells import CELLS
+from interop.lane.matrix import CELLS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "interop.md"
@@ -36,7 +36,8 @@ def deviations(profile: str) -> str:
     rows: dict[tuple[str, str], list[str]] = {}
     for one in known:
         where = one.get("transport", "tcp" if one["requirement"].startswith("tcp.") else "any")
-        wanted = rows.setdefault((one["reason"], where), [])
+        when = f"{one['shows']}: " if "shows" in one else ""
+        wanted = rows.setdefault((when + one["reason"], where), [])
         if one["requirement"] not in wanted:
             wanted.append(one["requirement"])
     lines = ["| what it does | over | requirement |", "| --- | --- | --- |"]

@@ -21,6 +21,14 @@ rdma link show rxe0/1 | grep -q 'state ACTIVE'
 """
 
 
+def gid_index() -> str:
+    """Sets `gid` to where the device keeps the GID of the guest's IPv4 address."""
+    end = "".join(f"{int(part):02x}" for part in GUEST.split("."))
+    return f"""gid=$(grep -l 'ffff:{end[:4]}:{end[4:]}$' /sys/class/infiniband/rxe0/ports/1/gids/* | head -n 1)
+gid=${{gid##*/}}
+"""
+
+
 def nvmet(transport: str, port: int = 4420, megabytes: int = 64) -> str:
     """A subsystem with one memory namespace behind one port."""
     return f"""set -e
@@ -98,17 +106,70 @@ rmmod nvmet_{transport}
 """
 
 
-def trouble() -> str:
+def trouble(kinds: str = "delay 1ms loss 0.5% duplicate 1% reorder 1%") -> str:
     """Loss, duplication and reordering of what leaves the guest. Few packets overtake: rdma_rxe goes
     back to the first lost one, and gets nowhere when one of the next thirty is always out of order."""
-    return """set -e
+    return f"""set -e
 modprobe sch_netem
-tc qdisc add dev eth0 root netem delay 1ms loss 0.5% duplicate 1% reorder 1%
+tc qdisc add dev eth0 root netem {kinds}
 """
 
 
 def trouble_over() -> str:
     return "tc qdisc del dev eth0 root"
+
+
+def slow() -> str:
+    """A round trip of at least 10 ms, so that I/O lasts long enough for something to happen in the middle."""
+    return trouble("delay 10ms")
+
+
+def slow_over() -> str:
+    return trouble_over()
+
+
+def wait_for_traffic(direction: str, megabytes: int) -> str:
+    """Until so much more was received (rx) or sent (tx)."""
+    return f"""count() {{ cat /sys/class/net/eth0/statistics/{direction}_bytes; }}
+begin=$(count)
+until [ $(($(count) - begin)) -gt {megabytes << 20} ]; do sleep 0.1; done
+"""
+
+
+def port_gone(seconds: int) -> str:
+    """The subsystem leaves its port, with every controller that is there, and comes back."""
+    subsystem = f"{CONFIG}/ports/1/subsystems/{SUBSYSTEM}"
+    return f"set -e\nrm {subsystem}\nsleep {seconds}\nln -s {CONFIG}/subsystems/{SUBSYSTEM} {subsystem}\n"
+
+
+def begin_writing(megabytes: int) -> str:
+    """Writes block by block, and goes on with it; returns when a part is done."""
+    return f"""set -e
+rm -f /tmp/written
+dd if=/dev/urandom of=/tmp/a bs=16k count={megabytes * 64} 2>/dev/null
+(dd if=/tmp/a of=/dev/nvme0n1 bs=16k oflag=direct >/tmp/dd 2>&1; echo $? >/tmp/written) &
+{wait_for_traffic("tx", 1)}
+{still_writing()}
+"""
+
+
+def still_writing() -> str:
+    """What was to happen in the middle of it did."""
+    return "[ ! -e /tmp/written ]"
+
+
+def end_writing() -> str:
+    return """until [ -e /tmp/written ]; do sleep 0.1; done
+cat /tmp/dd
+[ "$(cat /tmp/written)" = 0 ]
+"""
+
+
+def read_back() -> str:
+    """What was written is there."""
+    return """dd if=/dev/nvme0n1 of=/tmp/b bs=16k count=$(($(stat -c %s /tmp/a) / 16384)) iflag=direct
+cmp /tmp/a /tmp/b
+"""
 
 
 def wait_live() -> str:
@@ -252,9 +313,12 @@ nvme resv-notif-log /dev/nvme0
 
 
 def write_read_compare(megabytes: int = 4, block: str = "64k") -> str:
+    return write_read_compare_kilobytes(megabytes * 1024, block)
+
+
+def write_read_compare_kilobytes(total: int, block: str = "16k") -> str:
     """Random data onto the namespace, and back, past every cache."""
-    kilobytes = int(block.removesuffix("k"))
-    count = megabytes * 1024 // kilobytes
+    count = total // int(block.removesuffix("k"))
     return f"""set -e
 dd if=/dev/urandom of=/tmp/a bs={block} count={count} 2>/dev/null
 dd if=/tmp/a of=/dev/nvme0n1 bs={block} count={count} oflag=direct

@@ -7,6 +7,7 @@ where namespaces or /dev/net/tun are missing, raw Ethernet over a pair of unix d
 import os
 import pathlib
 import subprocess
+import time
 
 from interop.guest.archive import Unavailable
 
@@ -38,6 +39,14 @@ def make_tap(name: str = "tap0") -> list[str]:
         if done.returncode != 0:
             raise Unavailable(f"no tap device: ip {command}: {done.stderr.strip()}")
     return ["-netdev", f"tap,id=n0,ifname={name},script=no,downscript=no", "-device", NIC]
+
+
+def tap_gone(seconds: float, name: str = "tap0") -> None:
+    """The cable is out for so long. It is our end: the kernel of the guest gives rdma_rxe's QP 1 up for good
+    when it wants to send through an interface that is down."""
+    for state, after in (("down", seconds), ("up", 1.0)):
+        subprocess.run(["ip", "link", "set", name, state], check=True)
+        time.sleep(after)
 
 
 def l2_sockets(folder: pathlib.Path) -> tuple[list[str], str]:

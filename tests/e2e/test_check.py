@@ -52,6 +52,19 @@ def test_the_kernel_breaks_no_rule(fabricbench):
     assert any("was not seen" in line for line in report["missing"])
 
 
+@pytest.mark.parametrize("kernel", ["6.1", "6.12"])
+def test_linux_and_we_break_no_rule(fabricbench, kernel):
+    """Both ways over TCP with digests and over RDMA, some packets lost: a recording of interop/lane/recording.py."""
+    done = fabricbench("check", ROOT / "tests" / "data" / f"linux-{kernel}.pcap", "--json")
+    report = done.json
+    assert done.code == 0 and report["findings"] == [] and report["complete"]
+    decoded = report["decoded"]
+    # Two hosts over each transport, each with an admin queue and an I/O queue.
+    assert decoded["rdma_connections"] == 4 and decoded["nvme_tcp_connections"] == 4
+    assert decoded["commands"] > decoded["completions"] > 80  # requests for events wait
+    assert decoded["not_readable"] == 0
+
+
 def test_words_fit_the_screen(fabricbench):
     done = fabricbench("check", KERNEL)
     assert done.code == 1

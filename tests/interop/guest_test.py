@@ -2,6 +2,9 @@
 """The parts of the guest that need no guest: the kernel's ELF, the archive, what counts as a complaint,
 and that a cut-off build leaves nothing behind."""
 
+import contextlib
+import io
+import json
 import lzma
 import os
 import pathlib
@@ -15,7 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from interop.guest import cpio, guest, image, vmlinux  # noqa: E402
 from interop.guest.archive import Unavailable  # noqa: E402
-from interop.lane import cells  # noqa: E402
+from interop.lane import __main__ as lane  # noqa: E402
+from interop.lane import matrix, scene  # noqa: E402
 
 
 def boot_image(payload: bytes) -> bytes:
@@ -82,13 +86,50 @@ class Complaints(unittest.TestCase):
 
 class Cells(unittest.TestCase):
     def test_names_are_unique(self):
-        names = [one.name for one in cells.CELLS]
+        names = [one.name for one in matrix.CELLS]
         self.assertEqual(len(names), len(set(names)))
 
     def test_an_unknown_machine_is_not_run(self):
         with mock.patch.object(guest, "QEMU", "no-such-qemu"), self.assertRaises(Unavailable) as raised:
             guest.require_qemu()
         self.assertEqual(str(raised.exception), "no no-such-qemu")
+
+
+class Lane(unittest.TestCase):
+    """What the lane makes of its cells' ends."""
+
+    def run_lane(self, verdicts: list[str], **options) -> tuple[int, dict, int]:
+        """One cell that ends so, run after run: the exit code, its result, and how often it ran."""
+        one = scene.Cell("a-cell", "a cell", "6.1", "l2", 1, lambda scene: "")
+        ends = iter(verdicts)
+        with tempfile.TemporaryDirectory() as folder:
+            evidence = pathlib.Path(folder)
+
+            def ended(*_) -> dict:
+                (evidence / one.name).mkdir(exist_ok=True)
+                return {"verdict": next(ends), "text": "so"}
+
+            with mock.patch.object(lane, "EVIDENCE", evidence), mock.patch.object(lane, "prepare"), \
+                 mock.patch.object(lane, "run_apart", side_effect=ended) as run, \
+                 contextlib.redirect_stdout(io.StringIO()):
+                code = lane.run_all([one], pathlib.Path("program"),
+                                    **{"budget_s": float("inf"), "again": False, **options})
+            result = json.loads((evidence / "results.json").read_text())["cells"][0]
+            return code, result, run.call_count
+
+    def test_a_failure_is_red(self):
+        self.assertEqual(self.run_lane(["FAILED"])[0], 1)
+
+    def test_a_second_try_counts_and_the_first_is_told(self):
+        code, result, runs = self.run_lane(["FAILED", "passed"], again=True)
+        self.assertEqual((code, result["verdict"], runs), (0, "passed", 2))
+        self.assertIn("the first time", result["text"])
+        self.assertEqual(self.run_lane(["FAILED", "FAILED"], again=True)[0], 1)
+        self.assertEqual(self.run_lane(["passed"], again=True)[2], 1)
+
+    def test_nothing_begins_when_the_time_is_over(self):
+        code, result, runs = self.run_lane(["passed"], budget_s=-1.0)
+        self.assertEqual((code, result["verdict"], runs), (2, "not run", 0))
 
 
 if __name__ == "__main__":

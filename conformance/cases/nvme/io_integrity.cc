@@ -1,4 +1,5 @@
 // Data is where it was written, all of it and nothing else.
+#include "conformance/cases/nvme/reset.h"
 #include "conformance/cases/nvme/scene.h"
 
 namespace fb::conformance {
@@ -148,10 +149,8 @@ CONFORMANCE_CASE(writes_survive_a_controller_reset, "nvme.write.survives-reset",
                  needs(has_namespace)) {
   IoScene scene(bench);
   const Bytes data = scene.prepare(check, kLba, 0x66, 8);
-  scene.association.disable();
-  scene.association.enable();
-  const auto reply =
-      scene.association.open_io().send(host::read(scene.nsid, kLba, 8), std::size_t{8} * scene.block_bytes).wait();
+  host::RawQueue& io = reset_controller(bench, scene.association, scene.io);
+  const auto reply = io.send(host::read(scene.nsid, kLba, 8), std::size_t{8} * scene.block_bytes).wait();
   check.require_success(reply, "Read");
   check.bytes("data", reply.data, data);
 }

@@ -1,4 +1,5 @@
 // What survives a loss of power and what resets leave alone: flushes, FUA, the volatile write cache and its feature.
+#include "conformance/cases/nvme/reset.h"
 #include "conformance/cases/nvme/scene.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
@@ -103,10 +104,7 @@ class PowerScene {
   void rejoin() { host_.emplace(bench_); }
   /// A reset has taken the I/O queue, the association is there.
   void reset() {
-    RawAssociation& association = host_->association;
-    association.disable();
-    association.enable();
-    again_ = &association.open_io();
+    again_ = &reset_controller(bench_, host_->association, host_->io);
   }
 
   host::RawReply read(unsigned i) {

@@ -1,6 +1,7 @@
 // What befalls zones: reservations, write protection, resets, losses of power, Format NVM, sanitize operations; and
 // zoned namespaces that are made by command.
 #include "conformance/cases/nvme/namespace_scene.h"
+#include "conformance/cases/nvme/reset.h"
 #include "conformance/cases/nvme/zone_scene.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
@@ -132,6 +133,7 @@ CONFORMANCE_CASE(controller_reset_leaves_zones, "nvme.zones.reset.controller", r
   ZoneScene scene(bench, check);
   use_zones(scene);
   scene.association.disable();
+  let_go(bench, *scene.io);
   scene.association.enable();
   select_zones(scene.association);
   scene.io = &scene.association.open_io();

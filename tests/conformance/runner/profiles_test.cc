@@ -20,6 +20,11 @@ deviations:
     seen: "status: Success (0/00h)"
     reason: takes it
     source: fabrics.c connect
+  - requirement: fabrics.association.*
+    shows: sometimes
+    seen: "status: no response"
+    reason: CAP is put together without CQR
+    source: core.c init_cap
 )yaml";
 
 CaseInfo case_of(std::string_view name, std::string_view requirement) {
@@ -61,6 +66,13 @@ TEST(Profile, ACaseNarrowsAnEntry) {
   EXPECT_EQ(disposed(result_of(other, Verdict::pass)), Disposition::as_expected);
 }
 
+TEST(Profile, WhatShowsSometimesNeedNotShow) {
+  const CaseInfo lost = case_of("lost_io_queue_ends_the_association", "fabrics.association.io-queue-lost");
+  EXPECT_EQ(disposed(result_of(lost, Verdict::fail, "status", "no response")), Disposition::waived);
+  EXPECT_EQ(disposed(result_of(lost, Verdict::fail, "status", "Success (0/00h)")), Disposition::regression);
+  EXPECT_EQ(disposed(result_of(lost, Verdict::pass)), Disposition::as_expected);
+}
+
 TEST(Profile, SaysWhatIsWrong) {
   const auto problem = [](const std::string& text) {
     Expectations expectations;
@@ -72,6 +84,8 @@ TEST(Profile, SaysWhatIsWrong) {
   const std::string entry = "deviations:\n  - requirement: no.such.thing\n    seen: a\n    reason: b\n";
   EXPECT_EQ(problem(entry), "p.yaml:2: a deviation without 'source'");
   EXPECT_EQ(problem(entry + "    source: c\n"), "p.yaml:2: no requirement 'no.such.thing'");
+  EXPECT_EQ(problem("deviations:\n  - requirement: fabrics.*\n    shows: never\n    seen: a\n    reason: b\n    source: c\n"),
+            "p.yaml:2: a deviation shows 'sometimes', or always and does not say so");
   EXPECT_EQ(problem(entry + "    owner: c\n"), "p.yaml:5: a deviation has no 'owner'");
   EXPECT_NE(problem("peer: ["), "");
   Expectations expectations;

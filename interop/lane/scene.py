@@ -1,0 +1,108 @@
+"""What every cell stands on: a guest, the command, a link between them, packets recorded and judged."""
+
+import pathlib
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from interop.guest.guest import Guest
+from interop.guest.image import Image
+from interop.lane import linux
+from interop.lane.bench import Bench
+from interop.lane.network import GUEST, OURS, l2_sockets, make_tap
+
+TARGET_NQN = "nqn.2026-11.org.fabricbench:interop"
+
+
+def url(transport: str) -> str:
+    return f"{transport}://{GUEST}:4420"
+
+
+def listen_on(transport: str, namespace: str = "64M") -> tuple[str, ...]:
+    return ("target", "--listen", f"{transport}://{OURS}:4420", "--namespace", namespace, "--nqn",
+            TARGET_NQN)
+
+
+@dataclass
+class Scene:
+    """What a cell gets: an image, the command, a folder for its evidence, and which link to use."""
+    image: Image
+    bench: Bench
+    folder: pathlib.Path
+    kernel: str
+    link: str
+    local: str = OURS
+    network: list[str] = field(default_factory=list)
+
+    def connect_link(self) -> None:
+        if self.link == "tap":
+            self.network = make_tap()
+        else:
+            self.network, paths = l2_sockets(self.folder)
+            self.local = f"l2:{paths},{OURS}"
+
+    def guest(self) -> Guest:
+        return Guest(self.image, self.folder, self.network, name=self.folder.name)
+
+    @contextmanager
+    def recorded(self):
+        """Keeps the packets of the tap device, where dumpcap is there. Both sides of what passed are then
+        held against the rules that need no case: the peer's, and our own."""
+        program = shutil.which("dumpcap")
+        if program is None or self.link != "tap":
+            yield
+            return
+        recorder = subprocess.Popen([program, "-q", "-P", "-i", "tap0", "-w",
+                                     str(self.folder / "link.pcap")], stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.3)
+        try:
+            yield
+        finally:
+            recorder.terminate()
+            recorder.wait()
+        self.bench.judge(self.folder / "link.pcap")
+
+
+@dataclass(frozen=True)
+class Cell:
+    name: str
+    title: str
+    kernel: str
+    link: str
+    limit_s: int
+    run: Callable[[Scene], str]
+
+
+CELLS: list[Cell] = []
+
+
+def cell(name: str, title: str, kernels: tuple[str, ...] = ("6.1",), link: str = "tap",
+         limit_s: int = 240):
+    """Registers a cell, once for each kernel."""
+    def register(function: Callable[[Scene], str]) -> Callable[[Scene], str]:
+        for kernel in kernels:
+            CELLS.append(Cell(f"{name}-{kernel}", f"{title}, Linux {kernel}", kernel, link, limit_s,
+                              function))
+        return function
+    return register
+
+
+def boot(guest: Guest, transport: str) -> None:
+    guest.boot()
+    guest.run(linux.rxe() if transport == "rdma" else linux.link_up())
+
+
+def nvmet_over(guest: Guest, transport: str, hosts: str = "") -> None:
+    boot(guest, transport)
+    guest.run(linux.nvmet(transport) + hosts)
+
+
+def close(guest: Guest, script: str = "") -> None:
+    """The end of every cell: what was set up comes down again, and the kernel has nothing to say."""
+    if script:
+        guest.run(script)
+    guest.check_kernel()
