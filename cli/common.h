@@ -36,8 +36,10 @@ std::string size_text(std::uint64_t bytes);
 
 /// Our own address on the way to `to`, as the routing table has it.
 Result<IpAddress> local_address_towards(const Endpoint& to);
+/// Who has UDP port 4791: the software device takes it for itself, the kernel shares it among its own.
+enum class RocePort : std::uint8_t { own, kernels };
 /// What --local says, or the address that the routing table gives when it is empty.
-net::LocalHost local_host(const std::string& text, const Endpoint& to);
+net::LocalHost local_host(const std::string& text, const Endpoint& to, RocePort port = RocePort::own);
 
 /// A whole file; UserError when it cannot be read.
 std::string read_text(const std::string& path);
@@ -90,6 +92,7 @@ void add_replay(CLI::App& app, Outcome& outcome);
 void add_campaign(CLI::App& app, Outcome& outcome);
 void add_shrink(CLI::App& app, Outcome& outcome);
 void add_check(CLI::App& app, Outcome& outcome);
+void add_devices(CLI::App& app, Outcome& outcome);
 void add_target(CLI::App& app, Outcome& outcome);
 void add_host(CLI::App& app, Outcome& outcome);
 void add_mctp(CLI::App& app, Outcome& outcome);
