@@ -10,6 +10,7 @@ import sys
 
 import yaml
 
+from interop.lane import verbs  # noqa: F401: its cells
 from interop.lane.cells import CELLS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

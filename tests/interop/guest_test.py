@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from interop.guest import cpio, guest, image, vmlinux  # noqa: E402
 from interop.guest.archive import Unavailable  # noqa: E402
-from interop.lane import cells  # noqa: E402
+from interop.lane import cells, verbs  # noqa: E402, F401
 
 
 def boot_image(payload: bytes) -> bytes:
