@@ -50,9 +50,9 @@ class Scene:
         return Guest(self.image, self.folder, self.network, name=self.folder.name)
 
     @contextmanager
-    def pair(self):
-        """Two guests, joined and up, with the command inside: one at GUEST, one at OURS."""
-        image = luggage.carry(self.image, self.bench.program, self.folder / "image")
+    def pair(self, program: pathlib.Path | None = None):
+        """Two guests, joined and up, with the command or another program inside: one at GUEST, one at OURS."""
+        image = luggage.carry(self.image, program or self.bench.program, self.folder / "image")
         guests = [Guest(image, self.folder / name, network, name=f"{self.folder.name}-{name}")
                   for name, network in zip(("target", "host"), two_guests(self.folder))]
         try:

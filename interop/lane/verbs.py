@@ -2,6 +2,7 @@
 
 import re
 
+from interop.guest.archive import Unavailable
 from interop.guest.guest import Guest
 from interop.lane import linux
 from interop.lane.bench import CellFailure
@@ -146,6 +147,40 @@ def verbs_target(scene: Scene) -> str:
         close(initiator)
         close(target)
     return "every byte equal"
+
+
+TEST = "test_sim_rdma_verbs"
+
+
+@cell("verbs-device", f"the device's own tests ({TEST}) over rdma_rxe that talks to itself", kernels=("6.1", "6.12"), link="pair")
+def verbs_device(scene: Scene) -> str:
+    program = scene.bench.program.parent / TEST
+    if not program.exists():
+        raise Unavailable(f"no {program}")
+    with scene.pair(program) as (guest, _):
+        guest.run(linux.rxe(GUEST))
+        said = guest.run(f"{TEST} --gtest_brief=1", limit_s=150).output
+        close(guest)
+    passed, skipped = (re.search(rf"\[ +{word} +\] (\d+) test", said) for word in ("PASSED", "SKIPPED"))
+    if passed is None or skipped is not None:
+        raise CellFailure(f"{TEST}: {said.strip().splitlines()[-1]}")
+    return f"{passed.group(1)} tests passed"
+
+
+@cell("verbs-suite", "the conformance suite on verbs over rdma_rxe in a guest against nvmet in another", kernels=("6.1", "6.12"),
+      link="pair", limit_s=500)
+def verbs_suite(scene: Scene) -> str:
+    with scene.pair() as (target, initiator):
+        target.run(linux.rxe(GUEST))
+        target.run(linux.nvmet("rdma"))
+        initiator.run(linux.rxe(OURS))
+        done = initiator.run(f"fabricbench run --dut {AT} {DEVICE} --profile linux-{scene.kernel} --verbose", limit_s=400, check=False)
+        (scene.folder / "suite.log").write_text(done.output)
+        if done.status != 0:
+            raise CellFailure(f"the suite ends with {done.status}: {done.output.strip().splitlines()[-1]}")
+        close(initiator)
+        close(target, linux.nvmet_down("rdma"))
+    return f"as with the software device; {scene.folder / 'suite.log'}"
 
 
 @cell("verbs-speed", "softroce over UDP and verbs over rdma_rxe between the same two guests, one after the other", link="pair", limit_s=400)

@@ -92,6 +92,9 @@ Result<void> Device::open(const VerbsOptions& options) {
   s_.context = std::move(context).value();
   const auto facts = facts_of(*s_.context);
   if (!facts) return Failure{facts.error()};
+  if (facts->transport == "iWARP") {
+    return Failure{Problem{fmt::format("verbs:{}: an iWARP device; its connections are not those of InfiniBand and RoCE", options.name)}};
+  }
   if (!facts->active) return Failure{Problem{fmt::format("verbs:{}: its port is not active (is its network interface up?)", options.name)}};
   ibv_device_attr attributes = {};
   ibv_port_attr port = {};
