@@ -95,7 +95,10 @@ rdma::DeviceLimits limits_of(const ibv_device_attr& device, const ibv_port_attr&
   limits.max_message_bytes = port.max_msg_sz;
   limits.max_inline_bytes = inline_bytes;
   limits.max_queue_entries = positive(std::min(device.max_qp_wr, device.max_cqe / 2));
-  if (device.max_srq_wr > 0) limits.max_queue_entries = std::min(limits.max_queue_entries, positive(device.max_srq_wr));
+  if (device.max_srq > 0) {
+    limits.max_queue_entries = std::min(limits.max_queue_entries, positive(device.max_srq_wr));
+    limits.max_sges = std::min(limits.max_sges, positive(device.max_srq_sge));
+  }
   limits.max_fast_register_bytes = 0;
   limits.fast_registration = false;
   limits.chosen_key_bytes = false;

@@ -87,11 +87,13 @@ TEST(Translate, LimitsAreTheSmallestOfBothDirections) {
   device.max_qp_init_rd_atom = 16;
   device.max_qp_wr = 1 << 20;
   device.max_cqe = 32767;
+  device.max_srq = 1;
   device.max_srq_wr = 4096;
+  device.max_srq_sge = 3;
   ibv_port_attr port = {};
   port.max_msg_sz = 1u << 30;
   const rdma::DeviceLimits limits = limits_of(device, port, 128);
-  EXPECT_EQ(limits.max_sges, 4u);
+  EXPECT_EQ(limits.max_sges, 3u);
   EXPECT_EQ(limits.max_reads, 16u);
   EXPECT_EQ(limits.max_queue_entries, 4096u);
   EXPECT_EQ(limits.max_message_bytes, 1u << 30);
