@@ -96,6 +96,7 @@ int run_program(int argc, const char* const* argv) {
   add_campaign(app, outcome);
   add_shrink(app, outcome);
   add_check(app, outcome);
+  add_devices(app, outcome);
   add_target(app, outcome);
   add_host(app, outcome);
   add_mctp(app, outcome);

@@ -237,6 +237,7 @@ CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArgume
   command->add_option("url", arguments.url, "rdma://ADDRESS[:PORT][/NQN] or tcp://...")->required()->type_name("URL");
   command->add_option("--local", arguments.local, "Our own address, or l2:PATH,PEER,ADDRESS; RoCEv2 takes UDP port 4791 of it")
       ->type_name("HOST");
+  add_rdma_device(*command, arguments.device);
   command->add_option("--hostnqn", arguments.hostnqn, "Name of this host")->type_name("NQN");
   command->add_flag("--hdr-digest", arguments.header_digest, "Header digests (TCP)");
   command->add_flag("--data-digest", arguments.data_digest, "Data digests (TCP)");
@@ -257,7 +258,8 @@ void add_host(CLI::App& app, Outcome& outcome) {
   host->require_subcommand(1);
   host->footer("Examples:\n"
                "  fabricbench host io tcp://127.0.0.1:4420 --verify\n"
-               "  fabricbench host io rdma://127.0.0.2:4420 --local 127.0.0.3 --verify");
+               "  fabricbench host io rdma://127.0.0.2:4420 --local 127.0.0.3 --verify\n"
+               "  fabricbench host io rdma://192.0.2.7:4420 --device verbs:rxe0 --verify");
 
   const auto simple = [&](const char* name, const char* what, int (*run)(HostSession&)) {
     auto arguments = std::make_shared<HostArguments>();

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
 #include "cli/authentication.h"
 #include "cli/common.h"
+#include "cli/rdma_device.h"
 #include "cli/real_session.h"
 #include "cli/tls_options.h"
 #include "conformance/runner/product.h"
@@ -31,6 +33,7 @@ struct TargetArguments {
   std::string nvme_version = "2.0";
   bool busy_poll = false;
   TlsArguments tls;
+  RdmaDeviceArguments device;
   std::string capture;
 };
 
@@ -204,7 +207,13 @@ int run_target(const TargetArguments& arguments) {
     throw UserError("--local: not the address of --listen, " + to_string(address));
   }
 
-  RealSession session("target", local, soft_hooks.get());
+  check_rdma_device(arguments.device, local);
+  const auto over_rdma = [](const conformance::FabricUrl& url) { return url.transport == "rdma"; };
+  if (!arguments.device.software() && std::ranges::none_of(urls, over_rdma)) {
+    throw UserError("--device " + arguments.device.name + " is for NVMe/RDMA: " + arguments.listen.front());
+  }
+
+  RealSession session("target", local, arguments.device, soft_hooks.get());
   World& world = session.world();
   if (arguments.busy_poll) world.real_loop()->set_busy_poll(true);
   const CaptureFile capture(world, arguments.capture, "fabricbench target");
@@ -282,7 +291,8 @@ void add_target(CLI::App& app, Outcome& outcome) {
       "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M\n"
       "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --tls --psk-file keys\n"
       "  fabricbench target --listen tcp://127.0.0.1:4420 --discovery-listen tcp://127.0.0.1 --namespace 64M\n"
-      "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 1G,file=disk.img,bs=4096");
+      "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 1G,file=disk.img,bs=4096\n"
+      "  fabricbench target --listen rdma://192.0.2.7:4420 --device verbs:rxe0 --namespace 1G");
   auto arguments = std::make_shared<TargetArguments>();
   command->add_option("--listen", arguments->listen, "rdma://ADDRESS:PORT or tcp://ADDRESS:PORT; may be repeated")
       ->required()
@@ -299,6 +309,7 @@ void add_target(CLI::App& app, Outcome& outcome) {
       ->type_name("URL");
   command->add_option("--local", arguments->local, "l2:PATH,PEER,ADDRESS: raw Ethernet over unix sockets")
       ->type_name("HOST");
+  add_rdma_device(*command, arguments->device);
   command
       ->add_option("--namespace", arguments->namespaces,
                    "SIZE[,file=PATH][,bs=512|4096][,ms=8|16|64][,pi=1|2|3]"

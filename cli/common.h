@@ -10,6 +10,7 @@
 
 #include "base/ip.h"
 #include "base/or_throw.h"
+#include "conformance/runner/product.h"
 #include "sim/net/local_host.h"
 
 namespace fb::cli {
@@ -37,7 +38,8 @@ std::string size_text(std::uint64_t bytes);
 /// Our own address on the way to `to`, as the routing table has it.
 Result<IpAddress> local_address_towards(const Endpoint& to);
 /// What --local says, or the address that the routing table gives when it is empty.
-net::LocalHost local_host(const std::string& text, const Endpoint& to);
+net::LocalHost local_host(const std::string& text, const Endpoint& to,
+                          conformance::RocePort port = conformance::RocePort::own);
 
 /// A whole file; UserError when it cannot be read.
 std::string read_text(const std::string& path);
@@ -90,6 +92,7 @@ void add_replay(CLI::App& app, Outcome& outcome);
 void add_campaign(CLI::App& app, Outcome& outcome);
 void add_shrink(CLI::App& app, Outcome& outcome);
 void add_check(CLI::App& app, Outcome& outcome);
+void add_devices(CLI::App& app, Outcome& outcome);
 void add_target(CLI::App& app, Outcome& outcome);
 void add_host(CLI::App& app, Outcome& outcome);
 void add_mctp(CLI::App& app, Outcome& outcome);

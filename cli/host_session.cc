@@ -35,6 +35,17 @@ std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const H
   return fabric;
 }
 
+net::LocalHost local_of(const HostArguments& arguments, const conformance::FabricUrl& url) {
+  const bool software = arguments.device.software();
+  if (!software && url.transport != "rdma") throw UserError("--device " + arguments.device.name + " is for NVMe/RDMA: " + arguments.url);
+  if (!software && !arguments.capture.empty()) {
+    throw UserError("--capture: the packets of " + arguments.device.name + " are the kernel's; dumpcap on its interface sees them");
+  }
+  net::LocalHost local = local_host(arguments.local, url.to, arguments.device.roce_port());
+  check_rdma_device(arguments.device, local);
+  return local;
+}
+
 /// Null without TLS.
 std::unique_ptr<transport::TlsSide> open_tls(RealSession& session, const HostArguments& arguments,
                                              std::optional<auth::PskStore>& keys,
@@ -69,7 +80,7 @@ host::AuthenticationOptions authentication_of(const AuthenticationArguments& arg
 HostSession::HostSession(const HostArguments& arguments)
     : url_(or_throw(conformance::parse_fabric_url(arguments.url, conformance::UrlPort::known))),
       nsid_(arguments.nsid),
-      session_("host", local_host(arguments.local, url_.to)),
+      session_("host", local_of(arguments, url_), arguments.device),
       capture_(session_.world(), arguments.capture, "fabricbench host " + arguments.url),
       signals_([this] { session_.world().interrupt(); }),
       keys_(tls_keys(arguments.tls)),

@@ -7,6 +7,7 @@
 
 #include "cli/authentication.h"
 #include "cli/common.h"
+#include "cli/rdma_device.h"
 #include "cli/real_session.h"
 #include "cli/tls_options.h"
 #include "conformance/runner/product.h"
@@ -24,6 +25,7 @@ struct HostArguments {
   bool data_digest = false;    ///< TCP
   AuthenticationArguments authentication;
   TlsArguments tls;
+  RdmaDeviceArguments device;
   std::string capture;
 };
 

@@ -18,24 +18,17 @@ void raise_descriptor_limit() {
 
 }  // namespace
 
-RealSession::RealSession(std::string name, const net::LocalHost& local, softroce::SoftHooks* hooks)
-    : name_(std::move(name)), local_(local), hooks_(hooks), world_(World::make_real(nonce())) {
+RealSession::RealSession(std::string name, const net::LocalHost& local, const RdmaDeviceArguments& device,
+                         softroce::SoftHooks* hooks)
+    : name_(std::move(name)), local_(local), chosen_(device), hooks_(hooks), world_(World::make_real(nonce())) {
   raise_descriptor_limit();
 }
 
 RealSession::~RealSession() = default;
 
-softroce::SoftRoceDevice& RealSession::device() {
-  if (device_ != nullptr) return *device_;
-  host_ = or_throw(net::open_local_host(*world_, local_));
-  softroce::SoftRoceOptions options;
-  options.name = name_;
-  options.address = local_.address;
-  options.hooks = hooks_;
-  // Peers take two devices with one GUID for one that restarted: each process has one of its own.
-  options.ca_guid = nonce() | 1;
-  device_ = or_throw(softroce::make_softroce(*world_, *host_, options));
-  return *device_;
+rdma::Device& RealSession::device() {
+  if (!device_) device_.emplace(*world_, name_, chosen_, local_, hooks_);
+  return device_->get();
 }
 
 net::StreamHost& RealSession::streams() {

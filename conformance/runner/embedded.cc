@@ -41,8 +41,10 @@ EmbeddedHostFabric::EmbeddedHostFabric(World& world, net::SimHost& host, const D
 }
 
 EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local,
-                                       const DeviceOptions& options, const EmbeddedSetup& setup) {
-  if (setup.transport == "rdma") {
+                                       const DeviceOptions& options, const EmbeddedSetup& setup, const DeviceOpener& open) {
+  if (setup.transport == "rdma" && open) {
+    foreign_ = open(world);
+  } else if (setup.transport == "rdma") {
     auto machine = net::open_local_host(world, local);
     if (!machine) throw UserError(machine.error().text);
     machine_ = std::move(machine).value();
@@ -58,8 +60,9 @@ EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local
 
 void EmbeddedHostFabric::make(World& world, const IpAddress& address, const EmbeddedSetup& setup,
                               transport::TransportHooks* hooks) {
-  if (device_ != nullptr) {
-    fabric_ = std::make_unique<transport::RdmaHostFabric>(world, device_->top(), hooks);
+  if (device_ != nullptr || foreign_ != nullptr) {
+    rdma::Device& top = foreign_ != nullptr ? *foreign_ : device_->top();
+    fabric_ = std::make_unique<transport::RdmaHostFabric>(world, top, hooks);
   } else {
     auto fabric =
         std::make_unique<transport::TcpHostFabric>(world, *streams_, address, setup.tcp_host, hooks);
@@ -75,7 +78,8 @@ void EmbeddedHostFabric::make(World& world, const IpAddress& address, const Embe
   }
 }
 
-softroce::SoftRoceDevice& EmbeddedHostFabric::device() {
+rdma::Device& EmbeddedHostFabric::device() {
+  if (foreign_ != nullptr) return *foreign_;
   BENCH_ASSERT(device_ != nullptr, "what needs an RDMA device runs over_rdma");
   return device_->soft();
 }

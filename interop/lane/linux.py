@@ -1,21 +1,25 @@
 """Shell scripts for the guest: Linux as target, Linux as host."""
 
-from interop.lane.network import GUEST, GUEST6, MTU
+from interop.lane.network import GUEST, IPV6, MTU
 
 SUBSYSTEM = "nqn.2024-01.com.example:kernel"
 CONFIG = "/sys/kernel/config/nvmet"
 
 
-def link_up() -> str:
+def link_up(address: str = GUEST) -> str:
     return f"""ip link set eth0 mtu {MTU} up
-ip addr add {GUEST}/24 dev eth0
-ip -6 addr add {GUEST6}/64 dev eth0 nodad
+ip addr add {address}/24 dev eth0
+ip -6 addr add {IPV6[address]}/64 dev eth0 nodad
 """
 
 
-def rxe() -> str:
+def rxe(address: str = GUEST) -> str:
     """The software RDMA device on the guest's interface."""
-    return link_up() + """modprobe -a rdma_rxe ib_uverbs rdma_ucm
+    return link_up(address) + make_rxe()
+
+
+def make_rxe() -> str:
+    return """modprobe -a rdma_rxe ib_uverbs rdma_ucm
 rdma link add rxe0 type rxe netdev eth0
 rdma link show rxe0/1 | grep -q 'state ACTIVE'
 """

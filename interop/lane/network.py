@@ -13,6 +13,7 @@ from interop.guest.archive import Unavailable
 
 OURS, GUEST = "192.168.78.1", "192.168.78.2"
 OURS6, GUEST6 = "fd78::1", "fd78::2"
+IPV6 = {OURS: OURS6, GUEST: GUEST6}
 MTU = 9000  # leaves room for a RoCE path MTU of 4096
 NIC = f"virtio-net-pci,netdev=n0,romfile=,host_mtu={MTU}"
 IN_NAMESPACE = ["unshare", "--user", "--map-root-user", "--net"]
@@ -49,13 +50,28 @@ def tap_gone(seconds: float, name: str = "tap0") -> None:
         time.sleep(after)
 
 
+def two_guests(folder: pathlib.Path) -> tuple[list[str], list[str]]:
+    """What QEMU is told for each of two guests that are joined by a link of their own, and by nothing else."""
+    first, second = folder / "first.sock", folder / "second.sock"
+    sides = []
+    for number, (local, remote) in enumerate(((first, second), (second, first)), start=1):
+        check_socket(local)
+        sides.append(["-netdev", f"dgram,id=n0,local.type=unix,local.path={local},remote.type=unix,remote.path={remote}",
+                      "-device", f"{NIC},mac=52:54:00:78:00:0{number}"])
+    return sides[0], sides[1]
+
+
+def check_socket(path: pathlib.Path) -> None:
+    path.unlink(missing_ok=True)
+    if len(str(path)) > 100:
+        raise Unavailable(f"a path too long for a unix socket: {path}")
+
+
 def l2_sockets(folder: pathlib.Path) -> tuple[list[str], str]:
     """What QEMU is told, and the path pair that our side takes: LOCAL,REMOTE."""
     ours, guest = folder / "ours.sock", folder / "guest.sock"
     for path in (ours, guest):
-        path.unlink(missing_ok=True)
-        if len(str(path)) > 100:
-            raise Unavailable(f"a path too long for a unix socket: {path}")
+        check_socket(path)
     network = ["-netdev", f"dgram,id=n0,local.type=unix,local.path={guest},"
                           f"remote.type=unix,remote.path={ours}", "-device", NIC]
     return network, f"{ours},{guest}"

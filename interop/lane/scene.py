@@ -8,11 +8,12 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from interop.guest import luggage
 from interop.guest.guest import Guest
 from interop.guest.image import Image
 from interop.lane import linux
 from interop.lane.bench import Bench
-from interop.lane.network import GUEST, OURS, l2_sockets, make_tap
+from interop.lane.network import GUEST, OURS, l2_sockets, make_tap, two_guests
 
 TARGET_NQN = "nqn.2026-11.org.fabricbench:interop"
 
@@ -40,12 +41,27 @@ class Scene:
     def connect_link(self) -> None:
         if self.link == "tap":
             self.network = make_tap()
-        else:
+        elif self.link == "l2":
             self.network, paths = l2_sockets(self.folder)
             self.local = f"l2:{paths},{OURS}"
 
     def guest(self) -> Guest:
         return Guest(self.image, self.folder, self.network, name=self.folder.name)
+
+    @contextmanager
+    def pair(self, program: pathlib.Path | None = None):
+        """Two guests, joined and up, with the command or another program inside: one at GUEST, one at OURS."""
+        image = luggage.carry(self.image, program or self.bench.program, self.folder / "image")
+        guests = [Guest(image, self.folder / name, network, name=f"{self.folder.name}-{name}")
+                  for name, network in zip(("target", "host"), two_guests(self.folder))]
+        try:
+            for guest in guests:
+                guest.boot()
+            yield guests
+        finally:
+            for guest in guests:
+                guest.kill()
+            shutil.rmtree(image.folder)
 
     @contextmanager
     def recorded(self):

@@ -1,34 +1,206 @@
-"""rdma-core's own programs in the guest, on its rdma_rxe, with our RDMA device as their other end."""
+"""Cells of the verbs backend: two guests with rdma_rxe, and our command in one of them or in both."""
 
 import re
 
+from interop.guest.archive import Unavailable
+from interop.guest.guest import Guest
 from interop.lane import linux
 from interop.lane.bench import CellFailure
-from interop.lane.network import OURS
-from interop.lane.scene import Scene, boot, cell, close
+from interop.lane.cells import drive_linux_host
+from interop.lane.network import GUEST, OURS
+from interop.lane.scene import TARGET_NQN, Scene, cell, close
 
-ROUNDS, LONG = 200, 65536
+DEVICE = "--device verbs:rxe0"
+AT = f"rdma://{GUEST}:4420"
 
 
-@cell("rdma-verbs", "rping, ibv_rc_pingpong, ib_write_bw, ib_read_bw and ib_send_bw on rdma_rxe, our RDMA device as the server",
-      kernels=("6.1", "6.12"))
-def rdma_verbs(scene: Scene) -> str:
-    perftest = f"-d rxe0 -x $gid -F -n {ROUNDS} -s {LONG} -m 4096 {OURS}"
-    # The program, our side of it, what our side must have seen: its name, and how much at least.
-    runs = [(f"rping -c -a {OURS} -C 50 -S 100 -V", "rping", "rounds", 50),
-            (f"rping -c -a {OURS} -C 50 -S 60000 -V", "rping", "rounds", 50),
-            (f"ibv_rc_pingpong -d rxe0 -g $gid -n {ROUNDS} {OURS}", "pingpong", "messages", ROUNDS),
-            (f"ib_write_bw {perftest}", "perftest", "bytes received", ROUNDS * LONG),
-            (f"ib_read_bw {perftest}", "perftest", "bytes sent", ROUNDS * LONG),
-            (f"ib_send_bw {perftest}", "perftest", "messages", ROUNDS)]
-    with scene.guest() as guest, scene.recorded():
-        boot(guest, "rdma")
-        for command, ours, what, least in runs:
-            with scene.bench.peer("verbs_peer", OURS, ours, until="listening") as peer:
-                guest.run(linux.gid_index() + command, limit_s=60)
-                said = peer.end(limit_s=30)
-            seen = re.search(rf"(\d+) {what}", said)
-            if seen is None or int(seen.group(1)) < least:
-                raise CellFailure(f"{command.split()[0]}: {least} {what} are wanted, our side says '{said.strip()}'")
+def start_target(guest: Guest, options: str = DEVICE, namespace: str = "64M") -> None:
+    """Our target, in the background of the guest at GUEST, ready."""
+    guest.run(f"""fabricbench target --listen {AT} {options} --namespace {namespace} --nqn {TARGET_NQN} >/tmp/target.log 2>&1 &
+echo $! >/tmp/target.pid
+for i in $(seq 200); do
+  grep -q listening /tmp/target.log && exit 0
+  kill -0 $! 2>/dev/null || break
+  sleep 0.1
+done
+cat /tmp/target.log; exit 1
+""")
+
+
+def stop_target(guest: Guest) -> None:
+    """It must end in order, and have said nothing but that it listens."""
+    guest.run("""pid=$(cat /tmp/target.pid)
+kill $pid
+for i in $(seq 200); do
+  kill -0 $pid 2>/dev/null || break
+  sleep 0.1
+done
+kill -0 $pid 2>/dev/null && { echo 'the target does not end'; exit 1; }
+[ "$(wc -l </tmp/target.log)" = 1 ] || { cat /tmp/target.log; exit 1; }
+""")
+
+
+def kill_target(guest: Guest) -> None:
+    guest.run("kill -9 $(cat /tmp/target.pid)")
+
+
+def host(guest: Guest, command: str, limit_s: int = 60) -> str:
+    return guest.run(f"fabricbench host {command}", limit_s=limit_s).output
+
+
+def without_device(guest: Guest) -> None:
+    """Before there is one: what the command says then."""
+    for command in ("devices", f"host connect {AT} {DEVICE}", f"target --listen rdma://{OURS}:4420 {DEVICE} --namespace 1M"):
+        said = guest.run(f"fabricbench {command}", check=False)
+        if said.status != 2 or "rdma link add rxe0 type rxe netdev eth0" not in said.output or said.output.count("\n") != 1:
+            raise CellFailure(f"without a device fabricbench {command.split()[0]} says: {said.output.strip()}")
+
+
+def list_device(guest: Guest, address: str) -> None:
+    said = guest.run("fabricbench devices").output
+    if not re.search(rf"^verbs:rxe0 .* RoCE +active +4096 .*\b{re.escape(address)}\b", said, re.MULTILINE):
+        raise CellFailure(f"fabricbench devices says: {said.strip()}")
+
+
+def use(guest: Guest) -> str:
+    """All that our host does with a good target."""
+    for command in ("discover", "connect", "identify"):
+        host(guest, f"{command} {AT} {DEVICE}")
+    host(guest, f"io {AT} {DEVICE} --verify --size 1M --block-size 4K --queue-depth 1", limit_s=120)
+    said = host(guest, f"io {AT} {DEVICE} --verify --size 16M --block-size 128K --queue-depth 16", limit_s=120)
+    return said.strip().splitlines()[-1]
+
+
+@cell("verbs-pair", "our host and our target, both on verbs over rdma_rxe in a guest of its own: verified I/O, either side killed",
+      kernels=("6.1", "6.12"), link="pair")
+def verbs_pair(scene: Scene) -> str:
+    with scene.pair() as (target, initiator):
+        target.run(linux.link_up(GUEST))
+        initiator.run(linux.link_up(OURS))
+        without_device(initiator)
+        target.run(linux.make_rxe())
+        initiator.run(linux.make_rxe())
+        list_device(target, GUEST)
+        refused = initiator.run(f"fabricbench host connect {AT} {DEVICE}", check=False)
+        if refused.status != 2 or AT not in refused.output:
+            raise CellFailure(f"where nobody listens the host says: {refused.output.strip()}")
+        start_target(target, namespace="64M,file=/tmp/disk.img")
+        text = use(initiator)
+        kill_host(initiator)
+        use(initiator)
+        lose_target(target, initiator)
+        stop_target(target)
+        close(initiator)
+        close(target)
+    return f"{text}; a killed host and a killed target are got over"
+
+
+def kill_host(guest: Guest) -> None:
+    """In the middle of its I/O. The target must do with that."""
+    guest.run(f"""fabricbench host io {AT} {DEVICE} --size 64M --block-size 4K >/tmp/killed.log 2>&1 &
+sleep 2
+kill -9 $!
+""")
+
+
+def lose_target(target: Guest, initiator: Guest) -> None:
+    """The target is killed and comes back while the host writes."""
+    initiator.run(f"""fabricbench host io {AT} {DEVICE} --verify --size 48M --block-size 16K >/tmp/io.log 2>&1 &
+echo $! >/tmp/io.pid
+sleep 2
+""")
+    kill_target(target)
+    start_target(target, namespace="64M,file=/tmp/disk.img")
+    initiator.run("""pid=$(cat /tmp/io.pid)
+for i in $(seq 1200); do
+  kill -0 $pid 2>/dev/null || break
+  sleep 0.1
+done
+cat /tmp/io.log
+grep -q reconnected /tmp/io.log && grep -q 'verified: every block equal' /tmp/io.log
+""", limit_s=130)
+
+
+@cell("verbs-host", "our host on verbs over rdma_rxe in a guest against nvmet in another: discover, connect, verified I/O",
+      kernels=("6.1", "6.12"), link="pair")
+def verbs_host(scene: Scene) -> str:
+    with scene.pair() as (target, initiator):
+        target.run(linux.rxe(GUEST))
+        target.run(linux.nvmet("rdma"))
+        initiator.run(linux.rxe(OURS))
+        text = use(initiator)
+        kill_host(initiator)
+        use(initiator)
+        close(initiator)
+        close(target, linux.nvmet_down("rdma"))
+    return text
+
+
+@cell("verbs-target", "Linux nvme-rdma in a guest against our target on verbs over rdma_rxe in another: nvme-cli, verified I/O",
+      kernels=("6.1", "6.12"), link="pair")
+def verbs_target(scene: Scene) -> str:
+    with scene.pair() as (target, initiator):
+        target.run(linux.rxe(GUEST))
+        initiator.run(linux.rxe(OURS))
+        start_target(target)
+        drive_linux_host(initiator, "rdma", GUEST)
+        stop_target(target)
+        close(initiator)
+        close(target)
+    return "every byte equal"
+
+
+TEST = "test_sim_rdma_verbs"
+
+
+@cell("verbs-device", f"the device's own tests ({TEST}) over rdma_rxe that talks to itself", kernels=("6.1", "6.12"), link="pair")
+def verbs_device(scene: Scene) -> str:
+    program = scene.bench.program.parent / TEST
+    if not program.exists():
+        raise Unavailable(f"no {program}")
+    with scene.pair(program) as (guest, _):
+        guest.run(linux.rxe(GUEST))
+        said = guest.run(f"{TEST} --gtest_brief=1", limit_s=150).output
         close(guest)
-    return f"{len(runs)} programs"
+    passed, skipped = (re.search(rf"\[ +{word} +\] (\d+) test", said) for word in ("PASSED", "SKIPPED"))
+    if passed is None or skipped is not None:
+        raise CellFailure(f"{TEST}: {said.strip().splitlines()[-1]}")
+    return f"{passed.group(1)} tests passed"
+
+
+@cell("verbs-suite", "the conformance suite on verbs over rdma_rxe in a guest against nvmet in another", kernels=("6.1", "6.12"),
+      link="pair", limit_s=500)
+def verbs_suite(scene: Scene) -> str:
+    with scene.pair() as (target, initiator):
+        target.run(linux.rxe(GUEST))
+        target.run(linux.nvmet("rdma"))
+        initiator.run(linux.rxe(OURS))
+        done = initiator.run(f"fabricbench run --dut {AT} {DEVICE} --profile linux-{scene.kernel} --verbose", limit_s=400, check=False)
+        (scene.folder / "suite.log").write_text(done.output)
+        if done.status != 0:
+            raise CellFailure(f"the suite ends with {done.status}: {done.output.strip().splitlines()[-1]}")
+        close(initiator)
+        close(target, linux.nvmet_down("rdma"))
+    return f"as with the software device; {scene.folder / 'suite.log'}"
+
+
+@cell("verbs-speed", "softroce over UDP and verbs over rdma_rxe between the same two guests, one after the other", link="pair", limit_s=400)
+def verbs_speed(scene: Scene) -> str:
+    sizes = (("4K", 1, "2M"), ("4K", 32, "8M"), ("128K", 8, "32M"))
+    figures: dict[str, list[str]] = {}
+    with scene.pair() as (target, initiator):
+        target.run(linux.link_up(GUEST))
+        initiator.run(linux.link_up(OURS))
+        for device in ("softroce", "verbs:rxe0"):
+            if device != "softroce":  # which would want the port that the kernel has from then on
+                target.run(linux.make_rxe())
+                initiator.run(linux.make_rxe())
+            start_target(target, f"--device {device}")
+            for block, depth, size in sizes:
+                said = host(initiator, f"io {AT} --device {device} --size {size} --block-size {block} --queue-depth {depth}", limit_s=120)
+                figures[f"{device} {block} depth {depth}"] = re.findall(r"^(?:write|read).*", said, re.MULTILINE)
+            stop_target(target)
+        close(initiator)
+        close(target)
+    (scene.folder / "figures.txt").write_text("".join(f"{name}\n  " + "\n  ".join(lines) + "\n" for name, lines in figures.items()))
+    return f"figures in {scene.folder / 'figures.txt'}"

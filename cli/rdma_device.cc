@@ -1,0 +1,54 @@
+#include "cli/rdma_device.h"
+
+#include "cli/common.h"
+#include "sim/rdma/verbs/verbs_device.h"
+
+namespace fb::cli {
+
+namespace {
+constexpr std::string_view kVerbs = "verbs:";
+}  // namespace
+
+std::string RdmaDeviceArguments::verbs_name() const { return name.substr(kVerbs.size()); }
+
+void add_rdma_device(CLI::App& command, RdmaDeviceArguments& arguments) {
+  command.add_option("--device", arguments.name, "What RDMA runs on: softroce, or verbs:NAME (fabricbench devices)")
+      ->type_name("DEVICE")
+      ->capture_default_str();
+}
+
+void check_rdma_device(const RdmaDeviceArguments& arguments, const net::LocalHost& local) {
+  if (arguments.software()) return;
+  if (!arguments.name.starts_with(kVerbs) || arguments.verbs_name().empty()) {
+    throw UserError("--device '" + arguments.name + "': no such device; known are softroce and verbs:NAME");
+  }
+  if (!local.path.empty()) throw UserError("--device " + arguments.name + " is on this machine's network, --local l2:... is not");
+}
+
+void put_on_device(conformance::Product& product, const RdmaDeviceArguments& arguments) {
+  check_rdma_device(arguments, product.local);
+  if (arguments.software()) return;
+  if (product.transport != "rdma") throw UserError("--device " + arguments.name + " is for NVMe/RDMA: " + product.url);
+  const verbs::VerbsOptions options{.name = arguments.verbs_name(), .address = product.local.address};
+  product.layer = conformance::DeviceLayer::verbs;
+  product.open_device = [options](World& world) { return or_throw(verbs::open_device(world, options)); };
+}
+
+OpenRdmaDevice::OpenRdmaDevice(World& world, const std::string& name, const RdmaDeviceArguments& arguments,
+                               const net::LocalHost& local, softroce::SoftHooks* hooks) {
+  if (!arguments.software()) {
+    if (hooks != nullptr) throw UserError("--deviation: one of them is of the software RDMA device, not of " + arguments.name);
+    device_ = or_throw(verbs::open_device(world, {.name = arguments.verbs_name(), .address = local.address}));
+    return;
+  }
+  host_ = or_throw(net::open_local_host(world, local));
+  softroce::SoftRoceOptions options;
+  options.name = name;
+  options.address = local.address;
+  options.hooks = hooks;
+  // Peers take two devices with one GUID for one that restarted: each process has one of its own.
+  options.ca_guid = nonce() | 1;
+  device_ = or_throw(softroce::make_softroce(world, *host_, options));
+}
+
+}  // namespace fb::cli

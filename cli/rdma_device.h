@@ -1,0 +1,49 @@
+// What the RDMA of our own side runs on: of a host, a target, or the bench against a product.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "conformance/runner/product.h"
+#include "sim/core/world.h"
+#include "sim/net/local_host.h"
+#include "sim/rdma/device.h"
+#include "sim/rdma/softroce/softroce.h"
+
+namespace fb::cli {
+
+inline constexpr std::string_view kSoftRoce = "softroce";
+
+struct RdmaDeviceArguments {
+  std::string name{kSoftRoce};
+
+  bool software() const { return name == kSoftRoce; }
+  /// Of --device verbs:NAME.
+  std::string verbs_name() const;
+  conformance::RocePort roce_port() const { return software() ? conformance::RocePort::own : conformance::RocePort::kernels; }
+};
+
+/// --device.
+void add_rdma_device(CLI::App& command, RdmaDeviceArguments& arguments);
+
+/// UserError for a name that is none, and for a device that this machine's kernel has beside a network of our own.
+void check_rdma_device(const RdmaDeviceArguments& arguments, const net::LocalHost& local);
+
+/// The bench's own side of a product at an address. UserError as above, and for a product that is not over RDMA.
+void put_on_device(conformance::Product& product, const RdmaDeviceArguments& arguments);
+
+/// A device, and what it stands on.
+class OpenRdmaDevice {
+ public:
+  /// The software device takes UDP port 4791 of the address. UserError when there is no such device or it is not for us.
+  OpenRdmaDevice(World& world, const std::string& name, const RdmaDeviceArguments& arguments, const net::LocalHost& local,
+                 softroce::SoftHooks* hooks);
+  rdma::Device& get() { return *device_; }
+
+ private:
+  std::unique_ptr<net::DatagramHost> host_;
+  std::unique_ptr<rdma::Device> device_;
+};
+
+}  // namespace fb::cli

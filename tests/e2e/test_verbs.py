@@ -1,0 +1,49 @@
+"""--device verbs:NAME where there is no such device: one line that names it and both commands, and exit code 2. What it does with
+one is for ci/interop, in guests."""
+import pytest
+
+NAME = "verbs:nonesuch0"
+URL = "rdma://127.0.0.2:4420"
+COMMANDS = ["modprobe rdma_rxe", "rdma link add rxe0 type rxe netdev eth0"]
+
+
+def one_line(result, *words):
+    assert result.code == 2, result.out + result.err
+    assert result.err.count("\n") == 1 and not result.out
+    for word in words:
+        assert word in result.err, result.err
+
+
+@pytest.mark.parametrize("command", [
+    ["host", "connect", URL], ["host", "io", URL, "--local", "127.0.0.2"], ["host", "discover", URL],
+    ["target", "--listen", URL, "--namespace", "1M"], ["run", "--dut", URL]])
+def test_no_such_device(fabricbench, command):
+    one_line(fabricbench(*command, "--device", NAME), NAME, *COMMANDS)
+
+
+@pytest.mark.parametrize("command, word", [
+    (["host", "connect", "tcp://127.0.0.1:4420"], "tcp://127.0.0.1:4420"),
+    (["target", "--listen", "tcp://127.0.0.1:4420", "--namespace", "1M"], "tcp://127.0.0.1:4420"),
+    (["run", "--dut", "tcp://127.0.0.1:4420"], "tcp://127.0.0.1:4420"),
+    (["run"], NAME),
+    (["host", "connect", URL, "--local", "l2:/a,/b,192.0.2.1"], "l2"),
+    (["host", "connect", URL, "--capture", "file"], "--capture"),
+    (["target", "--listen", URL, "--namespace", "1M", "--deviation", "rdma_acks_before_execution"], "--deviation")])
+def test_where_it_has_no_place(fabricbench, command, word):
+    one_line(fabricbench(*command, "--device", NAME), word)
+
+
+@pytest.mark.parametrize("name", ["verbs", "verbs:", "IB:default", "ND:default"])
+def test_a_wrong_name(fabricbench, name):
+    one_line(fabricbench("host", "connect", URL, "--device", name), f"'{name}'", "verbs:NAME")
+    one_line(fabricbench("run", "--dut", URL, "--device", name), f"'{name}'", "verbs:NAME")
+
+
+def test_the_list_names_all_or_says_how_to_make_one(fabricbench):
+    known = fabricbench("devices", "--json").json["devices"]
+    listed = fabricbench("devices")
+    if not known:
+        return one_line(listed, *COMMANDS)
+    for device in known:
+        assert set(device) == {"name", "node_guid", "transport", "active", "mtu", "addresses"}
+        assert device["name"] in listed.out
