@@ -19,7 +19,7 @@ import time
 from interop.guest import guest as guests
 from interop.guest import image as images
 from interop.guest.archive import Unavailable
-from interop.lane import network, verbs  # noqa: F401: its cells
+from interop.lane import network
 from interop.lane.bench import Bench, CellFailure
 from interop.lane.matrix import CELLS, Cell, Scene
 
