@@ -131,8 +131,6 @@ namespace fb::host {
   X(discovery_restart_ignored, "host.discovery.restart.ignored", \
     "Discover Restart is taken for an empty log") \
   X(discovery_referral_loop, "host.discovery.referral.loop", "referrals are followed in a circle") \
-  X(discovery_referral_deep, "host.discovery.referral.deep", \
-    "referrals are followed without limit of depth") \
   X(discovery_trsvcid_any, "host.discovery.trsvcid.any", \
     "an entry whose TRSVCID is no decimal number is used") \
   X(discovery_event_ignored, "host.discovery.event.ignored", \

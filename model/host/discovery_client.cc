@@ -309,7 +309,7 @@ void DiscoveryClient::add_referrals(const DiscoveryResult& result, unsigned dept
   const auto departs = [hooks](std::string_view name) {
     return hooks != nullptr && hooks->departs(name);
   };
-  if (depth >= options_.referral_depth && !departs(point::discovery_referral_deep)) return;
+  if (depth >= options_.referral_depth) return;
   for (const DiscoveredEntry& entry : result.entries) {
     if (entry.subtype != fabrics::SubsystemType::referral || !entry.usable) continue;
     auto secured = options_for(host_, entry, {.authentication = options_.authentication});

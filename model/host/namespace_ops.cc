@@ -182,6 +182,15 @@ Op<nvme::Status> Namespace::flush() {
   return split(nvme::IoOpcode::flush, 0, 0, {}, 1);
 }
 
+namespace {
+
+/// A controller that bounds a command's size announces the size, and not the command in ONCS.
+bool has_limit(const std::vector<Path>& paths, std::uint64_t ControllerFacts::*limit) {
+  return std::any_of(paths.begin(), paths.end(), [&](const Path& path) { return path.controller->facts().*limit != 0; });
+}
+
+}  // namespace
+
 bool Namespace::claimed(std::uint16_t oncs_bit) const {
   const auto& all = paths_.all();
   if (departs(point::command_unclaimed)) return true;
@@ -192,14 +201,16 @@ bool Namespace::claimed(std::uint16_t oncs_bit) const {
 }
 
 Op<nvme::Status> Namespace::write_zeroes(std::uint64_t lba, std::uint64_t blocks) {
-  if (!claimed(nvme::oncs_bits::write_zeroes)) return settled(world_, nvme::sc::invalid_opcode);
+  const bool limited = has_limit(paths_.all(), &ControllerFacts::write_zeroes_max);
+  if (!limited && !claimed(nvme::oncs_bits::write_zeroes)) return settled(world_, nvme::sc::invalid_opcode);
   if (blocks == 0) return settled(world_, {});
   return split(nvme::IoOpcode::write_zeroes, lba, blocks, {},
                limit_blocks(&ControllerFacts::write_zeroes_max));
 }
 
 Op<nvme::Status> Namespace::verify(std::uint64_t lba, std::uint64_t blocks) {
-  if (!claimed(nvme::oncs_bits::verify)) return settled(world_, nvme::sc::invalid_opcode);
+  const bool limited = has_limit(paths_.all(), &ControllerFacts::verify_max);
+  if (!limited && !claimed(nvme::oncs_bits::verify)) return settled(world_, nvme::sc::invalid_opcode);
   if (blocks == 0) return settled(world_, {});
   return split(nvme::IoOpcode::verify, lba, blocks, {}, limit_blocks(&ControllerFacts::verify_max));
 }

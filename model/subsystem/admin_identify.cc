@@ -293,8 +293,10 @@ void Controller::fill_io_controller(MutableBytes page) const {
   if (options.compare) commands |= oncs::compare;
   if (options.write_uncorrectable) commands |= oncs::write_uncorrectable;
   if (options.dataset_management) commands |= oncs::dataset_management;
-  if (options.write_zeroes) commands |= oncs::write_zeroes;
-  if (options.verify) commands |= oncs::verify;
+  // Claimed here as well, a command's size limit would be a recommendation alone.
+  const bool limits = subsystem_.has_version(2, 0);
+  if (options.write_zeroes && (!limits || options.write_zeroes_limit == 0)) commands |= oncs::write_zeroes;
+  if (options.verify && (!limits || options.verify_limit == 0)) commands |= oncs::verify;
   if (options.copy.formats != 0) commands |= oncs::copy;
   if (options.timestamp) commands |= oncs::timestamp;
   if (options.reservations) commands |= oncs::reservations;

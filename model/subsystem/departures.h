@@ -169,7 +169,7 @@ struct DeparturePoint {
   X(self_test_percent, "sub.self_test.percent", "the completion of a self-test stays 0")           \
   X(self_test_order, "sub.self_test.order", "the results begin with the oldest")                   \
   X(self_test_unused, "sub.self_test.unused", "entries that were never filled claim success")      \
-  X(self_test_namespace, "sub.self_test.nsid", "results do not name the namespace")                \
+  X(self_test_namespace, "sub.self_test.nsid", "results name the next namespace")                  \
   X(self_test_hours, "sub.self_test.hours", "results do not name the power-on hours")              \
   X(self_test_code_lost, "sub.self_test.code", "results name another kind of self-test")           \
   X(self_test_survives, "sub.self_test.reset.short", "a short self-test goes on after a controller reset") \
@@ -177,7 +177,7 @@ struct DeparturePoint {
   X(self_test_goes_on, "sub.self_test.abort", "an aborted self-test goes on")                      \
   X(self_test_format, "sub.self_test.format", "Format NVM does not abort a self-test")             \
   X(self_test_sanitize, "sub.self_test.sanitize", "a sanitize operation does not abort a self-test") \
-  X(self_test_removal, "sub.self_test.removal", "a self-test goes on after its namespace was deleted") \
+  X(self_test_removal, "sub.self_test.removal", "the self-test of a deleted namespace passes")       \
   X(security_list_descends, "sub.security.list", "the security protocols descend")                 \
   X(security_unlisted, "sub.security.unlisted", "the list of security protocols leaves out 00h")   \
   X(reservation_register_once, "sub.reservation.register.once", "who is registered cannot register again") \

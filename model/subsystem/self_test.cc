@@ -55,8 +55,8 @@ void SelfTests::end(SelfTestOutcome outcome) {
     }
     fault_.reset();
   }
-  if (nsid != 0 && !departs(departure::self_test_namespace)) {
-    result.set(st::nsid, nsid);
+  if (nsid != 0) {
+    result.set(st::nsid, departs(departure::self_test_namespace) ? nsid + 1 : nsid);
     valid |= nvme::self_test_valid_bits::nsid;
   }
   result.set(st::valid, valid);
@@ -82,7 +82,8 @@ void SelfTests::on_controller_reset(std::uint16_t cntlid) {
 void SelfTests::on_subsystem_reset() { on_controller_reset(cntlid_); }
 
 void SelfTests::on_namespace_removed(std::uint32_t nsid) {
-  if (concerns(nsid) && !departs(departure::self_test_removal)) abort(SelfTestOutcome::aborted_by_removal);
+  if (!concerns(nsid)) return;
+  abort(departs(departure::self_test_removal) ? SelfTestOutcome::passed : SelfTestOutcome::aborted_by_removal);
 }
 
 void SelfTests::on_format(std::uint32_t nsid) {

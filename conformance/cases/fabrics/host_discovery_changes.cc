@@ -1,5 +1,4 @@
-// What a host does with a discovery service: when the log changes under its hands, when it is done, and where the log
-// leads.
+// What a host does with a discovery service: when the log changes under its hands, and when it is done.
 #include <algorithm>
 
 #include "conformance/runner/embedded_controller.h"
@@ -62,29 +61,6 @@ void change_the_log(HostBench& bench, Check& check, const unsigned& events) {
   check.precondition(bench.run_until([&] { return events > 0; }, 10_s), "the host wants to hear of changes");
 }
 
-/// A log whose only entry refers to the discovery service behind that port.
-Bytes referral_to(std::string_view transport, const Endpoint& at) {
-  namespace field = fabrics::discovery_entry;
-  Bytes log(fabrics::DiscoveryHeader::size + fabrics::DiscoveryEntry::size);
-  MutableView<fabrics::DiscoveryHeader> header{MutableBytes(log).first(fabrics::DiscoveryHeader::size)};
-  header.set(fabrics::discovery_header::genctr, 1u).set(fabrics::discovery_header::numrec, 1u);
-  const MutableBytes entry = MutableBytes(log).subspan(fabrics::DiscoveryHeader::size);
-  MutableView<fabrics::DiscoveryEntry> made{entry};
-  made.set(field::trtype, transport == "tcp" ? fabrics::TransportType::tcp : fabrics::TransportType::rdma)
-      .set(field::adrfam, fabrics::AddressFamily::ipv4)
-      .set(field::subtype, fabrics::SubsystemType::referral)
-      .set(field::portid, at.port)
-      .set(field::cntlid, fabrics::kAnyController)
-      .set(field::asqsz, 32u);
-  const auto put = [&entry](std::size_t offset, std::string_view text) {
-    std::copy(text.begin(), text.end(), entry.begin() + static_cast<std::ptrdiff_t>(offset));
-  };
-  put(32, std::to_string(at.port));
-  put(256, fabrics::kDiscoveryNqn);
-  put(512, to_string(at.address));
-  return log;
-}
-
 }  // namespace
 
 CONFORMANCE_CASE(host_starts_a_discovery_log_again_when_told, "fabrics.host.discovery.restart", roles::host,
@@ -105,28 +81,6 @@ CONFORMANCE_CASE(host_starts_a_discovery_log_again_when_told, "fabrics.host.disc
   check.require(outcome.has_value(), "discovery ends", "it still goes on");
   check.that(!outcome->ok || from_start > 0, "the log is read from its beginning, or an error is reported",
              "the host took what it had");
-}
-
-CONFORMANCE_CASE(host_follows_referrals_to_a_bounded_depth, "fabrics.host.discovery.referral-depth", roles::host) {
-  constexpr std::uint16_t kPorts = 14, kDeepest = 8;
-  std::vector<Endpoint> ports{bench.at()};
-  for (std::uint16_t portid = 2; portid <= kPorts; ++portid) ports.push_back(bench.open_port(portid));
-  bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
-    if (!reads_log(command)) return;
-    const std::size_t next = command.controller->port()->options().portid;  // they count from 1
-    if (next >= ports.size()) return;
-    const Bytes log = referral_to(bench.transport(), ports[next]);
-    const std::uint64_t offset = std::min<std::uint64_t>(offset_of(command.sqe), log.size());
-    const std::size_t count = std::min<std::size_t>(log.size() - static_cast<std::size_t>(offset), data.size());
-    std::fill(data.begin(), data.end(), std::uint8_t{0});
-    std::copy_n(log.begin() + static_cast<std::ptrdiff_t>(offset), count, data.begin());
-  };
-  const auto outcome = bench.product().discover().wait_for(300_s);
-  check.require(outcome.has_value(), "discovery ends", "it still goes on");
-  const std::size_t services = bench.fabrics_commands(kConnect).size();
-  check.precondition(services > 0, "a Connect arrives");
-  check.that(services <= kDeepest + 1u, "at most eight services behind the first",
-             std::to_string(services - 1));
 }
 
 CONFORMANCE_CASE(host_reads_the_discovery_log_after_a_notice, "fabrics.host.discovery.notice", roles::host) {

@@ -99,7 +99,10 @@ CONFORMANCE_CASE(firmware_log_names_what_runs, "nvme.firmware.log", roles::contr
   FirmwareScene scene(bench, check);
   const Slots slots = scene.slots();
   check.require(slots.active >= 1 && slots.active <= kSlots, "the active slot is 1 to 7", std::to_string(slots.active));
-  check.equal("revision in the active slot", slots.revisions[slots.active - 1], scene.running());
+  const std::string& held = slots.revisions[slots.active - 1];
+  const std::string running = scene.running();
+  if (held != running && slots.next == slots.active) check.inconclusive("the active slot holds what runs next");
+  check.equal("revision in the active slot", held, running);
 }
 
 CONFORMANCE_CASE(commit_refuses_a_slot_that_is_not_there, "nvme.firmware.commit.slot", roles::controller,

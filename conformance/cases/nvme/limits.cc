@@ -61,7 +61,7 @@ CONFORMANCE_CASE(namespace_boundaries_hold_atomic_writes, "nvme.limits.boundary"
   const View<nvme::IdentifyNamespace> ns{reply.data};
   const std::uint64_t normal = ns.get(id::nabsn), power = ns.get(id::nabspf), offset = ns.get(id::nabo);
   check.that(power == 0 || power >= raw(ns, id::nawupf), "NABSPF is 0 or no less than NAWUPF", std::to_string(power));
-  check.that(normal == 0 || normal >= raw(ns, id::nacwu), "NABSN is 0 or no less than NACWU", std::to_string(normal));
+  check.that(normal == 0 || normal >= raw(ns, id::nawun), "NABSN is 0 or no less than NAWUN", std::to_string(normal));
   if (normal != 0) check.that(offset <= normal, "NABO is not above NABSN", std::to_string(offset));
   if (power != 0) check.that(offset <= power, "NABO is not above NABSPF", std::to_string(offset));
 }
@@ -94,6 +94,8 @@ CONFORMANCE_CASE(compare_and_write_within_the_namespace_limit, "nvme.limits.comp
   const std::uint64_t unit = raw(ns, id::nacwu) + 1;
   check.precondition(raw(ns, id::nacwu) != 0, "NACWU says something");
   check.precondition(unit <= 64, "NACWU is small enough to be tried");
+  const std::uint64_t boundary = ns.get(id::nabsn);
+  check.precondition(boundary == 0 || raw(ns, id::nacwu) <= boundary, "so much lies within a boundary");
   const std::uint64_t first = ns.get(id::nabo);
   const Bytes old = scene.prepare(check, first, 0x21, unit);
   auto compare = host::compare(scene.nsid, first, static_cast<std::uint32_t>(unit));

@@ -20,9 +20,9 @@ std::optional<std::string> is_version_1_4(const Declared& declared) {
   return "VS is below 1.4";
 }
 std::optional<std::string> has_command_sets(const Declared& declared) {
-  const auto bit = fabrics::cap_css_bits::io_command_sets;
-  if (!declared.known || (declared.capabilities().get(fabrics::cap::css) & bit) != 0) return {};
-  return "CAP.CSS bit 6 is clear";
+  constexpr unsigned kBoth = fabrics::cap_css_bits::io_command_sets | fabrics::cap_css_bits::nvm;
+  if (!declared.known || (declared.capabilities().get(fabrics::cap::css) & kBoth) == kBoth) return {};
+  return "CAP.CSS bit 6 (I/O command sets) or bit 0 (the NVM command set) is clear";
 }
 std::optional<std::string> says_of_flushes(const Declared& declared) {
   const unsigned vwc = declared.identify().get(nvme::id_ctrl::vwc) >> 1 & 3;
@@ -137,9 +137,12 @@ CONFORMANCE_CASE(mandatory_features_are_claimed, "nvme.log.feature-effects", rol
   const auto reply =
       bench.associate().admin().send(host::get_log(nvme::LogPage::feature_effects, 1024), 1024).wait();
   check.require_success(reply, "Get Log Page 12h");
-  for (const FeatureId id : {FeatureId::arbitration, FeatureId::power_management, FeatureId::temperature_threshold,
-                             FeatureId::error_recovery, FeatureId::number_of_queues,
-                             FeatureId::async_event_configuration, FeatureId::host_identifier}) {
+  std::vector<FeatureId> needed = {FeatureId::arbitration,           FeatureId::power_management,
+                                   FeatureId::temperature_threshold, FeatureId::error_recovery,
+                                   FeatureId::number_of_queues,      FeatureId::async_event_configuration};
+  const bool reserves = !claims_oncs<nvme::oncs_bits::reservations>(bench.declared());
+  if (reserves) needed.push_back(FeatureId::host_identifier);
+  for (const FeatureId id : needed) {
     const auto fid = static_cast<std::uint8_t>(id);
     check.that((reply.data[std::size_t{4} * fid] & 1) != 0, std::string(nvme::feature_name(fid)) + " is claimed",
                "FSUPP is clear");

@@ -58,8 +58,6 @@ DEVIATION(host_is_another_on_its_second_path, "fabrics.host.paths.identity", Pro
           "the second path connects with another Host Identifier", hooks<ChangesItsIdentifier>());
 HOST(host_takes_a_restart_for_an_empty_log, "fabrics.host.discovery.restart",
      "Discover Restart is taken for an empty log", "host.discovery.restart.ignored");
-HOST(host_follows_referrals_for_ever, "fabrics.host.discovery.referral-depth",
-     "referrals are followed without limit of depth", "host.discovery.referral.deep");
 HOST(host_ignores_discovery_notices, "fabrics.host.discovery.notice",
      "the log is not read again after a change event", "host.discovery.event.ignored");
 HOST(host_hears_of_one_discovery_change, "fabrics.host.discovery.notice-again",

@@ -4,7 +4,6 @@
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
 #include "model/subsystem/departures.h"
-#include "wire/nvme/identify_controller.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/opcodes.h"
 
@@ -25,12 +24,12 @@ bool reads_log(const CommandContext& command, MutableBytes data) {
   return is(command, AdminOpcode::get_log_page) && (cdw10_of(command) & 0xFF) == 6 &&
          data.size() == nvme::SelfTestLog::size;
 }
-void takes_no_time(const CommandContext& command, MutableBytes data) {
-  if (!is(command, AdminOpcode::identify) || (cdw10_of(command) & 0xFF) != 1 || data.size() < 4096) return;
-  store_le(data.data() + nvme::id_ctrl::edstt.offset, std::uint16_t{0});
+std::optional<nvme::Status> has_no_log(const CommandContext& command) {
+  if (!is(command, AdminOpcode::get_log_page) || (cdw10_of(command) & 0xFF) != 6) return {};
+  return nvme::sc::invalid_log_page;
 }
-void completion_stays(const CommandContext& command, MutableBytes data) {
-  if (reads_log(command, data)) data[1] = 50;
+void operation_stays(const CommandContext& command, MutableBytes data) {
+  if (reads_log(command, data) && data[0] == 0) data[0] = 1;
 }
 void last_result_lost(const CommandContext& command, MutableBytes data) {
   if (!reads_log(command, data)) return;
@@ -64,12 +63,12 @@ class KeepsItsData final : public subsystem::SubsystemHooks {
 
 }  // namespace
 
-DEVIATION(self_test_of_no_time, "nvme.self-test.claim", Product::controller,
-          "claims self-tests with EDSTT 0", hooks<AlteringDataOut, &takes_no_time>());
+DEVIATION(self_test_has_no_log, "nvme.self-test.claim", Product::controller,
+          "claims self-tests and has no log of them", hooks<Answering, &has_no_log>());
 DEVIATION(self_test_log_claims_success, "nvme.self-test.log.unused", Product::controller,
           "has results of self-tests that never were", Departs{departure::self_test_unused});
-DEVIATION(self_test_completion_without_test, "nvme.self-test.log.idle", Product::controller,
-          "tells a completion while nothing runs", hooks<AlteringDataOut, &completion_stays>());
+DEVIATION(self_test_operation_without_test, "nvme.self-test.log.idle", Product::controller,
+          "names a self-test while none runs", hooks<AlteringDataOut, &operation_stays>());
 DEVIATION(self_test_of_any_code, "nvme.self-test.code.reserved", Product::controller,
           "says success to reserved codes", Tolerate{"self_test.code"});
 DEVIATION(self_test_of_nothing, "nvme.self-test.namespace.invalid", Product::controller,
@@ -96,8 +95,8 @@ DEVIATION(self_test_oldest_first, "nvme.self-test.order", Product::controller,
           "begins its log with the oldest result", Departs{departure::self_test_order});
 DEVIATION(self_test_keeps_nineteen, "nvme.self-test.history", Product::controller,
           "keeps nineteen results", hooks<AlteringDataOut, &last_result_lost>());
-DEVIATION(self_test_without_namespace, "nvme.self-test.namespace", Product::controller,
-          "names no namespace in its results", Departs{departure::self_test_namespace});
+DEVIATION(self_test_of_another_namespace, "nvme.self-test.namespace", Product::controller,
+          "names another namespace in its results", Departs{departure::self_test_namespace});
 DEVIATION(self_test_without_hours, "nvme.self-test.hours", Product::controller,
           "names no power-on hours in its results", Departs{departure::self_test_hours});
 DEVIATION(self_test_short_outlives_a_reset, "nvme.self-test.reset.short", Product::controller,
@@ -108,8 +107,8 @@ DEVIATION(self_test_outlives_a_format, "nvme.self-test.format", Product::control
           "goes on with a self-test after Format NVM", Departs{departure::self_test_format});
 DEVIATION(self_test_outlives_a_sanitize_operation, "nvme.self-test.sanitize", Product::controller,
           "goes on with a self-test while it is sanitized", Departs{departure::self_test_sanitize});
-DEVIATION(self_test_outlives_its_namespace, "nvme.self-test.removal", Product::controller,
-          "goes on with a self-test of a deleted namespace", Departs{departure::self_test_removal});
+DEVIATION(self_test_of_a_deleted_namespace_passes, "nvme.self-test.removal", Product::controller,
+          "ends the self-test of a deleted namespace as if it had passed", Departs{departure::self_test_removal});
 DEVIATION(self_test_keeps_a_host_from_its_data, "nvme.self-test.io", Product::controller,
           "refuses I/O while it tests itself", hooks<KeepsItsData>());
 DEVIATION(self_test_fails_somewhere, "nvme.self-test.failed", Product::controller,
