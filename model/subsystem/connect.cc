@@ -169,10 +169,7 @@ Controller* choose_static(const Attempt& attempt) {
     }
   }
   if (!chosen->in_association()) return chosen;
-  if (!subsystem.departs(departure::connect_second_host) &&
-      !attempt.demand(false, check::connect_controller_free)) {
-    return nullptr;
-  }
+  if (!attempt.demand(false, check::connect_controller_free)) return nullptr;
   chosen->end_association("taken by another host");
   return chosen;
 }

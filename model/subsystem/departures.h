@@ -20,7 +20,6 @@ struct DeparturePoint {
   X(connect_authreq, "sub.connect.authreq", "reserved AUTHREQ bits are set in the Connect response") \
   X(connect_flow_control, "sub.connect.sqhd", "SQHD FFFFh although the host did not ask for it")   \
   X(connect_failed_logged, "sub.connect.error_log", "a failed Connect makes an error log entry")   \
-  X(connect_second_host, "sub.connect.steals", "a second Connect takes a static controller from its host") \
   X(sqhd_constant, "sub.sqhd.constant", "SQHD never moves")                                        \
   X(sqhd_ahead, "sub.sqhd.ahead", "SQHD runs past what was fetched")                               \
   X(sqhd_without_flow_control, "sub.sqhd.disabled", "SQHD is not 0 with flow control off")         \
@@ -299,7 +298,6 @@ struct DeparturePoint {
   X(deallocate_garbage, "sub.io.deallocate", "deallocated blocks read as FFh")                     \
   X(uncorrectable_forgotten, "sub.io.uncorrectable", "Write Uncorrectable does not spoil the blocks") \
   X(uncorrectable_stays, "sub.io.uncorrectable.stays", "a write does not mend spoilt blocks")      \
-  X(fused_not_atomic, "sub.io.fused.write", "a fused Write is executed though the Compare failed") \
   X(fused_apart, "sub.io.fused.adjacent", "fused halves need not be adjacent")                     \
   X(short_transfer, "sub.io.short", "the last block of a read is not sent")                        \
   X(protection_insert_guard, "sub.protection.insert.guard", "inserted guards are wrong")           \

@@ -139,7 +139,7 @@ void Controller::on_fused_data(const Command& command) {
   if (!find_target(first, target)) return end_second();
   const bool equal = compare_data(first, target);
   if (!queue.alive()) return;
-  if (equal || departs(departure::fused_not_atomic) || !queue.refuse(second, check::fused_failed)) {
+  if (equal || !queue.refuse(second, check::fused_failed)) {
     write(second);
   }
 }

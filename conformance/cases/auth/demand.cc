@@ -95,6 +95,12 @@ CONFORMANCE_CASE(auth_send_refuses_other_specific_field, "auth.controller.comman
                sc::invalid_field);
 }
 
+CONFORMANCE_CASE(auth_send_refuses_nothing, "auth.controller.command.length", roles::controller,
+                 authenticates{&demanding}, reaches{"auth.length"}) {
+  const auto reply = send_altered(bench, check, [](auto& command) { command.set(fabrics::auth_sqe::length, 0u); });
+  check.refused(reply, "Authentication Send of no bytes");
+}
+
 CONFORMANCE_CASE(auth_receive_returns_whole_message, "auth.controller.command.receive",
                  roles::controller, authenticates{&demanding}) {
   Exchange exchange(bench, check, connected_queue(bench), DhGroup::ffdhe2048);

@@ -1,4 +1,6 @@
 // Connect of the admin queue: its parameters, its answer, what a refusal leaves behind.
+#include <set>
+
 #include "conformance/cases/fabrics/common.h"
 
 namespace fb::conformance {
@@ -32,6 +34,8 @@ void static_model(EmbeddedSetup& setup) {
   setup.subsystem.static_cntlids = {1, 2};
   setup.subsystem.allow_any_host = true;
 }
+
+const furnished few_controllers{[](EmbeddedSetup& setup) { setup.subsystem.controllers_max = 4; }};
 
 void known_hosts_only(EmbeddedSetup& setup) {
   setup.subsystem.allow_any_host = false;
@@ -144,6 +148,29 @@ CONFORMANCE_CASE(connect_finds_static_controller_busy, "fabrics.connect.cntlid.s
   const auto command = bench.connect_command({.cntlid = 1, .hostnqn = std::string(kStranger)});
   check.status(answered(check, try_connect(bench, command)), sc::controller_busy);
   expect_association(check, first, "the first host keeps its controller");
+}
+
+CONFORMANCE_CASE(connect_finds_no_static_controller_of_that_name, "fabrics.connect.cntlid.static-unknown",
+                 roles::controller, arranged{"the static controller model", &static_model},
+                 reaches{"connect.cntlid.exists"}) {
+  const auto reply = answered(check, try_connect(bench, bench.connect_command({.cntlid = 3})));
+  check.status(reply, one_of(sc::connect_invalid_parameters, sc::controller_busy, sc::connect_invalid_host));
+}
+
+CONFORMANCE_CASE(connect_gives_no_controller_that_is_taken, "fabrics.connect.cntlid.left", roles::controller,
+                 few_controllers, reaches{"connect.controller.left"}) {
+  constexpr int kMost = 12;
+  std::set<std::uint16_t> given;
+  for (int i = 0; i < kMost; ++i) {
+    host::RawQueue& queue = bench.unconnected_queue();
+    // Who takes no further connection, or no further host, has nothing to hand out.
+    if (!queue.connect_transport().wait().connected) break;
+    const host::RawReply reply = answered(check, queue.send(bench.connect_command()).wait());
+    if (!reply.ok()) break;
+    const std::uint16_t cntlid = reply.as<fabrics::ConnectReply>().get(fabrics::connect_reply::cntlid);
+    check.that(given.insert(cntlid).second, "a controller that is taken is not given again", words(cntlid));
+  }
+  check.precondition(!given.empty(), "an association comes about");
 }
 
 CONFORMANCE_CASE(connect_gives_identifier_that_identify_reports, "fabrics.connect.cntlid.allocated",

@@ -105,8 +105,14 @@ CONFORMANCE_CASE(shutdown_completes, "fabrics.shutdown.normal", roles::controlle
 CONFORMANCE_CASE(only_fabrics_commands_after_shutdown, "fabrics.shutdown.only-fabrics",
                  roles::controller) {
   RawAssociation& association = bench.associate();
+  host::RawQueue* const io = bench.nsid() != 0 ? &association.open_io() : nullptr;
   check.precondition(shut_down(bench, check, association), "the shutdown completes");
   check.refused(identify(check, association), "Identify after the shutdown");
+  if (io != nullptr) {
+    const auto flushed = io->send(host::flush(bench.nsid())).wait_for(500_ms);
+    const bool executed = flushed && flushed->answered() && flushed->status().ok();
+    check.that(!executed, "an I/O queue executes nothing after the shutdown", "Flush succeeded");
+  }
   expect_association(check, association, "Property Get is served after the shutdown");
 }
 

@@ -2,6 +2,7 @@
 #include "conformance/cases/fabrics/common.h"
 #include "conformance/runner/embedded_controller.h"
 #include "wire/fabrics/discovery_log.h"
+#include "wire/nvme/features.h"
 
 namespace fb::conformance {
 
@@ -14,6 +15,8 @@ namespace de = fabrics::discovery_entry;
 
 constexpr std::size_t kPiece = fabrics::DiscoveryEntry::size;
 constexpr std::size_t kEntriesMost = 64;
+
+const furnished without_persistence{[](EmbeddedSetup& setup) { setup.discovery.persistent = false; }};
 
 RawAssociation& connect_discovery(ControllerBench& bench, std::optional<std::uint32_t> kato_ms = {}) {
   return bench.associate({.kato_ms = kato_ms, .subnqn = std::string(fabrics::kDiscoveryNqn)});
@@ -253,6 +256,18 @@ CONFORMANCE_CASE(discovery_connection_with_keep_alive, "fabrics.discovery.keep-a
   }
   RawAssociation& association = connect_discovery(bench, 60000);
   check.success(answered(check, association.admin().send(host::keep_alive()).wait()), "Keep Alive");
+}
+
+CONFORMANCE_CASE(discovery_without_events_takes_no_keep_alive, "fabrics.discovery.keep-alive-refused",
+                 roles::controller, without_persistence, reaches{"connect.kato.discovery"}) {
+  RawAssociation& association = connect_discovery(bench, 0);
+  const auto page = association.admin().send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait();
+  check.precondition_success(answered(check, page), "Identify Controller");
+  const bool announces = (View<nvme::IdentifyController>{page.data}.get(nvme::id_ctrl::oaes) &
+                          nvme::event_config_bits::discovery_log) != 0;
+  check.precondition(!announces, "the discovery controller announces no changes (OAES bit 31)");
+  const auto command = bench.connect_command({.kato_ms = 60000, .subnqn = std::string(fabrics::kDiscoveryNqn)});
+  expect_invalid_parameter(check, bench.raw_queue().send(command).wait(), fabrics::InvalidParameter::in_command(cs::kato));
 }
 
 CONFORMANCE_CASE(discovery_change_is_announced, "fabrics.discovery.event", roles::controller,

@@ -22,6 +22,13 @@ void expect_advance(Check& check, RawAssociation& association) {
   }
 }
 
+const furnished without_disconnect{[](EmbeddedSetup& setup) { setup.subsystem.individual_queue_deletion = false; }};
+
+std::optional<std::string> no_disconnect_command(const Declared& declared) {
+  if ((declared.identify().get(nvme::id_ctrl::ofcs) & 1) == 0) return std::nullopt;
+  return "OFCS bit 0 is set: there is a Disconnect command";
+}
+
 void slow_io(EmbeddedSetup& setup) { setup.subsystem.io_latency = Duration::ms(10); }
 
 }  // namespace
@@ -70,6 +77,12 @@ CONFORMANCE_CASE(disconnect_of_admin_queue_is_refused, "fabrics.disconnect.admin
   check.status(answered(check, association.admin().send(host::disconnect()).wait()),
                sc::invalid_queue_type);
   expect_association(check, association);
+}
+
+CONFORMANCE_CASE(disconnect_that_is_not_supported_is_refused, "fabrics.disconnect.unsupported", roles::controller,
+                 without_disconnect, needs{&no_disconnect_command}, reaches{"disconnect.supported"}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  check.status(answered(check, queue.send(host::disconnect()).wait()), one_of(sc::invalid_opcode, sc::invalid_field));
 }
 
 CONFORMANCE_CASE(disconnect_refuses_unknown_record_format, "fabrics.disconnect.recfmt",

@@ -1,6 +1,7 @@
 // Reading and writing the vital product data.
 #include "conformance/cases/mi/commands.h"
 #include "conformance/runner/managed_setup.h"
+#include "model/drive/drive.h"
 
 namespace fb::conformance {
 namespace {
@@ -243,6 +244,20 @@ CONFORMANCE_CASE(a_worn_vpd_takes_no_more, "mi.vpd.write.exceeded", roles::endpo
             mi::Status::vpd_updates_exceeded, "an update too many");
   }
   unchanged(bench, check, image);
+}
+
+CONFORMANCE_CASE(a_locked_vpd_stays_as_it_is, "mi.vpd.write.locked", roles::endpoint,
+                 needs(offers<Opcode::vpd_write>), arranged("a VPD that is locked", [](EmbeddedSetup& setup) {
+                   setup.managed->drive.device.vpd_writable = true;
+                 })) {
+  const Bytes image = whole_vpd(bench, check);
+  const auto last = static_cast<std::uint16_t>(image.size() - 1);
+  const std::uint8_t byte[] = {static_cast<std::uint8_t>(~image.back())};
+  bench.drive().device().set_vpd_locked(true);
+  refused(check, vpd_write(bench, last, 1, byte), mi::Status::access_denied, "VPD Write, locked");
+  unchanged(bench, check, image);
+  bench.drive().device().set_vpd_locked(false);
+  success_with(check, vpd_write(bench, last, 1, byte), 0, "VPD Write, unlocked");
 }
 
 }  // namespace fb::conformance

@@ -4,6 +4,7 @@
 #include "conformance/cases/nvme/scene.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
+#include "wire/nvme/directives.h"
 #include "wire/nvme/events.h"
 #include "wire/nvme/features.h"
 
@@ -30,6 +31,11 @@ std::optional<std::string> manages_no_namespaces(const Declared& declared) {
 }
 const furnished without_namespace_management{
     [](EmbeddedSetup& setup) { setup.subsystem.namespace_management.supported = false; }};
+
+const furnished with_small_transfers{[](EmbeddedSetup& setup) {
+  setup.subsystem.mdts = 2;
+  setup.subsystem.directives = {};
+}};
 
 const auto kNoNamespace = one_of(sc::invalid_namespace_or_format, sc::invalid_field);
 
@@ -282,6 +288,31 @@ CONFORMANCE_CASE(limits_of_identify_agree, "nvme.identify.limits", roles::contro
   check.that(mnan <= nn, "MNAN is not above NN", words(mnan) + " and " + words(nn));
   const std::uint64_t awun = id.get(nvme::id_ctrl::awun).count(), awupf = id.get(nvme::id_ctrl::awupf).count();
   check.that(awupf <= awun, "AWUPF is not above AWUN", words(awupf) + " and " + words(awun) + " blocks");
+}
+
+CONFORMANCE_CASE(no_command_moves_more_than_mdts, "nvme.transfer.mdts-commands", roles::controller,
+                 with_small_transfers, needs(limits_transfers), needs(has_namespace), reaches{"log.length"}) {
+  constexpr std::uint64_t kMost = 8u << 20;
+  check.precondition(bench.declared().transfer_max() <= kMost, "MDTS is within what the bench exposes");
+  const auto bytes = static_cast<std::uint32_t>(bench.declared().transfer_max() + 4096);
+  // An error or the end of the connection, for each command in an association of its own.
+  const auto judge = [&](bool io, const auto& command, std::string_view what) {
+    RawAssociation& association = bench.associate();
+    const auto reply = (io ? association.open_io() : association.admin()).send(command, bytes).wait();
+    check.that(!reply.ok(), std::string(what) + " above MDTS is not carried out", "success");
+  };
+  const auto admin = bench.declared().identify().get(nvme::id_ctrl::oacs);
+  const auto nvm = bench.declared().identify().get(nvme::id_ctrl::oncs);
+  judge(false, host::get_log(nvme::LogPage::smart, bytes), "Get Log Page");
+  if ((admin & nvme::oacs_bits::security) != 0) judge(false, host::security_receive(0, 0, bytes), "Security Receive");
+  if ((admin & nvme::oacs_bits::directives) != 0) {
+    constexpr auto kParameters = nvme::directive_operation::identify_return_parameters;
+    judge(false, host::directive_receive(bench.nsid(), nvme::DirectiveType::identify, kParameters, bytes),
+          "Directive Receive");
+  }
+  if ((nvm & nvme::oncs_bits::reservations) != 0) {
+    judge(true, host::reservation_report(bench.nsid(), bytes), "Reservation Report");
+  }
 }
 
 }  // namespace fb::conformance

@@ -46,6 +46,30 @@ CONFORMANCE_CASE(unknown_directives_are_refused, "nvme.directives.type", roles::
                "Directive Send");
 }
 
+CONFORMANCE_CASE(reserved_directive_operations_are_refused, "nvme.directives.operation", roles::controller,
+                 needs(has_directives), needs(has_namespace), having_directives, reaches{"directive.operation"}) {
+  DirectiveScene scene(bench, check);
+  constexpr std::uint8_t kReserved = 0xEE;
+  const auto receive = host::directive_receive(scene.nsid, DirectiveType::identify, kReserved, 4096);
+  check.refused(scene.admin().send(receive, 4096).wait(), "Directive Receive, operation EEh");
+  const auto send = host::directive_send(scene.nsid, DirectiveType::identify, kReserved);
+  check.refused(scene.admin().send(send).wait(), "Directive Send, operation EEh");
+}
+
+CONFORMANCE_CASE(directives_are_those_of_a_namespace, "nvme.directives.namespace", roles::controller,
+                 needs(has_directives), needs(has_namespace), having_directives,
+                 reaches{"directive.nsid", "directive.nsid.inactive"}) {
+  DirectiveScene scene(bench, check);
+  const auto legal = one_of(sc::invalid_namespace_or_format, sc::invalid_field);
+  const std::uint32_t limit = bench.declared().identify().get(nvme::id_ctrl::nn);
+  check.precondition(limit < nvme::kAllNamespaces - 1, "an NSID is beyond NN");
+  check.status(scene.parameters(limit + 1), legal, "an NSID beyond NN");
+  const auto list = scene.admin().send(host::identify(nvme::Cns::active_namespace_list), nvme::kIdentifySize).wait();
+  check.precondition_success(list, "Identify, active namespaces");
+  const std::uint32_t inactive = lowest_inactive(list.data);
+  if (inactive <= limit) check.status(scene.parameters(inactive), legal, "an inactive NSID");
+}
+
 CONFORMANCE_CASE(disabled_directives_are_refused, "nvme.directives.disabled", roles::controller, needs(has_directives),
                  needs(has_namespace), having_directives, reaches{"directive.disabled"}) {
   DirectiveScene scene(bench, check);

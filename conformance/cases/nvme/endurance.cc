@@ -72,6 +72,18 @@ CONFORMANCE_CASE(unknown_endurance_groups_have_no_information, "nvme.endurance.u
   check.status(scene.information(group), sc::invalid_field);
 }
 
+CONFORMANCE_CASE(unknown_endurance_groups_have_no_events, "nvme.endurance.event.unknown", roles::controller,
+                 needs(kHasGroups), needs(is_version_2), having_groups, reaches{"feature.endurance.group"}) {
+  EnduranceScene scene(bench, check);
+  const auto groups = scene.groups();
+  std::uint16_t group = 1;
+  while (holds(groups, group)) ++group;
+  const auto known = host::set_features(nvme::FeatureId::endurance_group_event, groups.empty() ? 1u : groups.front());
+  check.precondition(scene.admin().send(known).wait().ok(), "events of a group that is there can be configured");
+  const auto unknown = host::set_features(nvme::FeatureId::endurance_group_event, group);
+  check.refused(scene.admin().send(unknown).wait(), "Set Features of a group that is not there");
+}
+
 CONFORMANCE_CASE(endurance_groups_count_commands, "nvme.endurance.counts", roles::controller, needs(kHasGroups),
                  needs(is_version_2), needs(has_namespace), having_groups) {
   EnduranceScene scene(bench, check);

@@ -111,6 +111,15 @@ CONFORMANCE_CASE(commit_refuses_a_slot_that_is_not_there, "nvme.firmware.commit.
   check.status(scene.commit(slots_of(bench.declared()) + 1, CommitAction::activate), sc::invalid_firmware_slot);
 }
 
+CONFORMANCE_CASE(commit_refuses_reserved_actions, "nvme.firmware.commit.action", roles::controller,
+                 needs(updates_firmware), reaches{"firmware.commit.action"}) {
+  FirmwareScene scene(bench, check);
+  const unsigned slot = scene.slots().active;
+  for (const unsigned action : {4u, 5u}) {
+    check.refused(scene.commit(slot, static_cast<CommitAction>(action)), "Commit Action " + std::to_string(action));
+  }
+}
+
 CONFORMANCE_CASE(commit_refuses_the_read_only_slot, "nvme.firmware.commit.read-only", roles::controller,
                  with_replaceable_firmware) {
   FirmwareScene scene(bench, check);

@@ -246,4 +246,24 @@ CONFORMANCE_CASE(lockdown_ends_with_the_power, "nvme.lockdown.power", roles::con
   check.that(!refused(reply), "the command is prohibited no more", nvme::to_string(reply.status()));
 }
 
+CONFORMANCE_CASE(lockdown_refuses_reserved_values, "nvme.lockdown.reserved", roles::controller, needs(locks_down),
+                 having_lockdown, reaches{"lockdown.scope", "lockdown.interface"}) {
+  LockdownScene scene(bench, check);
+  const std::uint8_t code = scene.any(kCommand);
+  const auto judge = [&](LockdownScope scope, LockdownInterface where, std::string_view what) {
+    const auto reply = scene.say(scope, code, true, where);
+    check.refused(reply, what);
+    if (reply.ok()) scene.say(scope, code, false, where);
+  };
+  judge(static_cast<LockdownScope>(9), LockdownInterface::admin_queue, "SCP 9h");
+  judge(kCommand, static_cast<LockdownInterface>(3), "IFC 11b");
+}
+
+CONFORMANCE_CASE(lockdown_log_refuses_reserved_scopes, "nvme.lockdown.log.reserved", roles::controller,
+                 needs(locks_down), having_lockdown, reaches{"log.lockdown.selection"}) {
+  LockdownScene scene(bench, check);
+  const auto reply = scene.log_of(static_cast<LockdownScope>(9), LockdownContents::prohibitable);
+  check.refused(reply, "Get Log Page 14h of scope 9h");
+}
+
 }  // namespace fb::conformance

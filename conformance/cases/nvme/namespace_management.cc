@@ -50,6 +50,18 @@ CONFORMANCE_CASE(namespace_management_refuses_a_reserved_selection, "nvme.namesp
   if (reply.ok()) manager.remove(reply.dw0());
 }
 
+CONFORMANCE_CASE(creation_for_an_unknown_command_set_is_refused, "nvme.namespace.create.command-set",
+                 roles::controller, needs(manages_namespaces), needs(has_namespace), needs(is_version_2),
+                 reaches{"namespace.create.csi"}) {
+  Manager manager(bench, check);
+  constexpr std::uint8_t kReservedSet = 0x2F;
+  auto command = host::create_namespace();
+  command.set(nvme::namespace_management_sqe::csi, kReservedSet);
+  const auto reply = manager.admin().send(command, Manager::described(modest(bench))).wait();
+  check.refused(reply, "Namespace Management, create, CSI 2Fh");
+  if (reply.ok()) manager.remove(reply.dw0());
+}
+
 CONFORMANCE_CASE(created_namespace_is_allocated, "nvme.namespace.create", roles::controller, with_management,
                  needs(manages_namespaces)) {
   Manager manager(bench, check);

@@ -96,6 +96,14 @@ CONFORMANCE_CASE(persistent_log_needs_a_context, "nvme.persistent.context.none",
   check.status(scene.read(Action::read), sc::command_sequence_error);
 }
 
+CONFORMANCE_CASE(persistent_context_is_established_once, "nvme.persistent.context.again", roles::controller,
+                 needs(kClaimsPersistentLog), having_persistent_log, reaches{"log.persistent.established"}) {
+  PersistentScene scene(bench, check);
+  (void)scene.establish();
+  check.status(scene.read(Action::establish_and_read), sc::command_sequence_error);
+  check.precondition_success(scene.release(), "Get Log Page that releases the context");
+}
+
 CONFORMANCE_CASE(persistent_context_ends_with_its_release, "nvme.persistent.context.released", roles::controller,
                  needs(kClaimsPersistentLog), having_persistent_log, reaches{"log.persistent.context"}) {
   PersistentScene scene(bench, check);

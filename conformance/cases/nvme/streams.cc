@@ -149,6 +149,23 @@ CONFORMANCE_CASE(resources_are_allocated_once, "nvme.streams.allocate.again", ro
   scene.disable_streams();
 }
 
+CONFORMANCE_CASE(resources_can_be_used_up, "nvme.streams.allocate.none", roles::controller, needs(has_directives),
+                 needs(has_namespace), needs(shares_its_namespace), having_directives,
+                 reaches{"directive.streams.resources"}) {
+  DirectiveScene scene(bench, check);
+  host::HostId stranger = kBenchHostId;
+  stranger[0] ^= 0xFF;
+  DirectiveScene other(bench, check, {.hostnqn = std::string(kOtherHost), .hostid = stranger});
+  scene.enable_streams();
+  other.enable_streams();
+  scene.allocated(0xFFFF);
+  check.precondition(scene.streams().get(sp::nssa) == 0, "no stream resources are left");
+  // Where identifiers are shared among hosts, what one has been given the other has too.
+  check.status(other.allocate(1), one_of(sc::stream_allocation_failed, sc::invalid_field));
+  other.disable_streams();
+  scene.disable_streams();
+}
+
 CONFORMANCE_CASE(open_streams_keep_to_the_resources, "nvme.streams.allocate.limit", roles::controller,
                  needs(has_directives), needs(has_namespace), having_directives) {
   DirectiveScene scene(bench, check);

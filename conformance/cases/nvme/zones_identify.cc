@@ -1,4 +1,5 @@
 // What a controller says of zoned namespaces, and which commands it has for them.
+#include "conformance/cases/nvme/namespace_scene.h"
 #include "conformance/cases/nvme/zone_scene.h"
 
 namespace fb::conformance {
@@ -17,6 +18,20 @@ Bytes combinations(Check& check, host::RawQueue& admin) {
   check.precondition_success(reply, "Identify");
   return reply.data;
 }
+
+/// The first that is there and has none.
+std::optional<std::uint32_t> combination_without_zones(ByteView page) {
+  for (std::uint32_t i = 0; i < nvme::kCommandSetCombinationsMax; ++i) {
+    const std::uint64_t sets = nvme::command_set_combination(page, i);
+    if (sets != 0 && (sets >> kZonedSet & 1) == 0) return i;
+  }
+  return std::nullopt;
+}
+
+const arranged zones_to_attach{"zoned namespaces that are attached and detached", [](EmbeddedSetup& setup) {
+                                 add_zoned_namespaces(setup);
+                                 setup.subsystem.namespace_management.supported = true;
+                               }};
 
 /// An association with CC.CSS as given, and an I/O queue.
 struct Selected {
@@ -150,16 +165,12 @@ CONFORMANCE_CASE(zone_commands_need_their_set_selected, "nvme.zones.commands.uns
 CONFORMANCE_CASE(zone_commands_need_their_set_in_the_profile, "nvme.zones.commands.profile", roles::controller,
                  zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
-  const Bytes page = combinations(check, scene.admin());
-  for (std::uint32_t i = 0; i < nvme::kCommandSetCombinationsMax; ++i) {
-    const std::uint64_t sets = nvme::command_set_combination(page, i);
-    if (sets == 0 || (sets >> kZonedSet & 1) != 0) continue;
-    auto& other = bench.associate();
-    const auto set = other.admin().send(host::set_features(nvme::FeatureId::io_command_set_profile, i)).wait();
-    check.precondition_success(set, "Set Features");
-    return does_nothing(check, other.open_io(), scene.nsid(), scene.zone(0));
-  }
-  throw CannotArrange{"every combination has zones"};
+  const auto without = combination_without_zones(combinations(check, scene.admin()));
+  if (!without) throw CannotArrange{"every combination has zones"};
+  auto& other = bench.associate();
+  const auto set = other.admin().send(host::set_features(nvme::FeatureId::io_command_set_profile, *without)).wait();
+  check.precondition_success(set, "Set Features");
+  does_nothing(check, other.open_io(), scene.nsid(), scene.zone(0));
 }
 
 CONFORMANCE_CASE(combination_that_is_not_there_is_refused, "nvme.zones.profile.rejected", roles::controller,
@@ -173,6 +184,28 @@ CONFORMANCE_CASE(combination_that_is_not_there_is_refused, "nvme.zones.profile.r
     return;
   }
   throw CannotArrange{"all combinations are there"};
+}
+
+CONFORMANCE_CASE(effects_log_is_of_command_sets_that_are_there, "nvme.zones.effects.unknown", roles::controller,
+                 zoned_namespaces, zones, needs(claims_lpa<nvme::lpa_bits::commands_effects>), reaches{"log.csi"}) {
+  ZoneScene scene(bench, check);
+  constexpr std::uint8_t kReservedSet = 0x2F;
+  auto command = host::get_log(nvme::LogPage::commands_effects, nvme::CommandEffects::size);
+  command.set(nvme::get_log_sqe::csi, kReservedSet);
+  check.refused(scene.admin().send(command, nvme::CommandEffects::size).wait(), "Get Log Page 05h of CSI 2Fh");
+}
+
+CONFORMANCE_CASE(attachment_needs_the_command_set_enabled, "nvme.namespace.attach.command-set", roles::controller,
+                 zones_to_attach, zones, reaches{"namespace.attachment.command_set"}) {
+  ZoneScene scene(bench, check);
+  Manager other(bench, check);
+  const std::vector<std::uint16_t> alone = {other.cntlid()};
+  check.precondition_success(other.detach(scene.nsid(), alone), "Namespace Attachment, detach");
+  const auto without = combination_without_zones(combinations(check, scene.admin()));
+  check.precondition(without.has_value(), "a combination of command sets has no zones");
+  const auto set = host::set_features(nvme::FeatureId::io_command_set_profile, *without);
+  check.precondition_success(other.admin().send(set).wait(), "Set Features");
+  check.status(other.attach(scene.nsid(), alone), sc::io_command_set_not_enabled);
 }
 
 }  // namespace fb::conformance

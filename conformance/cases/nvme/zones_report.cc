@@ -111,4 +111,16 @@ CONFORMANCE_CASE(extended_report_needs_extensions, "nvme.zones.report.extended.u
   check.status(scene.io->send(command, kRoom).wait(), sc::invalid_field, "an extended report without extensions");
 }
 
+CONFORMANCE_CASE(reserved_report_option_is_refused, "nvme.zones.report.option.reserved", roles::controller,
+                 zoned_namespaces, zones, reaches{"zone.receive.option"}) {
+  ZoneScene scene(bench, check);
+  check.refused(scene.report(0, kRoom, static_cast<ZoneReporting>(0xFF)), "Reporting Options FFh");
+}
+
+CONFORMANCE_CASE(report_from_beyond_the_namespace_is_refused, "nvme.zones.report.range", roles::controller,
+                 zoned_namespaces, zones, reaches{"zone.receive.range"}) {
+  ZoneScene scene(bench, check);
+  check.refused(scene.report(scene.facts.blocks, kRoom), "SLBA of NSZE");
+}
+
 }  // namespace fb::conformance

@@ -181,6 +181,14 @@ CONFORMANCE_CASE(h2cdata_with_a_gap_is_fatal, "tcp.h2cdata.gap", roles::controll
   expect_fatal(check, raw, "H2CData that leaves out bytes", {{FatalStatus::sequence_error}});
 }
 
+CONFORMANCE_CASE(h2cdata_of_another_length_is_fatal, "tcp.h2cdata.datal", roles::controller, needs{&a_namespace}) {
+  Write write = begun_write(bench, beyond_capsule(bench));
+  RawTcp& raw = *write.io.raw;
+  raw.send(h2c_data(write.r2t, write.r2t.offset, 8, false), ByteView(write.data).first(4));
+  expect_fatal(check, raw, "H2CData of another length than it says",
+               {{FatalStatus::invalid_header_field}, {FatalStatus::sequence_error}, {FatalStatus::data_out_of_range}});
+}
+
 CONFORMANCE_CASE(h2cdata_of_an_unknown_tag_is_fatal, "tcp.h2cdata.ttag", roles::controller,
                  needs{&a_namespace}) {
   Write write = begun_write(bench, beyond_capsule(bench));

@@ -70,6 +70,8 @@ DEVIATION(auth_any_secp, "auth.controller.command.secp", Product::controller,
           "takes any security protocol", Tolerate{"auth.secp"});
 DEVIATION(auth_any_spsp, "auth.controller.command.spsp", Product::controller,
           "does not look at SPSP0 and SPSP1", Tolerate{"auth.spsp"});
+DEVIATION(auth_of_no_bytes, "auth.controller.command.length", Product::controller,
+          "takes Authentication Send of no bytes", Tolerate{"auth.length"});
 CONTROLLER(auth_half_a_message, "auth.controller.command.receive", "returns half of each message",
            at::receive_short);
 DEVIATION(auth_host_of_the_subsystems_name, "auth.controller.connect.same-nqn", Product::controller,

@@ -121,7 +121,11 @@ DEVIATION(connect_gives_any_static_controller, "fabrics.connect.cntlid.static-an
           Product::controller, "chooses a controller in the static model",
           Tolerate{"connect.cntlid.static"});
 DEVIATION(connect_steals_controller, "fabrics.connect.cntlid.static-busy", Product::controller,
-          "takes a static controller from its host", Departs{"sub.connect.steals"});
+          "takes a static controller from its host", Tolerate{"connect.controller.free"});
+DEVIATION(connect_makes_up_static_controllers, "fabrics.connect.cntlid.static-unknown", Product::controller,
+          "gives some controller where the one asked for is not there", Tolerate{"connect.cntlid.exists"});
+DEVIATION(connect_runs_out_of_controllers, "fabrics.connect.cntlid.left", Product::controller,
+          "gives a controller that is taken where none is left", Tolerate{"connect.controller.left"});
 DEVIATION(connect_gives_reserved_cntlid, "fabrics.connect.cntlid.allocated", Product::controller,
           "allocates a reserved controller identifier", Departs{"sub.cntlid.reserved"});
 DEVIATION(identify_names_other_cntlid, "fabrics.connect.cntlid.allocated", Product::controller,

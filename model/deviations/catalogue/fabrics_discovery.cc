@@ -114,6 +114,8 @@ DEVIATION(discovery_takes_any_command, "fabrics.discovery.prohibited-command", P
 DEVIATION(discovery_refuses_keep_alive, "fabrics.discovery.keep-alive-persistent",
           Product::controller, "accepts a persistent connection and refuses its Keep Alive",
           hooks<DiscoveryRefusesKeepAlive>());
+DEVIATION(discovery_takes_keep_alive_without_events, "fabrics.discovery.keep-alive-refused", Product::controller,
+          "takes a keep alive timeout though it announces nothing", Tolerate{"connect.kato.discovery"});
 DEVIATION(discovery_event_not_armed, "fabrics.discovery.event", Product::controller,
           "does not announce changes of the log", Departs{"sub.discovery.not_armed"});
 DEVIATION(discovery_shows_all, "fabrics.discovery.host-filter", Product::controller,

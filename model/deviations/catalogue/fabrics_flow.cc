@@ -33,6 +33,8 @@ DEVIATION(queue_takes_too_many_commands, "fabrics.flow-control.overfill", Produc
           "executes more commands than the queue holds", Departs{"sub.sq.overfill"});
 DEVIATION(disconnect_takes_admin_queue, "fabrics.disconnect.admin-queue", Product::controller,
           "disconnects the admin queue", Tolerate{"disconnect.admin_queue"});
+DEVIATION(disconnect_unclaimed_is_carried_out, "fabrics.disconnect.unsupported", Product::controller,
+          "carries out Disconnect without claiming it", Tolerate{"disconnect.supported"});
 DEVIATION(disconnect_takes_any_recfmt, "fabrics.disconnect.recfmt", Product::controller,
           "ignores the record format of Disconnect", Tolerate{"disconnect.recfmt"});
 DEVIATION(disconnect_leaves_queue, "fabrics.disconnect.last-response", Product::controller,

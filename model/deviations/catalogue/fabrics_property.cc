@@ -142,6 +142,8 @@ DEVIATION(shutdown_never_completes, "fabrics.shutdown.normal", Product::controll
           "never reports the end of a shutdown", Departs{"sub.csts.shst.never"});
 DEVIATION(shutdown_serves_commands, "fabrics.shutdown.only-fabrics", Product::controller,
           "executes admin commands after a shutdown", Departs{"sub.shutdown.commands"});
+DEVIATION(shutdown_serves_io, "fabrics.shutdown.only-fabrics", Product::controller,
+          "executes I/O commands after a shutdown", Tolerate{"io.controller.ready"});
 DEVIATION(shutdown_status_stays, "fabrics.shutdown.restart", Product::controller,
           "reports a finished shutdown after it was enabled again", hooks<ShutdownSticks>());
 

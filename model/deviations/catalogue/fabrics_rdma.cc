@@ -159,6 +159,8 @@ DEVIATION(sgl_transport_type_taken, "fabrics.sgl.transport-type", Product::contr
           "succeeds with a transport data block", hooks<TakesTransportSgl>());
 DEVIATION(sgl_reserved_type_taken, "fabrics.sgl.reserved-type", Product::controller,
           "succeeds with a reserved descriptor type", hooks<TakesReservedSgl>());
+DEVIATION(sgl_reserved_type_is_done, "fabrics.sgl.reserved-type", Product::controller,
+          "says success where there is no data to be had", Tolerate{"command.sgl"});
 DEVIATION(sgl_offset_taken, "fabrics.sgl.offset-beyond-capsule", Product::controller,
           "takes data from beyond the capsule", Departs{"rdma.sgl.offset"});
 DEVIATION(sgl_too_short_taken, "fabrics.sgl.too-short", Product::controller,

@@ -200,6 +200,8 @@ DEVIATION(vpd_write_takes_what_fits, "mi.vpd.write.length", Product::endpoint,
 DEVIATION(vpd_write_length_as_data_size, "mi.vpd.write.length", Product::endpoint,
           "calls a VPD write beyond the end one of wrong data",
           AnswerMi{"mi.vpd.dlen", Status::invalid_data_size});
+DEVIATION(vpd_written_though_locked, "mi.vpd.write.locked", Product::endpoint, "writes a VPD that is locked",
+          Tolerate{"mi.vpd.locked"});
 DEVIATION(vpd_never_worn, "mi.vpd.write.exceeded", Product::endpoint,
           "says nothing when the VPD takes no more updates", Tolerate{"mi.vpd.endurance"});
 DEVIATION(vpd_worn_says_denied, "mi.vpd.write.exceeded", Product::endpoint,

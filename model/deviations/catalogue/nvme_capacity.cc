@@ -72,6 +72,8 @@ DEVIATION(namespace_in_no_group, "nvme.endurance.namespace", Product::controller
           "has namespaces in no endurance group", hooks<AlteringDataOut, &is_in_no_group>());
 DEVIATION(endurance_of_nothing, "nvme.endurance.unknown", Product::controller,
           "gives information of groups that do not exist", Tolerate{"log.endurance.group"});
+DEVIATION(endurance_events_of_nothing, "nvme.endurance.event.unknown", Product::controller,
+          "configures events of groups that do not exist", Tolerate{"feature.endurance.group"});
 DEVIATION(endurance_uncounted, "nvme.endurance.counts", Product::controller, "counts no reads",
           Departs{departure::endurance_counts});
 DEVIATION(endurance_more_left, "nvme.endurance.capacity", Product::controller,

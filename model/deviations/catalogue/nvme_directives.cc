@@ -269,6 +269,20 @@ DEVIATION(formatted_streams_stay, "nvme.streams.format", Product::controller, "k
           Departs{departure::streams_outlive_format});
 DEVIATION(deleted_streams_stay, "nvme.streams.deletion", Product::controller,
           "keeps the streams of a deleted namespace", Departs{departure::streams_outlive_namespace});
+DEVIATION(directives_of_any_operation, "nvme.directives.operation", Product::controller,
+          "serves operations that are reserved", Tolerate{"directive.operation"});
+DEVIATION(directives_beyond_all_namespaces, "nvme.directives.namespace", Product::controller,
+          "tells of directives of a namespace that cannot be", Tolerate{"directive.nsid"});
+DEVIATION(directives_of_inactive_namespaces, "nvme.directives.namespace", Product::controller,
+          "tells of directives of an inactive namespace", Tolerate{"directive.nsid.inactive"});
+DEVIATION(streams_of_nothing, "nvme.streams.allocate.none", Product::controller,
+          "says success where no stream resources are left", Tolerate{"directive.streams.resources"});
+DEVIATION(lockdown_of_reserved_scopes, "nvme.lockdown.reserved", Product::controller,
+          "says success to a reserved scope", AnswerWith{"lockdown.scope", nvme::sc::success});
+DEVIATION(lockdown_of_reserved_interfaces, "nvme.lockdown.reserved", Product::controller,
+          "takes a reserved interface", Tolerate{"lockdown.interface"});
+DEVIATION(lockdown_log_of_reserved_scopes, "nvme.lockdown.log.reserved", Product::controller,
+          "has lists of reserved scopes", Tolerate{"log.lockdown.selection"});
 DEVIATION(lockdown_without_log, "nvme.lockdown.claim", Product::controller, "has no log of what is locked down",
           hooks<Answering, &no_lockdown_log>());
 DEVIATION(lockdown_log_of_nothing, "nvme.lockdown.log.selection", Product::controller,

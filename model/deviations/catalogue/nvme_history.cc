@@ -124,6 +124,8 @@ DEVIATION(persistent_log_supports_nothing, "nvme.persistent.supported", Product:
           "says that it supports no events", hooks<AlteringDataOut, &supports_nothing>());
 DEVIATION(persistent_log_without_context, "nvme.persistent.context.none", Product::controller,
           "is read without a context", hooks<Refusing, &reads_without_context>());
+DEVIATION(persistent_context_over_another, "nvme.persistent.context.again", Product::controller,
+          "establishes a context where there is one", Tolerate{"log.persistent.established"});
 DEVIATION(persistent_context_stays, "nvme.persistent.context.released", Product::controller,
           "keeps a context that was released", Departs{departure::persistent_held});
 DEVIATION(persistent_context_lives, "nvme.persistent.context.stable", Product::controller,

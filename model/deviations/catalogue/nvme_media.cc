@@ -88,6 +88,10 @@ DEVIATION(firmware_bad_image_is_a_field, "nvme.firmware.commit.invalid", Product
           "calls what is no image an invalid field", AnswerWith{"firmware.commit.image", nvme::sc::invalid_field});
 DEVIATION(firmware_with_holes, "nvme.firmware.commit.gap", Product::controller,
           "commits an image with a hole", Departs{departure::firmware_holes});
+DEVIATION(firmware_reserved_actions, "nvme.firmware.commit.action", Product::controller,
+          "takes reserved commit actions", Tolerate{"firmware.commit.action"});
+DEVIATION(firmware_overlap_is_taken, "nvme.firmware.download.overlap", Product::controller,
+          "takes pieces that overlap", Tolerate{"firmware.download.overlap"});
 DEVIATION(firmware_overlap_is_a_field, "nvme.firmware.download.overlap", Product::controller,
           "calls overlapping pieces an invalid field", AnswerWith{"firmware.download.overlap", nvme::sc::invalid_field});
 DEVIATION(firmware_pieces_of_any_size, "nvme.firmware.download.granularity", Product::controller,

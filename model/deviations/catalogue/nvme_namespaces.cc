@@ -137,6 +137,8 @@ DEVIATION(more_unallocated_than_total, "nvme.namespace.capacity", Product::contr
 
 DEVIATION(namespace_selection_of_any_kind, "nvme.namespace.select.reserved", Product::controller,
           "takes a reserved selection for a creation", Tolerate{"namespace.management.select"});
+DEVIATION(creation_for_any_command_set, "nvme.namespace.create.command-set", Product::controller,
+          "makes namespaces for command sets that it does not have", Tolerate{"namespace.create.csi"});
 DEVIATION(creation_names_another_nsid, "nvme.namespace.create", Product::controller,
           "names the NSID behind the one it created", Departs{departure::nsm_nsid});
 DEVIATION(creation_is_not_allocated, "nvme.namespace.create", Product::controller,
@@ -218,6 +220,8 @@ DEVIATION(attachment_without_access, "nvme.namespace.attach.ana", Product::contr
           "attaches where there is no access", Tolerate{"namespace.attachment.ana"});
 DEVIATION(attachments_without_limit, "nvme.namespace.attach.limit", Product::controller,
           "attaches more namespaces than MAXCNA", Tolerate{"namespace.attachment.limit"});
+DEVIATION(attachments_out_of_profile, "nvme.namespace.attach.command-set", Product::controller,
+          "attaches namespaces of command sets that are not enabled", Tolerate{"namespace.attachment.command_set"});
 DEVIATION(attachments_end_with_a_reset, "nvme.namespace.attach.kept", Product::controller,
           "detaches at a controller reset", Departs{departure::nsa_reset});
 DEVIATION(detachment_does_nothing, "nvme.namespace.detach", Product::controller,

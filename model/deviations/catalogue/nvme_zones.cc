@@ -82,6 +82,8 @@ CONTROLLER(zones_append_beyond_mdts, "identify.append-limit", "claims a ZASL abo
            hooks<AlteringDataOut, &large_append_limit>());
 CONTROLLER(zones_without_effects, "effects", "leaves zone management out of the effects log",
            Departs{departure::zone_effects_missing});
+CONTROLLER(zones_effects_of_any_set, "effects.unknown", "has an effects log of command sets that are not there",
+           Tolerate{"log.csi"});
 CONTROLLER(zones_everywhere, "commands.other-set", "says success to zone commands on any namespace",
            Tolerate{"zone.namespace"});
 CONTROLLER(zones_unselected, "commands.unselected", "has zones though another command set is selected",
@@ -109,6 +111,9 @@ CONTROLLER(zones_hold_more_than_their_size, "report.descriptor", "reports capaci
 CONTROLLER(zones_empty_behind_their_start, "report.pointer", "reports a write pointer behind the start of empty zones",
            hooks<AlteringDataOut, &in_reports<&pointer_behind>>());
 CONTROLLER(zones_any_report, "report.action", "takes reserved Zone Receive Actions", Tolerate{"zone.receive.action"});
+CONTROLLER(zones_any_report_option, "report.option.reserved", "takes reserved reporting options",
+           Tolerate{"zone.receive.option"});
+CONTROLLER(zones_report_from_beyond, "report.range", "reports from beyond the namespace", Tolerate{"zone.receive.range"});
 CONTROLLER(zones_extended_without_extensions, "report.extended.unsupported",
            "has extended reports without descriptor extensions", Tolerate{"zone.receive.extended"});
 

@@ -235,6 +235,7 @@ DEVIATION(h2cdata_is_spoilt, "tcp.h2cdata.written", Product::controller,
 TCP(h2cdata_of_any_length_taken, "tcp.h2cdata.limit", "takes more than MAXH2CDATA", "tcp.h2c_data.limit");
 TCP(h2cdata_beyond_r2t_taken, "tcp.h2cdata.range", "takes data beyond the R2T", "tcp.h2c_data.range");
 TCP(h2cdata_gap_taken, "tcp.h2cdata.gap", "does not look at DATAO", "tcp.h2c_data.offset");
+TCP(h2cdata_of_another_length_taken, "tcp.h2cdata.datal", "does not hold DATAL against the data", "tcp.h2c_data.datal");
 TCP(h2cdata_of_any_ttag_taken, "tcp.h2cdata.ttag", "passes over unknown transfer tags", "tcp.h2c_data.ttag");
 TCP(h2cdata_of_any_cccid_taken, "tcp.h2cdata.cccid", "does not look at CCCID", "tcp.h2c_data.cccid");
 TCP(h2cdata_unasked_taken, "tcp.h2cdata.unsolicited", "passes over data that nobody asked for",

@@ -239,6 +239,7 @@ TCP(tcp_host_capsule_of_any_length, "capsule.room", "puts any amount of data int
     "host.capsule.too_long");
 TCP_HOOKS(tcp_host_ignores_cpda_in_capsules, "capsule.alignment", "does not align in-capsule data",
           AlteringPdus, &without_alignment<PduType::capsule_cmd>);
+TCP(tcp_host_aligns_nothing, "capsule.alignment", "takes every CPDA for 0", "host.capsule.alignment");
 TCP_HOOKS(tcp_host_in_capsule_offset, "sgl.in-capsule", "describes in-capsule data at offset 512",
           AlteringCapsules, &data_elsewhere);
 TCP_HOOKS(tcp_host_sgl_too_long, "sgl.transport", "describes twice the data", AlteringCapsules,

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Every case and deviation that stands in the sources is in the command (a linker may drop objects that
-nobody refers to), no case that was there before has vanished or changed its name, and every way in which an
-engine can be made to break a rule is one that some deviation takes: else nobody knows whether the suite sees it.
+nobody refers to), no case that was there before has vanished or changed its name, and every check of an engine and
+every way in which it can be made to break a rule is one that some deviation takes: else nobody knows whether the
+suite sees it.
 
     sources_test.py FABRICBENCH ROOT [--update]      --update writes the mustpass list anew
 """
@@ -14,10 +15,66 @@ import sys
 
 CASE = re.compile(r"^CONFORMANCE_CASE\(\s*(\w+)", re.MULTILINE)
 DEVIATION = re.compile(r"^DEVIATION\(\s*(\w+)", re.MULTILINE)
-# Lists of departure points: X(identifier, "name", ...) or `kIdentifier = "name"`.
-POINT_LISTS = ("model/auth", "model/host", "model/mi", "model/subsystem", "sim/mctp", "sim/ndk/provider",
-               "sim/networkdirect/provider", "sim/rdma/softroce")
-POINT = re.compile(r'(?:X\(\s*|std::string_view\s+)(\w+)(?:,|\s*=)\s*"([^"]+)"')
+# Lists of departure points and of named checks: X(identifier, "name", ...), `kIdentifier = "name"` or {..., "name", ...}.
+POINT_LISTS = ("model/auth", "model/host", "model/mi", "model/subsystem", "model/transport", "sim/mctp",
+               "sim/ndk/provider", "sim/networkdirect/consumer", "sim/networkdirect/provider", "sim/rdma/softroce")
+POINT = re.compile(r'(?:X\(\s*|std::string_view\s+|\{(?:\w+::)*)(\w+)(?:,|\s*=)\s*"([\w.]+)"|\{()"([\w.]+)",')
+CHECK_LISTS = ("model/subsystem/checks.h", "model/mi/checks.h")
+CHECK = re.compile(r'X\(\w+,\s*"([^"]+)"')
+# In the catalogue: ids of requirements, which may be called as a check is; refusals that only say something else; and
+# macros whose points have a prefix.
+REQUIREMENT = re.compile(r'^([A-Z_]+\(\w+,\s*)"[^"]*"', re.MULTILINE)
+OTHER_ANSWER = re.compile(r'Answer(?:With|Mi)\{\s*"[^"]+",(?!\s*(?:\w+::)*success\b)')
+PREFIX = re.compile(r'Departs\{"([^"]+)"\s*point\}')
+# Checks and points that no deviation takes, with the reason: a product without the check may be a good one, or no case
+# can bring the check about.
+LEFT_OUT = {
+    # A controller may do it either way.
+    "connect.sqsize.admin": "how large the admin queues of a controller may be is its own affair; Linux takes any",
+    "connect.sqsize.transport": "HSQSIZE equal to SQSIZE is a rule for hosts; what else happens is not said",
+    "connect.hostid.zero": "a subsystem may take a Host Identifier of 0, and Linux does",
+    "connect.kato.required": "Linux and SPDK take a keep alive timeout of 0",
+    "connect.kato.maximum": "the longest keep alive timeout is a controller's own affair",
+    "feature.kato.maximum": "the longest keep alive timeout is a controller's own affair",
+    "command.cid.unique": "how many commands are searched for a conflict is left to the implementation",
+    "fused.atomic_unit": "a controller may refuse what exceeds its unit, or be atomic all the same",
+    "namespace.create.nmic": "reserved bits need not be looked at",
+    "feature.error_recovery": "to enable DULBE only where the namespace has it is a rule for hosts",
+    "format.metadata": "a product without separate buffers may take MSET for what it is",
+    "auth.command_sequence": "with no message due, Linux answers Authentication Receive with AUTH_Failure1",
+    "mi.command.ciap": "an endpoint without automatic pause may pass over CIAP",
+    "mi.primitive.abort": "that a command cannot be aborted is for the endpoint to say",
+    "mi.message.slot": "which of two commands in a slot is discarded is undefined; the point mi.slot.busy answers it",
+    "mi.pcie.inaccessible": "a function that is held in reset may be served",
+    "rdma.reject.qid": "Connect may refuse the queue instead",
+    "rdma.reject.responder_resources": "a host that serves no reads may be accepted, and not read from",
+    "rdma.reject.resources": "how many connections there may be is a controller's own affair",
+    "rdma.host.request.responder_resources": "a host that serves no reads is refused, and breaks nothing",
+    "rdma.host.request.initiator_depth": "a controller grants no reads, whatever a host asks for",
+    "tcp.h2c_data.early_last": "what a controller does with an early LAST_PDU is not said",
+    # Nobody has read it in the specification.
+    "connect.io.port": "an I/O queue over another port than the admin queue's",
+    "identify.nsid.unallocated": "a controller list of an NSID that is not allocated",
+    "log.changed_zones.nsid": "the changed zone list of a namespace without zones",
+    "feature.reservation_persistence": "setting PTPL where RESCAP does not have it",
+    "capacity.size": "Capacity Management of no bytes",
+    "protection.action": "PRACT in Compare and Verify",
+    "mi.pcie.length": "PCIe Memory and I/O commands of more than 4 KiB",
+    # No case can bring it about, or tell it from another check.
+    "connect.subsystem.moved": "who moves a subsystem is its administrator",
+    "security.protocol_specific": "each security protocol has its own",
+    "mi.command.nmimt": "the message is discarded before, by mi.message.nmimt; alone it is met in band",
+    "mi.message.nmimt": "the message may be refused instead, by mi.command.nmimt",
+    "mi.message.size": "the message may be refused instead, by mi.command.size",
+    "mi.config.in_band": "the suite speaks to management endpoints out of band",
+    "mi.ses.data": "the suite has no cases about enclosures",
+    "mi.ses.page": "the suite has no cases about enclosures",
+    "mi.ses.refused": "the suite has no cases about enclosures",
+    "mi.ses.unavailable": "the suite has no cases about enclosures",
+    "rdma.reject.private_data_length": "over RoCE private data has a fixed length",
+    "rdma.host.request.length": "over RoCE private data has a fixed length",
+    "tcp.h2c_data.after_last": "its transfer tag is unknown by then: tcp.h2c_data.ttag",
+}
 HEADER = """# Every case that was ever released, one a line. Names are stable for ever: one that vanishes from the
 # command fails a test. Written by tests/conformance/suite/sources_test.py COMMAND ROOT --update.
 """
@@ -30,16 +87,35 @@ def names_in(root, folder, pattern):
     return set(names)
 
 
-def unused_points(root):
-    """Departure points that no deviation of the catalogue names, by their name or their identifier."""
-    catalogue = "".join(path.read_text(encoding="utf-8") for folder in ("catalogue", ".")
-                        for path in sorted((root / "model/deviations" / folder).glob("*.[ch]*")))
-    listed = [point for folder in POINT_LISTS for path in sorted((root / folder).glob("*depart*.h"))
-              for point in POINT.findall(path.read_text(encoding="utf-8"))]
-    if not listed:
-        return ["no departure points where they should be"]
-    return [f"departure point {name} is used by no deviation" for identifier, name in listed
-            if f'"{name}"' not in catalogue and not re.search(rf"::{identifier}\b", catalogue)]
+def catalogue(root):
+    """What the deviations name: the text of their sources, and all names in it."""
+    text, names = "", set()
+    for path in sorted((root / "model/deviations").rglob("*.[ch]*")):
+        source = REQUIREMENT.sub(r"\1", path.read_text(encoding="utf-8"))
+        literals = re.findall(r'"([^"\n]*)"', OTHER_ANSWER.sub("", source))
+        prefixes = ["", *PREFIX.findall(source)]
+        names.update(prefix + literal for prefix in prefixes for literal in literals)
+        text += source
+    return text, names
+
+
+def unused(root):
+    """Departure points and checks that no deviation takes."""
+    text, names = catalogue(root)
+    points = [match for folder in POINT_LISTS for path in sorted((root / folder).glob("*depart*.*"))
+              for match in POINT.finditer(path.read_text(encoding="utf-8"))]
+    points = {match[2] or match[4]: match[1] for match in points}
+    checks = [name for path in CHECK_LISTS for name in CHECK.findall((root / path).read_text(encoding="utf-8"))]
+    if not points or not checks:
+        return ["no departure points or checks where they should be"]
+    taken = {name for name, identifier in points.items()
+             if name in names or identifier and re.search(rf"(?:departure|Departure|point|at)::{identifier}\b", text)}
+    taken.update(name for name in checks if name in names)
+    known = {*points, *checks}
+    faults = [f"{name} is left out by no deviation, and no reason is given" for name in known - taken - LEFT_OUT.keys()]
+    faults += [f"{name} is left out by a deviation, and a reason is given why not" for name in taken & LEFT_OUT.keys()]
+    faults += [f"{name} is no departure point and no check" for name in LEFT_OUT.keys() - known]
+    return faults
 
 
 def main():
@@ -60,7 +136,7 @@ def main():
     faults += [f"deviation {name} stands in the sources and not in the command"
                for name in deviations_in_sources - deviations]
     faults += [f"case {name} has vanished (mustpass.txt)" for name in before - cases]
-    faults += unused_points(root)
+    faults += unused(root)
     for fault in sorted(faults):
         print(fault)
     print(f"{len(cases)} cases, {len(before)} of them in the mustpass list, {len(deviations)} deviations")
