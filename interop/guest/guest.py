@@ -116,11 +116,13 @@ class Guest:
         self.folder.mkdir(parents=True, exist_ok=True)
         started = time.monotonic()
         ours, theirs = socket.socketpair()
+        # An emulated processor that waits for a busy machine stands still for seconds; what stalls does so for ever.
+        parameters = ("console=ttyS0 loglevel=5 panic=-1 mitigations=off nokaslr rdinit=/init net.ifnames=0 "
+                      "rcupdate.rcu_cpu_stall_timeout=100")
         command = [
             QEMU, "-M", "q35", *accel, "-smp", str(self._cpus), "-m", self._memory, "-nodefaults",
             "-nographic", "-no-reboot", "-kernel", str(self.image.kernel), "-initrd",
-            str(self.image.initrd), "-append",
-            "console=ttyS0 loglevel=5 panic=-1 mitigations=off nokaslr rdinit=/init net.ifnames=0",
+            str(self.image.initrd), "-append", parameters,
             "-serial", f"file:{self.folder}/console.log",
             "-device", "virtio-serial-pci", "-chardev", f"socket,id=agent,fd={theirs.fileno()}",
             "-device", "virtserialport,chardev=agent,name=agent", *self._network]
