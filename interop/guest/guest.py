@@ -24,7 +24,7 @@ from interop.guest.archive import Unavailable, cache_root
 from interop.guest.image import Image
 
 QEMU = "qemu-system-x86_64"
-BOOT_LIMIT_S = 60
+BOOT_LIMIT_S = 120
 KVM_LIMIT_S = 10
 AGENT_SLACK_S = 20  # on top of a script's own limit, before the guest counts as hung
 
