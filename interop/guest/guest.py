@@ -118,7 +118,7 @@ class Guest:
         ours, theirs = socket.socketpair()
         # An emulated processor that waits for a busy machine stands still for seconds; what stalls does so for ever.
         parameters = ("console=ttyS0 loglevel=5 panic=-1 mitigations=off nokaslr rdinit=/init net.ifnames=0 "
-                      "rcupdate.rcu_cpu_stall_timeout=100")
+                      "rcupdate.rcu_cpu_stall_timeout=100 watchdog_thresh=60")
         command = [
             QEMU, "-M", "q35", *accel, "-smp", str(self._cpus), "-m", self._memory, "-nodefaults",
             "-nographic", "-no-reboot", "-kernel", str(self.image.kernel), "-initrd",
