@@ -110,6 +110,9 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
             keep_first_evidence(cell)
             first, result = result, run_once(cell, known, program)
             result["text"] += f"; the first time: {first['text']}"
+            if result["verdict"] == "FAILED" and is_crowded():
+                load = f"{os.getloadavg()[0]:.0f} for {os.cpu_count()} processors"
+                result = {"verdict": "not run", "text": f"the machine is too busy, load {load}: {result['text']}"}
         seconds = time.monotonic() - started
         results.append({"cell": cell.name, "title": cell.title, "seconds": round(seconds, 1), **result})
         print(f"{result['verdict']:8} {cell.name:20} {seconds:5.1f} s  {result['text']}", flush=True)
@@ -124,6 +127,11 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
     if counts["FAILED"]:
         return 1
     return 0 if counts["passed"] else 2
+
+
+def is_crowded() -> bool:
+    """So much waits for a processor that a failure says nothing. A guest and the bench alone want three."""
+    return os.getloadavg()[0] > 3 * (os.cpu_count() or 1)
 
 
 def keep_first_evidence(cell: Cell) -> None:
@@ -149,7 +157,8 @@ def main() -> int:
     parser.add_argument("--budget", type=float, default=float("inf"), metavar="SECONDS",
                         help="begin no further cell after that; it counts as not run")
     parser.add_argument("--again", action="store_true",
-                        help="a cell that fails is run once more, and says so; the second time counts")
+                        help="a cell that fails is run once more, and says so; the second time counts, "
+                             "and on a machine that is far too busy neither does")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--image", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

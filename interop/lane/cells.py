@@ -109,6 +109,18 @@ def tcp_target_zones(scene: Scene) -> str:
     return said.strip().splitlines()[-1]
 
 
+@cell("tcp-suite-disks", "the cases about commands against nvmet over TCP with two block devices that count and discard",
+      kernels=("6.1", "6.12"), limit_s=400)
+def tcp_suite_disks(scene: Scene) -> str:
+    with scene.guest() as guest:
+        boot(guest, "tcp")
+        guest.run(linux.counting_nvmet())
+        summary = scene.bench.suite("--dut", url("tcp"), "--local", scene.local, "--profile",
+                                    f"linux-{scene.kernel}", "--suite", "nvme", limit_s=300)
+        close(guest, linux.nvmet_down("tcp"))
+    return summary
+
+
 @cell("tcp-suite-zones", "the cases about zones against nvmet over TCP with a zoned block device", kernels=("6.1",))
 def tcp_suite_zones(scene: Scene) -> str:
     with scene.guest() as guest:

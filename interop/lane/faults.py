@@ -55,12 +55,14 @@ def tcp_target_killed(scene: Scene) -> str:
     return target_killed(scene, "tcp")
 
 
-@cell("rdma-host-lost", "our host's verified I/O against nvmet over RDMA while the link and the port go away and come back")
+@cell("rdma-host-lost", "our host's verified I/O against nvmet over RDMA while the link and the port go away and come back",
+      limit_s=400)
 def rdma_host_lost(scene: Scene) -> str:
     return host_loses_its_target(scene, "rdma")
 
 
-@cell("tcp-host-lost", "our host's verified I/O against nvmet over TCP while the link and the port go away and come back")
+@cell("tcp-host-lost", "our host's verified I/O against nvmet over TCP while the link and the port go away and come back",
+      limit_s=400)
 def tcp_host_lost(scene: Scene) -> str:
     return host_loses_its_target(scene, "tcp")
 
@@ -87,12 +89,14 @@ def host_loses_its_target(scene: Scene, transport: str) -> str:
     return f"{said.count('reconnected')} associations lost and won back; every block equal"
 
 
-@cell("rdma-target-reset", "Linux nvme-rdma resets our target's controller in the middle of its I/O, and the link goes away")
+@cell("rdma-target-reset", "Linux nvme-rdma resets our target's controller in the middle of its I/O, and the link goes away",
+      limit_s=400)
 def rdma_target_reset(scene: Scene) -> str:
     return linux_host_loses_its_target(scene, "rdma")
 
 
-@cell("tcp-target-reset", "Linux nvme-tcp resets our target's controller in the middle of its I/O, and the link goes away")
+@cell("tcp-target-reset", "Linux nvme-tcp resets our target's controller in the middle of its I/O, and the link goes away",
+      limit_s=400)
 def tcp_target_reset(scene: Scene) -> str:
     return linux_host_loses_its_target(scene, "tcp")
 

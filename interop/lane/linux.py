@@ -35,37 +35,36 @@ gid=${{gid##*/}}
 
 def nvmet(transport: str, port: int = 4420, megabytes: int = 64) -> str:
     """A subsystem with one memory namespace behind one port."""
-    return f"""set -e
-modprobe -a nvmet nvmet_{transport}
-modprobe brd rd_nr=1 rd_size={megabytes * 1024}
-cd {CONFIG}
-mkdir subsystems/{SUBSYSTEM} subsystems/{SUBSYSTEM}/namespaces/1
-echo 1 >subsystems/{SUBSYSTEM}/attr_allow_any_host
-echo /dev/ram0 >subsystems/{SUBSYSTEM}/namespaces/1/device_path
-echo 1 >subsystems/{SUBSYSTEM}/namespaces/1/enable
-mkdir ports/1
-echo ipv4 >ports/1/addr_adrfam
-echo {transport} >ports/1/addr_trtype
-echo {GUEST} >ports/1/addr_traddr
-echo {port} >ports/1/addr_trsvcid
-ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
-"""
+    return serve(transport, f"modprobe brd rd_nr=1 rd_size={megabytes * 1024}", ["/dev/ram0"], port)
+
+
+def counting_nvmet(port: int = 4420) -> str:
+    """The same over TCP with two namespaces of block devices that count what they do, and discard."""
+    return serve("tcp", "modprobe null_blk nr_devices=2 gb=1 bs=512 memory_backed=1 discard=1 queue_mode=2",
+                 ["/dev/nullb0", "/dev/nullb1"], port)
 
 
 def zoned_nvmet(port: int = 4420) -> str:
     """The same over TCP with a zoned block device in memory: zones of 1 MiB, six of which may be open."""
+    return serve("tcp", """modprobe null_blk nr_devices=1 gb=1 bs=4096 memory_backed=1 zoned=1 zone_size=1 zone_max_open=6 zone_max_active=10 queue_mode=2
+grep -q host-managed /sys/block/nullb0/queue/zoned""", ["/dev/nullb0"], port)
+
+
+def serve(transport: str, prepare: str, devices: list[str], port: int) -> str:
+    """A subsystem with a namespace for each device, which any host may use, behind one port."""
+    namespaces = "".join(f"""mkdir subsystems/{SUBSYSTEM}/namespaces/{nsid}
+echo {device} >subsystems/{SUBSYSTEM}/namespaces/{nsid}/device_path
+echo 1 >subsystems/{SUBSYSTEM}/namespaces/{nsid}/enable
+""" for nsid, device in enumerate(devices, 1))
     return f"""set -e
-modprobe -a nvmet nvmet_tcp
-modprobe null_blk nr_devices=1 gb=1 bs=4096 memory_backed=1 zoned=1 zone_size=1 zone_max_open=6 zone_max_active=10 queue_mode=2
-grep -q host-managed /sys/block/nullb0/queue/zoned
+modprobe -a nvmet nvmet_{transport}
+{prepare}
 cd {CONFIG}
-mkdir subsystems/{SUBSYSTEM} subsystems/{SUBSYSTEM}/namespaces/1
+mkdir subsystems/{SUBSYSTEM}
 echo 1 >subsystems/{SUBSYSTEM}/attr_allow_any_host
-echo /dev/nullb0 >subsystems/{SUBSYSTEM}/namespaces/1/device_path
-echo 1 >subsystems/{SUBSYSTEM}/namespaces/1/enable
-mkdir ports/1
+{namespaces}mkdir ports/1
 echo ipv4 >ports/1/addr_adrfam
-echo tcp >ports/1/addr_trtype
+echo {transport} >ports/1/addr_trtype
 echo {GUEST} >ports/1/addr_traddr
 echo {port} >ports/1/addr_trsvcid
 ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
@@ -104,8 +103,11 @@ def nvmet_down(transport: str) -> str:
 cd {CONFIG}
 rm ports/1/subsystems/{SUBSYSTEM}
 rmdir ports/1
-echo 0 >subsystems/{SUBSYSTEM}/namespaces/1/enable
-rmdir subsystems/{SUBSYSTEM}/namespaces/1 subsystems/{SUBSYSTEM}
+for namespace in subsystems/{SUBSYSTEM}/namespaces/*; do
+  echo 0 >$namespace/enable
+  rmdir $namespace
+done
+rmdir subsystems/{SUBSYSTEM}
 rmmod nvmet_{transport}
 """
 

@@ -98,7 +98,7 @@ class Cells(unittest.TestCase):
 class Lane(unittest.TestCase):
     """What the lane makes of its cells' ends."""
 
-    def run_lane(self, verdicts: list[str], **options) -> tuple[int, dict, int]:
+    def run_lane(self, verdicts: list[str], load: float = 1.0, **options) -> tuple[int, dict, int]:
         """One cell that ends so, run after run: the exit code, its result, and how often it ran."""
         one = scene.Cell("a-cell", "a cell", "6.1", "l2", 1, lambda scene: "")
         ends = iter(verdicts)
@@ -111,6 +111,7 @@ class Lane(unittest.TestCase):
 
             with mock.patch.object(lane, "EVIDENCE", evidence), mock.patch.object(lane, "prepare"), \
                  mock.patch.object(lane, "run_apart", side_effect=ended) as run, \
+                 mock.patch.object(os, "getloadavg", return_value=(load, load, load)), \
                  contextlib.redirect_stdout(io.StringIO()):
                 code = lane.run_all([one], pathlib.Path("program"),
                                     **{"budget_s": float("inf"), "again": False, **options})
@@ -126,6 +127,10 @@ class Lane(unittest.TestCase):
         self.assertIn("the first time", result["text"])
         self.assertEqual(self.run_lane(["FAILED", "FAILED"], again=True)[0], 1)
         self.assertEqual(self.run_lane(["passed"], again=True)[2], 1)
+
+    def test_a_crowded_machine_proves_nothing(self):
+        self.assertEqual(self.run_lane(["FAILED", "FAILED"], load=1000.0, again=True)[1]["verdict"], "not run")
+        self.assertEqual(self.run_lane(["FAILED"], load=1000.0)[1]["verdict"], "FAILED")
 
     def test_nothing_begins_when_the_time_is_over(self):
         code, result, runs = self.run_lane(["passed"], budget_s=-1.0)
