@@ -107,8 +107,8 @@ Result<void> Device::open(const VerbsOptions& options) {
   s_.limits = limits_of(attributes, port, inline_bytes_of(*s_.context));
   s_.channel.reset(rdma_create_event_channel());
   if (s_.channel == nullptr) {
-    return Failure{Problem{fmt::format("verbs:{}: no connection manager: {} (modprobe rdma_ucm; the mode of /dev/infiniband/rdma_cm says "
-                                       "who may); {}", options.name, words_of(errno), how_to_make_one())}};
+    return Failure{Problem{fmt::format("verbs:{}: no connection manager: {} (modprobe rdma_ucm; the mode of /dev/infiniband/rdma_cm "
+                                       "says who may); {}", options.name, words_of(errno), how_to_make_one())}};
   }
   if (auto checked = check_address(*facts); !checked) return checked;
   events_ = std::make_unique<CmEvents>(s_);
