@@ -66,13 +66,16 @@ def use(guest: Guest) -> str:
     """All that our host does with a good target."""
     for command in ("discover", "connect", "identify"):
         host(guest, f"{command} {AT} {DEVICE}")
-    host(guest, f"io {AT} {DEVICE} --verify --size 1M --block-size 4K --queue-depth 1", limit_s=120)
-    said = host(guest, f"io {AT} {DEVICE} --verify --size 16M --block-size 128K --queue-depth 16", limit_s=120)
-    return said.strip().splitlines()[-1]
+    host(guest, f"io {AT} {DEVICE} --verify --size 256K --block-size 4K --queue-depth 1", limit_s=120)
+    return verified(guest, "8M")
 
 
-@cell("verbs-pair", "our host and our target, both on verbs over rdma_rxe in a guest of its own: verified I/O, either side killed",
-      kernels=("6.1", "6.12"), link="pair")
+def verified(guest: Guest, size: str) -> str:
+    return host(guest, f"io {AT} {DEVICE} --verify --size {size} --block-size 128K --queue-depth 16", limit_s=120).strip().splitlines()[-1]
+
+
+@cell("verbs-pair", "our host and our target, both on verbs over rdma_rxe in a guest of its own: verified I/O, either side killed, one without power",
+      kernels=("6.1", "6.12"), link="pair", limit_s=400)
 def verbs_pair(scene: Scene) -> str:
     with scene.pair() as (target, initiator):
         target.run(linux.link_up(GUEST))
@@ -87,12 +90,12 @@ def verbs_pair(scene: Scene) -> str:
         start_target(target, namespace="64M,file=/tmp/disk.img")
         text = use(initiator)
         kill_host(initiator)
-        use(initiator)
+        verified(initiator, "1M")
         lose_target(target, initiator)
-        stop_target(target)
-        close(initiator)
         close(target)
-    return f"{text}; a killed host and a killed target are got over"
+        vanish(target, initiator)
+        close(initiator)
+    return f"{text}; a killed host, a killed target and a target without power are noticed"
 
 
 def kill_host(guest: Guest) -> None:
@@ -105,7 +108,7 @@ kill -9 $!
 
 def lose_target(target: Guest, initiator: Guest) -> None:
     """The target is killed and comes back while the host writes."""
-    initiator.run(f"""fabricbench host io {AT} {DEVICE} --verify --size 48M --block-size 16K >/tmp/io.log 2>&1 &
+    initiator.run(f"""fabricbench host io {AT} {DEVICE} --verify --size 24M --block-size 16K >/tmp/io.log 2>&1 &
 echo $! >/tmp/io.pid
 sleep 2
 """)
@@ -121,6 +124,28 @@ grep -q reconnected /tmp/io.log && grep -q 'verified: every block equal' /tmp/io
 """, limit_s=130)
 
 
+def vanish(target: Guest, initiator: Guest) -> None:
+    """The target's machine loses its power: rdma_rxe would try for ever, the host's keep alive does not."""
+    initiator.run(f"""fabricbench host io {AT} {DEVICE} --size 64M --block-size 4K >/tmp/vanish.log 2>&1 &
+echo $! >/tmp/io.pid
+sleep 2
+""")
+    target.kill()
+    initiator.run("""pid=$(cat /tmp/io.pid)
+for i in $(seq 300); do
+  grep -q 'lost the association' /tmp/vanish.log && break
+  sleep 0.1
+done
+grep 'lost the association' /tmp/vanish.log || exit 1
+kill -INT $pid
+for i in $(seq 200); do
+  kill -0 $pid 2>/dev/null || exit 0
+  sleep 0.1
+done
+echo 'the host does not end'; exit 1
+""", limit_s=60)
+
+
 @cell("verbs-host", "our host on verbs over rdma_rxe in a guest against nvmet in another: discover, connect, verified I/O",
       kernels=("6.1", "6.12"), link="pair")
 def verbs_host(scene: Scene) -> str:
@@ -130,14 +155,14 @@ def verbs_host(scene: Scene) -> str:
         initiator.run(linux.rxe(OURS))
         text = use(initiator)
         kill_host(initiator)
-        use(initiator)
+        verified(initiator, "1M")
         close(initiator)
         close(target, linux.nvmet_down("rdma"))
     return text
 
 
 @cell("verbs-target", "Linux nvme-rdma in a guest against our target on verbs over rdma_rxe in another: nvme-cli, verified I/O",
-      kernels=("6.1", "6.12"), link="pair")
+      kernels=("6.1", "6.12"), link="pair", limit_s=400)
 def verbs_target(scene: Scene) -> str:
     with scene.pair() as (target, initiator):
         target.run(linux.rxe(GUEST))

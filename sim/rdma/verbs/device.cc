@@ -56,12 +56,13 @@ class Device final : public rdma::Device, FdHandler {
 
   std::unique_ptr<rdma::SharedReceiveQueue> create_shared_receive_queue(rdma::ProtectionDomain& domain, std::uint32_t entries,
                                                                         rdma::SharedReceiveHandler* handler) override {
-    ibv_srq_init_attr wanted = {};
-    wanted.attr.max_wr = std::clamp(entries, 1u, s_.limits.max_queue_entries);
+    const std::uint32_t depth = std::clamp(entries, 1u, s_.limits.max_queue_entries);
+    ibv_srq_init_attr wanted = {};  // comes back with what the driver made of it, which may be more
+    wanted.attr.max_wr = depth;
     wanted.attr.max_sge = s_.limits.max_sges;
     Owned<ibv_srq> object(ibv_create_srq(static_cast<Domain&>(domain).object(), &wanted));
     if (object == nullptr) return nullptr;
-    return std::make_unique<SharedQueue>(s_, std::move(object), wanted.attr.max_wr, handler);
+    return std::make_unique<SharedQueue>(s_, std::move(object), depth, handler);
   }
 
   std::unique_ptr<rdma::QueuePair> create_queue_pair(rdma::ProtectionDomain& domain, const rdma::QueuePairOptions& options) override {
@@ -79,6 +80,7 @@ class Device final : public rdma::Device, FdHandler {
   Result<void> check_address(const DeviceFacts& facts);
   void on_readable() override;
   void on_event(const ibv_async_event& event);
+  void fail_all();
 
   Shared s_;
   std::unique_ptr<CmEvents> events_;
@@ -105,8 +107,8 @@ Result<void> Device::open(const VerbsOptions& options) {
   s_.limits = limits_of(attributes, port, inline_bytes_of(*s_.context));
   s_.channel.reset(rdma_create_event_channel());
   if (s_.channel == nullptr) {
-    return Failure{Problem{fmt::format("verbs:{}: no connection manager: {} (modprobe rdma_ucm, and the mode of /dev/infiniband/rdma_cm)",
-                                       options.name, words_of(errno))}};
+    return Failure{Problem{fmt::format("verbs:{}: no connection manager: {} (modprobe rdma_ucm; the mode of /dev/infiniband/rdma_cm "
+                                       "says who may); {}", options.name, words_of(errno), how_to_make_one())}};
   }
   if (auto checked = check_address(*facts); !checked) return checked;
   events_ = std::make_unique<CmEvents>(s_);
@@ -136,6 +138,14 @@ void Device::on_readable() {
     on_event(event);
     ibv_ack_async_event(&event);
   }
+  if (errno == EAGAIN || errno == EINTR) return;
+  // The device is gone, and its descriptor would be readable for ever.
+  s_.loop.unwatch(s_.context->async_fd);
+  fail_all();
+}
+
+void Device::fail_all() {
+  for (const auto& [number, qp] : s_.queue_pairs) qp->broken();
 }
 
 void Device::on_event(const ibv_async_event& event) {
@@ -150,9 +160,7 @@ void Device::on_event(const ibv_async_event& event) {
       return;
     case IBV_EVENT_CQ_ERR: return static_cast<CompletionQueue*>(event.element.cq->cq_context)->overrun();
     case IBV_EVENT_SRQ_LIMIT_REACHED: return static_cast<SharedQueue*>(event.element.srq->srq_context)->limit_reached();
-    case IBV_EVENT_DEVICE_FATAL:
-      for (const auto& [number, qp] : s_.queue_pairs) qp->broken();
-      return;
+    case IBV_EVENT_DEVICE_FATAL: return fail_all();
     default: return;
   }
 }

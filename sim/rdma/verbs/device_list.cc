@@ -42,9 +42,10 @@ std::string names_of(const KernelList& list) {
 
 Failure<Problem> cannot_open(std::string_view name, int error) {
   const bool forbidden = error == EACCES || error == EPERM;
-  return Failure{Problem{fmt::format("verbs:{}: the device cannot be opened: {}{}", name, words_of(error),
-                                     forbidden ? " (who may is in the mode of /dev/infiniband/uverbs*)"
-                                               : " (is there /dev/infiniband/uverbs*? modprobe ib_uverbs)")}};
+  return Failure{Problem{fmt::format("verbs:{}: the device cannot be opened: {} ({}); {}", name, words_of(error),
+                                     forbidden ? "the mode of /dev/infiniband/uverbs* says who may"
+                                               : "is there /dev/infiniband/uverbs*? modprobe ib_uverbs",
+                                     how_to_make_one())}};
 }
 
 std::uint32_t bytes_of(ibv_mtu mtu) { return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128u << mtu : 0; }
