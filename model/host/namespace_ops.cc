@@ -186,7 +186,8 @@ namespace {
 
 /// A controller that bounds a command's size announces the size, and not the command in ONCS.
 bool has_limit(const std::vector<Path>& paths, std::uint64_t ControllerFacts::*limit) {
-  return std::any_of(paths.begin(), paths.end(), [&](const Path& path) { return path.controller->facts().*limit != 0; });
+  return std::any_of(paths.begin(), paths.end(),
+                     [&](const Path& path) { return path.controller->facts().*limit != 0; });
 }
 
 }  // namespace

@@ -105,7 +105,8 @@ CONFORMANCE_CASE(endurance_group_capacity_adds_up, "nvme.endurance.capacity", ro
   for (const std::uint16_t group : scene.groups()) {
     const std::uint64_t whole = scene.counter(group, eg::tegcap), left = scene.counter(group, eg::uegcap);
     // 0 says that the capacity is not reported.
-    check.that(whole == 0 || left <= whole, "UEGCAP is not above TEGCAP", std::to_string(left) + " of " + std::to_string(whole));
+    check.that(whole == 0 || left <= whole, "UEGCAP is not above TEGCAP",
+               std::to_string(left) + " of " + std::to_string(whole));
   }
 }
 

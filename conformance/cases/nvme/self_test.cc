@@ -291,7 +291,8 @@ CONFORMANCE_CASE(self_test_ends_with_its_namespace, "nvme.self-test.removal", ro
   check.precondition_success(host.manager.remove(nsid), "Namespace Management, delete");
   const bool goes_on = host.operation() != 0;
   const auto outcome = host.outcome();
-  check.that(goes_on || outcome == SelfTestOutcome::aborted_by_removal, "a self-test that ends with its namespace says so",
+  check.that(goes_on || outcome == SelfTestOutcome::aborted_by_removal,
+             "a self-test that ends with its namespace says so",
              "result " + words(static_cast<unsigned>(outcome)));
 }
 
