@@ -24,16 +24,13 @@ KernelPeer::~KernelPeer() {
 }
 
 void KernelPeer::send_message(ByteView body, const MctpTerms& terms) {
+  auto& tag = kernel_tags_[terms.tag & 7u];
+  if (tag) port_->release_tag(product_, *tag);
+  tag = port_->take_tag(product_);
+  if (!tag) throw CannotArrange{"no message tag is left"};
   mctp::Outgoing message;
   message.destination = product_;
-  message.tag = {.value = static_cast<std::uint8_t>(terms.tag & 7), .owner = false};
-  if (terms.owner) {
-    auto& tag = kernel_tags_[terms.tag & 7u];
-    if (tag) port_->release_tag(product_, *tag);
-    tag = port_->take_tag(product_);
-    if (!tag) throw CannotArrange{"no message tag is left"};
-    message.tag = *tag;
-  }
+  message.tag = *tag;
   message.body.assign(body.begin(), body.end());
   taken_.reset();
   port_->send(std::move(message));

@@ -197,19 +197,6 @@ CONFORMANCE_CASE(answers_to_nothing_are_discarded, "mi.message.ror.set", roles::
   }
 }
 
-CONFORMANCE_CASE(messages_without_tag_owner_are_no_requests, "mi.message.tag-owner", roles::endpoint,
-                 sends_malformed) {
-  for (const unsigned slot : {0u, 1u}) {
-    for (const Asked& asked : of_every_kind(bench, slot)) {
-      Bytes message = asked.body;
-      mi::append_mic(message);
-      bench.messages().send_message(message, {.owner = false});
-      if (!silence(bench, check, "answer to " + asked.what + " with TO clear")) return;
-    }
-    serves(bench, check, "a good request afterwards", slot);
-  }
-}
-
 CONFORMANCE_CASE(reserved_kinds_of_messages_are_not_executed, "mi.message.nmimt.reserved", roles::endpoint,
                  sends_malformed) {
   for (unsigned kind = 3; kind < 16; ++kind) {

@@ -181,7 +181,8 @@ CONFORMANCE_CASE(h2cdata_with_a_gap_is_fatal, "tcp.h2cdata.gap", roles::controll
   expect_fatal(check, raw, "H2CData that leaves out bytes", {{FatalStatus::sequence_error}});
 }
 
-CONFORMANCE_CASE(h2cdata_of_another_length_is_fatal, "tcp.h2cdata.datal", roles::controller, needs{&a_namespace}) {
+CONFORMANCE_CASE(h2cdata_of_another_length_is_fatal, "tcp.h2cdata.datal", roles::controller, needs{&a_namespace},
+                 sends_malformed) {
   Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
   raw.send(h2c_data(write.r2t, write.r2t.offset, 8, false), ByteView(write.data).first(4));
