@@ -98,7 +98,9 @@ constexpr nvme::Event kAlert{nvme::EventType::notice, nvme::event_info::notice_l
 
 CONFORMANCE_CASE(lba_status_comes_with_its_log, "nvme.lba-status.claim", roles::controller, needs(has_lba_status)) {
   RawAssociation& association = bench.associate();
-  const std::uint32_t events = bench.declared().identify().get(nvme::id_ctrl::oaes);
+  const auto page = association.admin().send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait();
+  check.precondition_success(page, "Identify Controller");
+  const std::uint32_t events = View<nvme::IdentifyController>{page.data}.get(nvme::id_ctrl::oaes);
   check.that((events & kNotices) != 0, "OAES has bit 13", "it is clear");
   auto command = host::get_log(LogPage::lba_status, nvme::LbaStatusLogHeader::size);
   command.set(nvme::get_log_sqe::rae, true);

@@ -100,7 +100,7 @@ TEST_F(LbaStatusTest, RefusesWhatMakesNoSense) {
   EXPECT_EQ(refused(lba_status(0x11, ns().blocks(), 0, 64)), sc::lba_out_of_range);
   EXPECT_EQ(refused(lba_status(0x11, ns().blocks() - 4, 5, 64)), sc::lba_out_of_range);
   EXPECT_EQ(refused(lba_status(0x11, 0, 0, 64, 9)), sc::invalid_field);
-  EXPECT_EQ(refused(lba_status(0x11, 0, 0, 64, 0xFFFFFFFF)), sc::invalid_namespace_or_format);
+  EXPECT_EQ(refused(lba_status(0x11, 0, 0, 64, 0xFFFFFFFF)), sc::invalid_field);
 }
 
 TEST_F(LbaStatusTest, LogStaysWhileItIsReadAndCountsNews) {
