@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 
 LISTS_MAX_AGE_S = 24 * 3600
+APT_LIMIT_S = 300
 MIRROR = "http://deb.debian.org/debian"
 
 
@@ -118,9 +119,12 @@ class Archive:
         program, *rest = command
         try:
             return subprocess.run([program, *self._options, *rest], cwd=folder, capture_output=True,
-                                  text=True, env={**os.environ, "LC_ALL": "C"}, check=False)
+                                  text=True, env={**os.environ, "LC_ALL": "C"}, check=False,
+                                  timeout=APT_LIMIT_S)
         except FileNotFoundError:
             raise Unavailable(f"no {program}: the guest is made of Debian packages") from None
+        except subprocess.TimeoutExpired:
+            raise Unavailable(f"the package archive is too slow: {program} {rest[-1]}") from None
 
 
 def codename() -> str:

@@ -107,7 +107,8 @@ class Lane(unittest.TestCase):
 
             def ended(*_) -> dict:
                 (evidence / one.name).mkdir(exist_ok=True)
-                return {"verdict": next(ends), "text": "so"}
+                verdict, _, text = next(ends).partition(": ")
+                return {"verdict": verdict, "text": text}
 
             with mock.patch.object(lane, "EVIDENCE", evidence), mock.patch.object(lane, "prepare"), \
                  mock.patch.object(lane, "run_apart", side_effect=ended) as run, \
@@ -122,15 +123,18 @@ class Lane(unittest.TestCase):
         self.assertEqual(self.run_lane(["FAILED"])[0], 1)
 
     def test_a_second_try_counts_and_the_first_is_told(self):
-        code, result, runs = self.run_lane(["FAILED", "passed"], again=True)
+        code, result, runs = self.run_lane(["FAILED: late", "passed: at last"], again=True)
         self.assertEqual((code, result["verdict"], runs), (0, "passed", 2))
         self.assertIn("the first time", result["text"])
         self.assertEqual(self.run_lane(["FAILED", "FAILED"], again=True)[0], 1)
         self.assertEqual(self.run_lane(["passed"], again=True)[2], 1)
 
     def test_a_crowded_machine_proves_nothing(self):
-        self.assertEqual(self.run_lane(["FAILED", "FAILED"], load=1000.0, again=True)[1]["verdict"], "not run")
-        self.assertEqual(self.run_lane(["FAILED"], load=1000.0)[1]["verdict"], "FAILED")
+        def verdict(ends: list[str], **options) -> str:
+            return self.run_lane(ends, load=1000.0, **options)[1]["verdict"]
+        self.assertEqual(verdict(["FAILED: late", "FAILED: never booted"], again=True), "not run")
+        self.assertEqual(verdict(["FAILED: other data", "FAILED: other data"], again=True), "FAILED")
+        self.assertEqual(verdict(["FAILED: late"]), "FAILED")
 
     def test_nothing_begins_when_the_time_is_over(self):
         code, result, runs = self.run_lane(["passed"], budget_s=-1.0)
