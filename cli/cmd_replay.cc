@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
-#include "cli/rdma_device.h"
 #include "cli/replay_world.h"
 #include "conformance/report/gatherer.h"
 #include "conformance/report/report.h"
@@ -21,7 +20,6 @@ struct ReplayArguments {
   std::string what;
   std::string case_name;
   std::string local;
-  RdmaDeviceArguments device;
   std::string report;
   bool json = false;
 };
@@ -71,12 +69,11 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
   if (token.dut != "embedded" && local.empty()) {
     local = to_string(or_throw(local_address_towards(or_throw(parse_fabric_url(token.dut)).to)));
   }
-  options.product = or_throw(parse_product(token.dut, local, arguments.device.roce_port()));
+  options.product = or_throw(parse_product(token.dut, local));
   if (options.product.embedded) options.product.transport = token.transport;
   if (!options.product.embedded) {
     options.product.nonce = nonce();
     options.product.slow = true;
-    put_on_device(options.product, arguments.device);
     if (options.product.nqn.empty()) options.product.nqn = or_throw(discover_nqn(options.product));
   }
   options.deviations = or_throw(deviations::DeviationSet::of_names(token.deviations));
@@ -148,7 +145,6 @@ void add_replay(CLI::App& app, Outcome& outcome) {
   command->add_option("--case", arguments->case_name, "Only this case of the file")->type_name("NAME");
   command->add_option("--local", arguments->local, "Our own address, or l2:PATH,PEER,ADDRESS, for a product at an address")
       ->type_name("HOST");
-  add_rdma_device(*command, arguments->device);
   command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");
   command->callback([arguments, &outcome] { outcome.code = replay(*arguments); });

@@ -4,7 +4,6 @@
 
 #include "cli/authentication.h"
 #include "cli/common.h"
-#include "cli/rdma_device.h"
 #include "cli/suite_options.h"
 #include "cli/tls_options.h"
 #include "conformance/report/gatherer.h"
@@ -21,7 +20,7 @@ using namespace conformance;
 
 struct RunArguments {
   Selection selection;
-  RdmaDeviceArguments device;
+  std::string device = "softroce";
   std::string dut = "embedded";
   std::string local;
   AuthenticationArguments authentication;
@@ -51,7 +50,7 @@ Product product_of(const RunArguments& arguments) {
   if (arguments.dut.find("://") != std::string::npos && local.empty()) {
     local = to_string(or_throw(local_address_towards(or_throw(parse_fabric_url(arguments.dut)).to)));
   }
-  Product product = or_throw(parse_product(arguments.dut, local, arguments.device.roce_port()));
+  Product product = or_throw(parse_product(arguments.dut, local));
   product.slow = arguments.slow;
   std::optional<auth::PskStore> keys = tls_keys(arguments.tls);
   if (keys && product.embedded) {
@@ -65,10 +64,13 @@ Product product_of(const RunArguments& arguments) {
   }
   if (product.embedded) {
     product.transport = arguments.selection.transport;
-    product.layer = or_throw(parse_device_layer(arguments.device.name));
+    product.layer = or_throw(parse_device_layer(arguments.device));
     return product;
   }
-  put_on_device(product, arguments.device);
+  if (arguments.device != "softroce") {
+    throw UserError("--device " + arguments.device + " is not for a product at " + arguments.dut +
+                    ": the bench's own side is softroce there");
+  }
   product.nonce = nonce();
   if (product.transport == kProviderTransport) {
     check_provider(product);
@@ -196,7 +198,6 @@ void add_run(CLI::App& app, Outcome& outcome) {
                   "  fabricbench run --report report\n"
                   "  fabricbench run --suite fabrics --role controller --seed 7\n"
                   "  fabricbench run --dut rdma://192.0.2.7:4420 --report report\n"
-                  "  fabricbench run --dut rdma://192.0.2.7:4420 --device verbs:rxe0\n"
                   "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero");
   add_selection(*command, arguments->selection);
   command
@@ -204,8 +205,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
                    "The product: embedded, rdma://ADDRESS:PORT[/NQN], tcp://..., mctp:NET,EID, serial:PATH or ND:LIBRARY")
       ->type_name("URL")
       ->capture_default_str();
-  command->add_option("--device", arguments->device.name,
-                   "What RDMA runs on: softroce; ND:default or NDK:default (embedded); verbs:NAME (a product at rdma://...)")
+  command->add_option("--device", arguments->device, "What RDMA runs on: softroce, ND:default or NDK:default (embedded)")
       ->capture_default_str();
   command
       ->add_option("--local", arguments->local,

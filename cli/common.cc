@@ -130,11 +130,11 @@ Result<IpAddress> local_address_towards(const Endpoint& to) {
   return IpAddress::v6(a);
 }
 
-net::LocalHost local_host(const std::string& text, const Endpoint& to, conformance::RocePort port) {
+net::LocalHost local_host(const std::string& text, const Endpoint& to, RocePort port) {
   if (text.empty()) return {.address = or_throw(local_address_towards(to))};
   const auto parsed = net::parse_local_host(text);
   if (!parsed) throw UserError("--local: " + parsed.error().text);
-  if (port == conformance::RocePort::own && parsed->address == to.address) {
+  if (port == RocePort::own && parsed->address == to.address) {
     throw UserError("--local " + text + " is the other side's address; both need UDP port 4791, so each "
                     "has an address of its own (127.0.0.3 for example)");
   }

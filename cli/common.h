@@ -10,7 +10,6 @@
 
 #include "base/ip.h"
 #include "base/or_throw.h"
-#include "conformance/runner/product.h"
 #include "sim/net/local_host.h"
 
 namespace fb::cli {
@@ -37,9 +36,10 @@ std::string size_text(std::uint64_t bytes);
 
 /// Our own address on the way to `to`, as the routing table has it.
 Result<IpAddress> local_address_towards(const Endpoint& to);
+/// Who has UDP port 4791: the software device takes it for itself, the kernel shares it among its own.
+enum class RocePort : std::uint8_t { own, kernels };
 /// What --local says, or the address that the routing table gives when it is empty.
-net::LocalHost local_host(const std::string& text, const Endpoint& to,
-                          conformance::RocePort port = conformance::RocePort::own);
+net::LocalHost local_host(const std::string& text, const Endpoint& to, RocePort port = RocePort::own);
 
 /// A whole file; UserError when it cannot be read.
 std::string read_text(const std::string& path);

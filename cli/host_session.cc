@@ -41,7 +41,7 @@ net::LocalHost local_of(const HostArguments& arguments, const conformance::Fabri
   if (!software && !arguments.capture.empty()) {
     throw UserError("--capture: the packets of " + arguments.device.name + " are the kernel's; dumpcap on its interface sees them");
   }
-  net::LocalHost local = local_host(arguments.local, url.to, arguments.device.roce_port());
+  net::LocalHost local = local_host(arguments.local, url.to, software ? RocePort::own : RocePort::kernels);
   check_rdma_device(arguments.device, local);
   return local;
 }

@@ -25,15 +25,6 @@ void check_rdma_device(const RdmaDeviceArguments& arguments, const net::LocalHos
   if (!local.path.empty()) throw UserError("--device " + arguments.name + " is on this machine's network, --local l2:... is not");
 }
 
-void put_on_device(conformance::Product& product, const RdmaDeviceArguments& arguments) {
-  check_rdma_device(arguments, product.local);
-  if (arguments.software()) return;
-  if (product.transport != "rdma") throw UserError("--device " + arguments.name + " is for NVMe/RDMA: " + product.url);
-  const verbs::VerbsOptions options{.name = arguments.verbs_name(), .address = product.local.address};
-  product.layer = conformance::DeviceLayer::verbs;
-  product.open_device = [options](World& world) { return or_throw(verbs::open_device(world, options)); };
-}
-
 OpenRdmaDevice::OpenRdmaDevice(World& world, const std::string& name, const RdmaDeviceArguments& arguments,
                                const net::LocalHost& local, softroce::SoftHooks* hooks) {
   if (!arguments.software()) {

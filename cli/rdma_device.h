@@ -1,11 +1,10 @@
-// What the RDMA of our own side runs on: of a host, a target, or the bench against a product.
+// What the RDMA of a host or a target of ours runs on.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
-#include "conformance/runner/product.h"
 #include "sim/core/world.h"
 #include "sim/net/local_host.h"
 #include "sim/rdma/device.h"
@@ -21,7 +20,6 @@ struct RdmaDeviceArguments {
   bool software() const { return name == kSoftRoce; }
   /// Of --device verbs:NAME.
   std::string verbs_name() const;
-  conformance::RocePort roce_port() const { return software() ? conformance::RocePort::own : conformance::RocePort::kernels; }
 };
 
 /// --device.
@@ -29,9 +27,6 @@ void add_rdma_device(CLI::App& command, RdmaDeviceArguments& arguments);
 
 /// UserError for a name that is none, and for a device that this machine's kernel has beside a network of our own.
 void check_rdma_device(const RdmaDeviceArguments& arguments, const net::LocalHost& local);
-
-/// The bench's own side of a product at an address. UserError as above, and for a product that is not over RDMA.
-void put_on_device(conformance::Product& product, const RdmaDeviceArguments& arguments);
 
 /// A device, and what it stands on.
 class OpenRdmaDevice {

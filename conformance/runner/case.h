@@ -82,7 +82,6 @@ struct beyond {
   }
 };
 inline beyond beyond_networkdirect(std::string_view why) { return {{DeviceLayer::networkdirect}, why}; }
-inline beyond beyond_verbs(std::string_view why) { return {{DeviceLayer::verbs}, why}; }
 inline beyond beyond_interfaces(std::string_view why) { return {{DeviceLayer::networkdirect, DeviceLayer::ndk}, why}; }
 
 /// Cases about one transport say so; others run over each of them.

@@ -147,8 +147,7 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     setup.host_keys = environment.product->keys;
     setup.identity_version = environment.product->identity_version;
     setup.connect.authentication.secure_channel = false;
-    side_ = std::make_unique<EmbeddedHostFabric>(world, environment.product->local, device, setup,
-                                                 environment.product->open_device);
+    side_ = std::make_unique<EmbeddedHostFabric>(world, environment.product->local, device, setup);
   }
   local_ = device.address;
   secured_ = environment.product->embedded ? setup.security == transport::ChannelSecurity::required

@@ -41,10 +41,8 @@ EmbeddedHostFabric::EmbeddedHostFabric(World& world, net::SimHost& host, const D
 }
 
 EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local,
-                                       const DeviceOptions& options, const EmbeddedSetup& setup, const DeviceOpener& open) {
-  if (setup.transport == "rdma" && open) {
-    foreign_ = open(world);
-  } else if (setup.transport == "rdma") {
+                                       const DeviceOptions& options, const EmbeddedSetup& setup) {
+  if (setup.transport == "rdma") {
     auto machine = net::open_local_host(world, local);
     if (!machine) throw UserError(machine.error().text);
     machine_ = std::move(machine).value();
@@ -60,9 +58,8 @@ EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local
 
 void EmbeddedHostFabric::make(World& world, const IpAddress& address, const EmbeddedSetup& setup,
                               transport::TransportHooks* hooks) {
-  if (device_ != nullptr || foreign_ != nullptr) {
-    rdma::Device& top = foreign_ != nullptr ? *foreign_ : device_->top();
-    fabric_ = std::make_unique<transport::RdmaHostFabric>(world, top, hooks);
+  if (device_ != nullptr) {
+    fabric_ = std::make_unique<transport::RdmaHostFabric>(world, device_->top(), hooks);
   } else {
     auto fabric =
         std::make_unique<transport::TcpHostFabric>(world, *streams_, address, setup.tcp_host, hooks);
@@ -78,8 +75,7 @@ void EmbeddedHostFabric::make(World& world, const IpAddress& address, const Embe
   }
 }
 
-rdma::Device& EmbeddedHostFabric::device() {
-  if (foreign_ != nullptr) return *foreign_;
+softroce::SoftRoceDevice& EmbeddedHostFabric::device() {
   BENCH_ASSERT(device_ != nullptr, "what needs an RDMA device runs over_rdma");
   return device_->soft();
 }

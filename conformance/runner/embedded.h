@@ -105,13 +105,13 @@ class EmbeddedHostFabric {
   /// At a host of the network. Hooks may be null.
   EmbeddedHostFabric(World& world, net::SimHost& host, const DeviceOptions& options,
                      const EmbeddedSetup& setup, transport::TransportHooks* hooks = nullptr);
-  /// On this machine, or where `local` says; over RDMA on what `open` opens, or on a software device without it.
+  /// On this machine, or where `local` says.
   EmbeddedHostFabric(World& world, const net::LocalHost& local, const DeviceOptions& options,
-                     const EmbeddedSetup& setup, const DeviceOpener& open);
+                     const EmbeddedSetup& setup);
 
   transport::HostFabric& fabric() { return *fabric_; }
-  /// Over RDMA: the device, whatever is on top of it.
-  rdma::Device& device();
+  /// Over RDMA: the soft device, whatever is on top of it.
+  softroce::SoftRoceDevice& device();
   /// Over TCP: where streams come from, without TLS.
   net::StreamHost& streams();
   /// Null where the side has no keys.
@@ -126,7 +126,6 @@ class EmbeddedHostFabric {
   auth::PskStore keys_;
   std::unique_ptr<transport::TlsSide> tls_;
   std::unique_ptr<DeviceStack> device_;
-  std::unique_ptr<rdma::Device> foreign_;  ///< instead
   std::unique_ptr<transport::HostFabric> fabric_;
 };
 

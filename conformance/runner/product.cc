@@ -92,10 +92,10 @@ Result<DeviceLayer> parse_device_layer(std::string_view text) {
   if (text == "softroce") return DeviceLayer::none;
   if (text == "ND:default") return DeviceLayer::networkdirect;
   if (text == "NDK:default") return DeviceLayer::ndk;
-  return wrong(text, "no such device of the embedded product; known are softroce, ND:default and NDK:default");
+  return wrong(text, "no such device; known are softroce, ND:default and NDK:default");
 }
 
-Result<Product> parse_product(std::string_view url, std::string_view local, RocePort port) {
+Result<Product> parse_product(std::string_view url, std::string_view local) {
   Product product;
   product.url = std::string(url);
   if (url == "embedded") return product;
@@ -127,7 +127,7 @@ Result<Product> parse_product(std::string_view url, std::string_view local, Roce
   if (own->address.is_v4() != parsed->to.address.is_v4()) {
     return wrong(local, "--local and the product's address are of different families");
   }
-  if (port == RocePort::own && parsed->transport == "rdma" && own->address == parsed->to.address) {
+  if (parsed->transport == "rdma" && own->address == parsed->to.address) {
     return wrong(local, "--local is the product's own address; both sides need UDP port 4791, so each "
                         "has an address of its own (127.0.0.3 for example)");
   }

@@ -22,7 +22,7 @@ struct Product {
   bool embedded = true;
   /// Embedded: only cases over this transport, over it alone; empty: each over all of its own.
   std::string transport = {};
-  /// Embedded: of all RDMA devices, the bench's too. Otherwise of the bench's own device.
+  /// Embedded: of all RDMA devices, the bench's too.
   DeviceLayer layer = DeviceLayer::none;
   /// Embedded: makes it another kind of product than the usual one; a case's own wishes come afterwards.
   std::function<void(EmbeddedSetup&)> vary = {};
@@ -30,8 +30,6 @@ struct Product {
   Endpoint to = {};
   std::string nqn = {};       ///< empty: the first one that its discovery service lists
   net::LocalHost local = {};  ///< our own side
-  /// Over RDMA: what our own side runs on; without, a software device that takes UDP port 4791.
-  DeviceOpener open_device = {};
   /// What our own host authenticates with; empty: nothing.
   std::vector<auth::SecretPair> secrets = {};
   /// Over TCP: every connection of ours is TLS with these keys.
@@ -75,9 +73,7 @@ constexpr bool is_medium(std::string_view transport) {
   return transport == "smbus" || transport == "serial" || transport == "pcie" || transport == kKernelTransport;
 }
 
-/// Who has UDP port 4791 of our address: our software device alone, or the kernel for all of its own devices.
-enum class RocePort : std::uint8_t { own, kernels };
 /// "embedded" or a URL; `local` is our own side for the latter.
-Result<Product> parse_product(std::string_view url, std::string_view local, RocePort port = RocePort::own);
+Result<Product> parse_product(std::string_view url, std::string_view local);
 
 }  // namespace fb::conformance

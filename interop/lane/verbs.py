@@ -193,22 +193,6 @@ def verbs_device(scene: Scene) -> str:
     return f"{passed.group(1)} tests passed"
 
 
-@cell("verbs-suite", "the conformance suite on verbs over rdma_rxe in a guest against nvmet in another", kernels=("6.1", "6.12"),
-      link="pair", limit_s=500)
-def verbs_suite(scene: Scene) -> str:
-    with scene.pair() as (target, initiator):
-        target.run(linux.rxe(GUEST))
-        target.run(linux.nvmet("rdma"))
-        initiator.run(linux.rxe(OURS))
-        done = initiator.run(f"fabricbench run --dut {AT} {DEVICE} --profile linux-{scene.kernel} --verbose", limit_s=400, check=False)
-        (scene.folder / "suite.log").write_text(done.output)
-        if done.status != 0:
-            raise CellFailure(f"the suite ends with {done.status}: {done.output.strip().splitlines()[-1]}")
-        close(initiator)
-        close(target, linux.nvmet_down("rdma"))
-    return f"as with the software device; {scene.folder / 'suite.log'}"
-
-
 @cell("verbs-speed", "softroce over UDP and verbs over rdma_rxe between the same two guests, one after the other", link="pair", limit_s=400)
 def verbs_speed(scene: Scene) -> str:
     sizes = (("4K", 1, "2M"), ("4K", 32, "8M"), ("128K", 8, "32M"))

@@ -114,7 +114,7 @@ def test_wrong_use_is_one_line_and_exit_2(fabricbench, arguments, named):
 
 
 def test_help_shows_an_example_each(fabricbench):
-    for command in ["run", "selftest", "list", "requirements", "replay", "target", "host",
+    for command in ["run", "selftest", "list", "requirements", "replay", "target", "devices", "host",
                     "host io", "host connect", "host discover", "host identify", "host read",
                     "host write"]:
         done = fabricbench(*command.split(), "--help")

@@ -112,7 +112,7 @@ CONFORMANCE_CASE(key_is_kept_where_nobody_asked, "fabrics.rdma.invalidate.only-a
 }
 
 CONFORMANCE_CASE(key_of_the_command_is_invalidated, "fabrics.rdma.invalidate.right-key",
-                 roles::controller, needs{&a_namespace}, beyond_verbs("a peer cannot invalidate what user space registers")) {
+                 roles::controller, needs{&a_namespace}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   host::RawQueue::Exposed& memory = queue.expose(Bytes(kRoom));

@@ -73,7 +73,8 @@ class Device final : public rdma::Device, FdHandler {
     auto made = std::make_unique<Listener>(s_, handler);
     const int error = made->open(port);
     if (error == 0) return std::unique_ptr<rdma::Listener>(std::move(made));
-    return Failure{Problem{fmt::format("verbs:{}: cannot listen on {}: {}", s_.name, to_string(Endpoint{s_.address, port}), words_of(error))}};
+    const std::string at = to_string(Endpoint{s_.address, port});
+    return Failure{Problem{fmt::format("verbs:{}: cannot listen on {}: {}", s_.name, at, words_of(error))}};
   }
 
  private:
