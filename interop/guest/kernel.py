@@ -4,8 +4,9 @@
     python3 -m interop.guest.kernel path        prints its folder if it is built; else exit code 2
 
 Built once from Debian's kernel source and kernel.config, which takes some ten minutes on two idle cores;
-cached by the digests of both. It is built in a folder of its own and renamed when it is whole. One build
-runs at a time; what an interrupted one left behind is removed by the next.
+cached by the digests of both. It is built in a folder of its own, and what is whole is renamed into place. One
+build runs at a time. An interrupted one leaves its folder, in which the next one of the same kernel goes on;
+make knows what it has finished.
 """
 
 import fcntl
@@ -17,7 +18,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 from interop.guest.archive import Archive, Package, Unavailable, cache_root, last_line
 
@@ -43,10 +43,13 @@ def build(archive: Archive) -> pathlib.Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             _require_programs()
+            work = folder.parent / f"build-{folder.name}"
             for left in folder.parent.glob("build-*"):
-                shutil.rmtree(left)
-            with tempfile.TemporaryDirectory(prefix="build-", dir=folder.parent) as work:
-                _make(archive.fetch([source])[0], pathlib.Path(work), folder)
+                if left != work:
+                    shutil.rmtree(left)
+            work.mkdir(exist_ok=True)
+            _make(archive.fetch([source])[0], work, folder)
+            shutil.rmtree(work)
     return folder
 
 
@@ -67,22 +70,33 @@ def _require_programs() -> None:
 
 
 def _make(deb: pathlib.Path, work: pathlib.Path, folder: pathlib.Path) -> None:
-    made = work / "made"
+    source, made = work / "source", work / "made"
+    shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
-    with open(work.parent / "build.log", "w") as log:
-        _run(["dpkg-deb", "-x", deb, work / "package"], log)
-        archives = list((work / "package").glob("usr/src/*.tar.xz"))
-        if len(archives) != 1:
-            raise Unavailable(f"{deb.name} holds {len(archives)} source archives")
-        _run(["tar", "-x", "--strip-components=1", "-f", archives[0], "--one-top-level=" + str(work / "source")], log)
-        make = ["make", "-C", work / "source", "ARCH=x86_64", f"-j{os.cpu_count()}"]
+    with open(folder.parent / "build.log", "w") as log:
+        if not source.exists():
+            _unpack(deb, work, source, log)
+        make = ["make", "-C", source, "ARCH=x86_64", f"-j{os.cpu_count()}"]
         _run([*make, f"KCONFIG_ALLCONFIG={CONFIG}", "allnoconfig"], log)
-        _check_taken((work / "source/.config").read_text())
+        _check_taken((source / ".config").read_text())
         _run([*make, "vmlinux"], log)
-        _run(["strip", "-o", made / "vmlinux", work / "source/vmlinux"], log)
-    release = (work / "source/include/config/kernel.release").read_text()
-    (made / "release").write_text(release)
+        _run(["strip", "-o", made / "vmlinux", source / "vmlinux"], log)
+    (made / "release").write_text((source / "include/config/kernel.release").read_text())
     made.rename(folder)
+
+
+def _unpack(deb: pathlib.Path, work: pathlib.Path, source: pathlib.Path, log) -> None:
+    package, half = work / "package", work / "half"
+    for path in (package, half):
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
+    _run(["dpkg-deb", "-x", deb, package], log)
+    archives = list(package.glob("usr/src/*.tar.xz"))
+    if len(archives) != 1:
+        raise Unavailable(f"{deb.name} holds {len(archives)} source archives")
+    _run(["tar", "-x", "--strip-components=1", "-C", half, "-f", archives[0]], log)
+    shutil.rmtree(package)
+    half.rename(source)
 
 
 def _check_taken(text: str) -> None:
@@ -114,7 +128,7 @@ def main() -> int:
     if sys.argv[1:] not in (["build"], ["path"]):
         print("usage: python3 -m interop.guest.kernel build|path", file=sys.stderr)
         return 2
-    # A request to end is an exception, so that the half-made folder and make's children go.
+    # A request to end is an exception, so that make's children go too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         archive = Archive(cache_root() / "apt")

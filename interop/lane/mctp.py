@@ -1,7 +1,6 @@
 """Debian's nvme on the kernel's own MCTP stack, over a serial line to a drive of ours. Debian's kernels have no
 MCTP: ours does (interop/guest/kernel.py), and these cells are not run where nobody has built it."""
 
-import json
 import pathlib
 import re
 import shutil
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 
 from interop.guest import luggage
 from interop.guest.guest import Guest
-from interop.lane.bench import CellFailure
+from interop.lane.bench import CellFailure, Running
 from interop.lane.line import FROM_GUEST, TO_GUEST, Line, damaged, lost
 from interop.lane.scene import Scene, cell, close
 
@@ -72,28 +71,39 @@ def expect(guest: Guest, script: str, wanted: str) -> None:
 
 @contextmanager
 def drive_on_a_line(scene: Scene):
-    """A guest that owns the bus, and a drive that it has given its EID. What crossed the line is judged, and the
-    drive asked what it made of it, once everybody has gone."""
+    """A guest that owns the bus, and a drive that it has given its EID. What crossed the line is judged once
+    everybody has gone."""
     image = luggage.carry(scene.image, scene.bench.program.parent / OWNER, scene.folder / "image")
-    capture, counters = scene.folder / "line.pcapng", scene.folder / "counters.json"
-    with Line(scene.folder) as line, Guest(image, scene.folder, line.port, name=scene.folder.name) as guest:
-        guest.boot()
-        drives = []
-        line.join(lambda: drives.append(scene.bench.begin(
-            "mctp", "serve", "--serial", str(line.end), "--capture", str(capture), "--counters", str(counters))))
-        with drives[0] as drive:
-            drive.wait_for("serving", 20)
-            said = guest.run(f"{OWNER} /dev/hvc0 {OWN_EID} {EID}").output
-            holder = re.fullmatch(rf"endpoint {EID} on (\w+), held by (\d+)\n", said)
-            if not holder:
-                raise CellFailure(f"{OWNER} said '{said.strip()}'")
-            yield guest, line
-            interface, number = holder.groups()
-            close(guest, f"kill {number}\nwhile [ -e /sys/class/net/{interface} ]; do sleep 0.05; done")
-            drive.finish()
-    shutil.rmtree(image.folder)
+    try:
+        with Line(scene.folder) as line, Guest(image, scene.folder, line.port, name=scene.folder.name) as guest:
+            guest.boot()
+            with served_on(scene, line) as drive:
+                interface, holder = own_the_bus(guest)
+                yield guest, line
+                close(guest, f"kill {holder}\nwhile [ -e /sys/class/net/{interface} ]; do sleep 0.05; done")
+                drive.finish()
+    finally:
+        shutil.rmtree(image.folder)
     keep(line, scene.folder / "frames.txt")
-    scene.bench.judge(capture)
+    scene.bench.judge(scene.folder / "line.pcapng")
+
+
+def served_on(scene: Scene, line: Line) -> Running:
+    started = []
+    line.join(lambda: started.append(scene.bench.begin(
+        "mctp", "serve", "--serial", str(line.end), "--capture", str(scene.folder / "line.pcapng"),
+        "--counters", str(scene.folder / "counters.json"))))
+    started[0].wait_for("serving", 20)
+    return started[0]
+
+
+def own_the_bus(guest: Guest) -> tuple[str, str]:
+    """The interface, and the process that holds it."""
+    said = guest.run(f"{OWNER} /dev/hvc0 {OWN_EID} {EID}").output
+    found = re.fullmatch(rf"endpoint {EID} on (\w+), held by (\d+)\n", said)
+    if not found:
+        raise CellFailure(f"{OWNER} said '{said.strip()}'")
+    return found.groups()
 
 
 def keep(line: Line, to: pathlib.Path) -> None:
@@ -102,10 +112,6 @@ def keep(line: Line, to: pathlib.Path) -> None:
     for frame in line.kept():
         by_length.setdefault(len(frame), frame)
     to.write_text("".join(f"{frame.hex()}\n" for frame in list(by_length.values())[:KEPT_FRAMES]))
-
-
-def counters_of(scene: Scene) -> dict:
-    return json.loads((scene.folder / "counters.json").read_text())
 
 
 @cell("mctp-cli", "nvme-cli through AF_MCTP and a serial line against our drive: logs, firmware, security, namespaces; "

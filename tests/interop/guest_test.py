@@ -94,25 +94,49 @@ class Kernel(unittest.TestCase):
         with self.assertRaisesRegex(Unavailable, "--build-kernel"):
             kernel.find(self.archive)
 
-    def test_an_interrupted_build_leaves_nothing(self):
-        with mock.patch.object(kernel, "_run", side_effect=KeyboardInterrupt):
-            with self.assertRaises(KeyboardInterrupt):
+    def steps(self, killed_in: str = ""):
+        """What the programs of a build leave behind, up to the one that is killed; which of them ran."""
+        ran = []
+
+        def run(command, _):
+            words = [str(word) for word in command]
+            ran.append("unpack" if words[0] in ("dpkg-deb", "tar") else words[-1] if words[0] == "make" else words[0])
+            if words[0] == "dpkg-deb":
+                (pathlib.Path(words[-1]) / "usr/src").mkdir(parents=True)
+                (pathlib.Path(words[-1]) / "usr/src/linux.tar.xz").touch()
+            elif words[-1] == "allnoconfig":
+                source = pathlib.Path(words[words.index("-C") + 1])
+                (source / "include/config").mkdir(parents=True, exist_ok=True)
+                (source / "include/config/kernel.release").write_text("6.1.0\n")
+                (source / ".config").write_text(kernel.CONFIG.read_text())
+            elif words[0] == "strip":
+                pathlib.Path(words[words.index("-o") + 1]).write_bytes(b"\x7fELF")
+            if killed_in == ran[-1]:
+                raise KeyboardInterrupt
+
+        return mock.patch.object(kernel, "_run", side_effect=run), ran
+
+    def test_an_interrupted_build_is_not_found_and_gone_on_with(self):
+        for step in ("unpack", "vmlinux", "strip"):
+            steps, _ = self.steps(killed_in=step)
+            with steps, self.assertRaises(KeyboardInterrupt):
                 kernel.build(self.archive)
-        self.assertEqual(self.left(), set())
-
-    def test_what_a_killed_build_left_is_removed_and_a_whole_one_is_found(self):
-        (self.cache / "kernel/build-killed/source").mkdir(parents=True)
-
-        def make(_, work, folder):
-            (work / "made").mkdir()
-            (work / "made/vmlinux").write_bytes(b"\x7fELF")
-            (work / "made").rename(folder)
-
-        with mock.patch.object(kernel, "_make", side_effect=make) as made:
+            with self.assertRaises(Unavailable):
+                kernel.find(self.archive)
+        steps, ran = self.steps()
+        with steps:
             folder = kernel.build(self.archive)
             self.assertEqual(kernel.build(self.archive), folder)
-        made.assert_called_once()
+        self.assertEqual(ran, ["allnoconfig", "vmlinux", "strip"])
         self.assertEqual(kernel.find(self.archive), folder)
+        self.assertEqual((folder / "release").read_text(), "6.1.0\n")
+        self.assertEqual(self.left(), {folder.name})
+
+    def test_what_a_build_of_another_kernel_left_is_removed(self):
+        (self.cache / "kernel/build-other/source").mkdir(parents=True)
+        steps, _ = self.steps()
+        with steps:
+            folder = kernel.build(self.archive)
         self.assertEqual(self.left(), {folder.name})
 
     def test_another_source_or_configuration_is_another_kernel(self):
