@@ -1,4 +1,5 @@
-"""Builds the guest: an ELF kernel and an initial file system, from the distribution's packages alone.
+"""Builds the guest: an ELF kernel and an initial file system, from the distribution's packages alone. Where the
+distribution's kernels lack what is tested, the kernel is one of our own that was built before.
 
     python3 -m interop.guest.image 6.1      builds (or finds) the image and prints its folder
 
@@ -14,9 +15,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from interop.guest import cpio, vmlinux
+from interop.guest import cpio, kernel, vmlinux
 from interop.guest.archive import Archive, Package, Unavailable, cache_root, codename
 
 HERE = pathlib.Path(__file__).parent
@@ -48,15 +50,16 @@ MODULES = [
 
 @dataclass(frozen=True)
 class Flavour:
-    """A kernel that the guest can run: the meta package, and the suite that has it."""
+    """A kernel that the guest can run: the meta package, and the suite that has it. Without one, our own."""
     name: str
-    meta_package: str
-    suite: str
+    meta_package: str = ""
+    suite: str = ""
 
 
 FLAVOURS = {
-    "6.1": Flavour("6.1", "linux-image-amd64", ""),
+    "6.1": Flavour("6.1", "linux-image-amd64"),
     "6.12": Flavour("6.12", "linux-image-amd64", "backports"),
+    "6.1-mctp": Flavour("6.1-mctp"),
 }
 
 
@@ -84,13 +87,21 @@ def build(name: str) -> Image:
     flavour = FLAVOURS[name]
     archive = Archive(cache_root() / "apt")
     archive.refresh()
-    suite = f"{codename()}-{flavour.suite}" if flavour.suite else ""
-    kernel = archive.find([archive.target_of(flavour.meta_package, suite)], suite)
     tools = archive.find(_package_names())
-    folder = cache_root() / "guest" / f"{name}-{_key(kernel + tools)}"
-    release = kernel[0].name.removeprefix("linux-image-")
+    if flavour.meta_package:
+        suite = f"{codename()}-{flavour.suite}" if flavour.suite else ""
+        stock = archive.find([archive.target_of(flavour.meta_package, suite)], suite)
+        release = stock[0].name.removeprefix("linux-image-")
+        folder = _folder(name, stock + tools)
+        if not folder.exists():
+            _make(folder, archive.fetch(stock, suite) + archive.fetch(tools), release,
+                  lambda packages: vmlinux.extract((packages / "boot" / f"vmlinuz-{release}").read_bytes()))
+        return load(folder)
+    built = kernel.find(archive)
+    folder = _folder(name, tools, built.name)
     if not folder.exists():
-        _make(folder, archive, archive.fetch(kernel, suite) + archive.fetch(tools), release)
+        _make(folder, archive.fetch(tools), (built / "release").read_text().strip(),
+              lambda _: (built / "vmlinux").read_bytes())
     return load(folder)
 
 
@@ -99,17 +110,19 @@ def _package_names() -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _key(packages: list[Package]) -> str:
-    digest = hashlib.sha256()
+def _folder(name: str, packages: list[Package], built: str = "") -> pathlib.Path:
+    """Named after all inputs: the packages, the kernel that was built, these scripts."""
+    digest = hashlib.sha256(built.encode())
     for package in packages:
         digest.update(f"{package.name} {package.digest}\n".encode())
     for script in sorted(HERE.iterdir()):
         if script.name in ("archive.py", "cpio.py", "image.py", "init", "vmlinux.py"):
             digest.update(script.read_bytes())
-    return digest.hexdigest()[:16]
+    return cache_root() / "guest" / f"{name}-{digest.hexdigest()[:16]}"
 
 
-def _make(folder: pathlib.Path, archive: Archive, debs: list[pathlib.Path], release: str) -> None:
+def _make(folder: pathlib.Path, debs: list[pathlib.Path], release: str,
+          kernel_in: Callable[[pathlib.Path], bytes]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="build-", dir=folder.parent) as work_name:
         work = pathlib.Path(work_name)
@@ -118,8 +131,7 @@ def _make(folder: pathlib.Path, archive: Archive, debs: list[pathlib.Path], rele
             path.mkdir()
         for deb in debs:
             _unpack(deb, packages)
-        image = (packages / "boot" / f"vmlinuz-{release}").read_bytes()
-        (made / "vmlinux").write_bytes(vmlinux.extract(image))
+        (made / "vmlinux").write_bytes(kernel_in(packages))
         _fill(tree, packages, release)
         cpio.write(tree, made / "initrd")
         (made / "release").write_text(release + "\n")
@@ -157,7 +169,8 @@ def _fill(tree: pathlib.Path, packages: pathlib.Path, release: str) -> None:
     providers.mkdir()
     shutil.copy(packages / LIBRARIES / "libibverbs/librxe-rdmav34.so", providers)
     _write_texts(tree)
-    _add_modules(tree, packages, release)
+    if (packages / "lib/modules" / release).exists():
+        _add_modules(tree, packages, release)
 
 
 def _add_busybox(tree: pathlib.Path, packages: pathlib.Path) -> None:

@@ -1,6 +1,6 @@
 """Runs the cells of the matrix that are possible here, one line each.
 
-    ci/interop [--list] [--bench PROGRAM] [--budget SECONDS] [--again] [CELL-PATTERN ...]
+    ci/interop [--list] [--bench PROGRAM] [--budget SECONDS] [--again] [--build-kernel] [CELL-PATTERN ...]
 
 Exit code 0: nothing failed and something ran. 1: a cell failed. 2: nothing could be run.
 """
@@ -18,7 +18,8 @@ import time
 
 from interop.guest import guest as guests
 from interop.guest import image as images
-from interop.guest.archive import Unavailable
+from interop.guest import kernel as kernels
+from interop.guest.archive import Archive, Unavailable, cache_root
 from interop.lane import network
 from interop.lane.bench import Bench, CellFailure
 from interop.lane.matrix import CELLS, Cell, Scene
@@ -74,23 +75,34 @@ def run_apart(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
         return {"verdict": "FAILED", "text": f"the cell broke: {said[-1] if said else 'no word'}"}
 
 
-def prepare(kernel: str, known: dict) -> images.Image:
+def prepare(flavour: str, known: dict) -> images.Image:
     """The image of this kernel, made once; its Unavailable is remembered too."""
-    if kernel not in known:
+    if flavour not in known:
         try:
             guests.require_qemu()
-            known[kernel] = images.build(kernel)
-            guests.accelerator(known[kernel])
+            known[flavour] = images.build(flavour)
+            guests.accelerator(known[flavour])
         except Unavailable as missing:
-            known[kernel] = missing
-    if isinstance(known[kernel], Unavailable):
-        raise known[kernel]
-    return known[kernel]
+            known[flavour] = missing
+    if isinstance(known[flavour], Unavailable):
+        raise known[flavour]
+    return known[flavour]
+
+
+def build_kernel() -> None:
+    """Apart from the cells and their time. Those that need it say what is missing where this fails."""
+    started = time.monotonic()
+    print("building the kernel with MCTP, once ...", flush=True)
+    try:
+        folder = kernels.build(Archive(cache_root() / "apt"))
+        print(f"kernel   {folder}, after {time.monotonic() - started:.0f} s", flush=True)
+    except Unavailable as missing:
+        print(f"kernel   not built: {missing}", flush=True)
 
 
 def run_once(cell: Cell, known: dict, program: pathlib.Path) -> dict:
     try:
-        return run_apart(cell, prepare(cell.kernel, known), program)
+        return run_apart(cell, prepare(cell.flavour, known), program)
     except Unavailable as missing:
         return {"verdict": "not run", "text": str(missing)}
 
@@ -164,6 +176,9 @@ def main() -> int:
     parser.add_argument("--again", action="store_true",
                         help="a cell that fails is run once more, and says so; the second time counts, "
                              "and two different failures on a far too busy machine do not")
+    parser.add_argument("--build-kernel", action="store_true",
+                        help="first build the kernel with MCTP, if that was not done before: it is Debian's source "
+                             "and takes some ten minutes on two idle cores")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--image", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -184,6 +199,8 @@ def main() -> int:
     if not options.bench.exists():
         print(f"interop: no {options.bench}", file=sys.stderr)
         return 2
+    if options.build_kernel:
+        build_kernel()
     return run_all(chosen, options.bench.resolve(), options.budget, options.again)
 
 

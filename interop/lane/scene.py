@@ -91,18 +91,19 @@ class Cell:
     link: str
     limit_s: int
     run: Callable[[Scene], str]
+    flavour: str  # the image that it boots
 
 
 CELLS: list[Cell] = []
 
 
 def cell(name: str, title: str, kernels: tuple[str, ...] = ("6.1",), link: str = "tap",
-         limit_s: int = 240):
-    """Registers a cell, once for each kernel."""
+         limit_s: int = 240, flavour: str = ""):
+    """Registers a cell, once for each kernel; `flavour` where it is not the stock kernel."""
     def register(function: Callable[[Scene], str]) -> Callable[[Scene], str]:
         for kernel in kernels:
             CELLS.append(Cell(f"{name}-{kernel}", f"{title}, Linux {kernel}", kernel, link, limit_s,
-                              function))
+                              function, flavour or kernel))
         return function
     return register
 

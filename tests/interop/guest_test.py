@@ -8,6 +8,7 @@ import json
 import lzma
 import os
 import pathlib
+import socket
 import struct
 import sys
 import tempfile
@@ -16,10 +17,10 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from interop.guest import cpio, guest, image, vmlinux  # noqa: E402
-from interop.guest.archive import Unavailable  # noqa: E402
+from interop.guest import cpio, guest, image, kernel, vmlinux  # noqa: E402
+from interop.guest.archive import Package, Unavailable  # noqa: E402
 from interop.lane import __main__ as lane  # noqa: E402
-from interop.lane import matrix, scene  # noqa: E402
+from interop.lane import line, matrix, scene  # noqa: E402
 
 
 def boot_image(payload: bytes) -> bytes:
@@ -68,8 +69,119 @@ class Cache(unittest.TestCase):
             with mock.patch.object(image, "_unpack"), \
                  mock.patch.object(pathlib.Path, "read_bytes", side_effect=KeyboardInterrupt):
                 with self.assertRaises(KeyboardInterrupt):
-                    image._make(made, None, [], "6.1.0")
+                    image._make(made, [], "6.1.0", lambda packages: (packages / "vmlinuz").read_bytes())
             self.assertEqual(list(made.parent.iterdir()), [])
+
+
+class Kernel(unittest.TestCase):
+    """Ours, with MCTP: a build is found again, an interrupted one leaves nothing that looks like one."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.cache = pathlib.Path(folder.name)
+        source = Package(kernel.SOURCE, "", "source.deb", "SHA256:1")
+        self.archive = mock.Mock(**{"find.return_value": [source], "fetch.return_value": [self.cache / "source.deb"]})
+        for patch in (mock.patch.object(kernel, "cache_root", return_value=self.cache),
+                      mock.patch.object(kernel, "_require_programs")):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def left(self) -> set[str]:
+        return {path.name for path in (self.cache / "kernel").iterdir() if path.is_dir()}
+
+    def test_without_one_it_says_how_to_build_it(self):
+        with self.assertRaisesRegex(Unavailable, "--build-kernel"):
+            kernel.find(self.archive)
+
+    def steps(self, killed_in: str = ""):
+        """What the programs of a build leave behind, up to the one that is killed; which of them ran."""
+        ran = []
+
+        def run(command, _):
+            words = [str(word) for word in command]
+            ran.append("unpack" if words[0] in ("dpkg-deb", "tar") else words[-1] if words[0] == "make" else words[0])
+            if words[0] == "dpkg-deb":
+                (pathlib.Path(words[-1]) / "usr/src").mkdir(parents=True)
+                (pathlib.Path(words[-1]) / "usr/src/linux.tar.xz").touch()
+            elif words[-1] == "allnoconfig":
+                source = pathlib.Path(words[words.index("-C") + 1])
+                (source / "include/config").mkdir(parents=True, exist_ok=True)
+                (source / "include/config/kernel.release").write_text("6.1.0\n")
+                (source / ".config").write_text(kernel.CONFIG.read_text())
+            elif words[0] == "strip":
+                pathlib.Path(words[words.index("-o") + 1]).write_bytes(b"\x7fELF")
+            if killed_in == ran[-1]:
+                raise KeyboardInterrupt
+
+        return mock.patch.object(kernel, "_run", side_effect=run), ran
+
+    def test_an_interrupted_build_is_not_found_and_gone_on_with(self):
+        for step in ("unpack", "vmlinux", "strip"):
+            steps, _ = self.steps(killed_in=step)
+            with steps, self.assertRaises(KeyboardInterrupt):
+                kernel.build(self.archive)
+            with self.assertRaises(Unavailable):
+                kernel.find(self.archive)
+        steps, ran = self.steps()
+        with steps:
+            folder = kernel.build(self.archive)
+            self.assertEqual(kernel.build(self.archive), folder)
+        self.assertEqual(ran, ["allnoconfig", "vmlinux", "strip"])
+        self.assertEqual(kernel.find(self.archive), folder)
+        self.assertEqual((folder / "release").read_text(), "6.1.0\n")
+        self.assertEqual(self.left(), {folder.name})
+
+    def test_what_a_build_of_another_kernel_left_is_removed(self):
+        (self.cache / "kernel/build-other/source").mkdir(parents=True)
+        steps, _ = self.steps()
+        with steps:
+            folder = kernel.build(self.archive)
+        self.assertEqual(self.left(), {folder.name})
+
+    def test_another_source_or_configuration_is_another_kernel(self):
+        names = {kernel._folder(Package(kernel.SOURCE, "", "", digest)).name for digest in ("SHA256:1", "SHA256:2")}
+        with mock.patch.object(kernel, "CONFIG", self.cache / "config"):
+            (self.cache / "config").write_text("CONFIG_MCTP=y\n")
+            names.add(kernel._folder(Package(kernel.SOURCE, "", "", "SHA256:1")).name)
+        self.assertEqual(len(names), 3)
+
+    def test_an_option_that_is_not_taken_is_named(self):
+        taken = kernel.CONFIG.read_text()
+        kernel._check_taken(taken)
+        with self.assertRaisesRegex(Unavailable, "CONFIG_MCTP_SERIAL=y"):
+            kernel._check_taken(taken.replace("CONFIG_MCTP_SERIAL=y\n", ""))
+
+
+class SerialLine(unittest.TestCase):
+    # A byte count of 7Eh, an escaped flag among the data, an FCS that holds a flag, and noise before it.
+    FRAME = bytes.fromhex("7e017e") + b"\x7d\x5e" + bytes(125) + bytes.fromhex("7e027e")
+
+    def test_a_frame_ends_where_its_count_says(self):
+        stream = bytearray(b"\x00\x7e" + self.FRAME + self.FRAME[:-1])
+        self.assertEqual(line.take_frame(stream), self.FRAME)
+        self.assertIsNone(line.take_frame(stream))
+        stream += b"\x7e"
+        self.assertEqual(line.take_frame(stream), self.FRAME)
+        self.assertEqual(stream, b"")
+
+    def test_carries_keeps_and_strikes(self):
+        with tempfile.TemporaryDirectory() as folder, line.Line(pathlib.Path(folder)) as served, \
+             socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as bench:
+            listening.bind(str(pathlib.Path(folder) / "guest.sock"))
+            listening.listen(1)
+            served.join(lambda: bench.connect(str(served.end)))
+            with listening.accept()[0] as port:
+                port.settimeout(10)
+                bench.settimeout(10)
+                served.strike(line.FROM_GUEST, 0, line.lost)
+                served.strike(line.TO_GUEST, 1, line.damaged)
+                port.sendall(self.FRAME + self.FRAME)
+                self.assertEqual(bench.recv(len(self.FRAME), socket.MSG_WAITALL), self.FRAME)
+                bench.sendall(self.FRAME + self.FRAME)
+                first, second = (port.recv(len(self.FRAME), socket.MSG_WAITALL) for _ in range(2))
+                self.assertEqual((first == self.FRAME, second == self.FRAME), (True, False))
+                self.assertEqual((len(served.kept()), served.outstanding()), (2, 0))
 
 
 class Complaints(unittest.TestCase):
@@ -100,7 +212,7 @@ class Lane(unittest.TestCase):
 
     def run_lane(self, verdicts: list[str], load: float = 1.0, **options) -> tuple[int, dict, int]:
         """One cell that ends so, run after run: the exit code, its result, and how often it ran."""
-        one = scene.Cell("a-cell", "a cell", "6.1", "l2", 1, lambda scene: "")
+        one = scene.Cell("a-cell", "a cell", "6.1", "l2", 1, lambda scene: "", "6.1")
         ends = iter(verdicts)
         with tempfile.TemporaryDirectory() as folder:
             evidence = pathlib.Path(folder)

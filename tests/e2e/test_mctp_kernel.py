@@ -1,0 +1,116 @@
+"""What a kernel's MCTP stack sent on a serial line, sent again to our drive: no guest is needed for it. The frames are those
+of tests/data; interop/lane/mctp.py leaves new ones in build/interop/mctp-cli-6.1/frames.txt."""
+
+import json
+import pathlib
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from conftest import PROGRAM, ROOT
+from interop.lane.line import take_frame
+
+RECORDINGS = sorted((ROOT / "tests" / "data").glob("mctp-serial-frames*.txt"))
+OWNER, EID = 8, 9
+SOM, EOM = 0x80, 0x40
+CONTROL, SET_ENDPOINT_ID = 0x00, 0x01
+
+
+def frame_of(packet: bytes) -> bytes:
+    """A packet without flags and escapes, as DSP0253 frames it, with the FCS as Linux makes it."""
+    fcs = 0xFFFF
+    for byte in bytes([1, len(packet)]) + packet:
+        fcs ^= byte
+        for _ in range(8):
+            fcs = fcs >> 1 ^ (0x8408 if fcs & 1 else 0)
+    return bytes([0x7E, 1, len(packet)]) + packet + fcs.to_bytes(2, "big") + b"\x7e"
+
+
+def packet_in(frame: bytes) -> bytes:
+    """What is between the count and the FCS, its escapes undone."""
+    packet, escaped = bytearray(), False
+    for byte in frame[3:-3]:
+        if byte == 0x7D:
+            escaped = True
+            continue
+        packet.append(byte | 0x20 if escaped else byte)
+        escaped = False
+    return bytes(packet)
+
+
+class Line:
+    """The bus owner's end of a unix socket, with a drive at the other."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.capture, self.counters = folder / "line.pcapng", folder / "counters.json"
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(folder / "line"))
+            listening.listen(1)
+            listening.settimeout(20)
+            self.process = subprocess.Popen([PROGRAM, "mctp", "serve", "--serial", folder / "line", "--capture", self.capture,
+                                             "--counters", self.counters], stdout=subprocess.DEVNULL)
+            self.socket = listening.accept()[0]
+        self.socket.settimeout(20)
+        self.stream = bytearray()
+
+    def send(self, frame: bytes) -> None:
+        self.socket.sendall(frame)
+
+    def message(self) -> bytes:
+        """The next whole message, of however many packets."""
+        body = b""
+        while True:
+            while not (frame := take_frame(self.stream)):
+                self.stream += self.socket.recv(65536)
+            packet = packet_in(frame)
+            assert packet[1] == OWNER and bool(packet[3] & SOM) == (body == b"")
+            body += packet[4:]
+            if packet[3] & EOM:
+                return body
+
+    def end(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(20) == 0
+
+
+@pytest.fixture
+def line(tmp_path):
+    made = Line(tmp_path)
+    yield made
+    made.process.kill()
+    made.process.wait()
+    made.socket.close()
+
+
+def test_frames_are_made_as_the_kernel_makes_them():
+    for path in RECORDINGS:
+        for text in path.read_text().split("\n"):
+            if text and not text.startswith("#"):
+                frame = bytes.fromhex(text)
+                assert take_frame(bytearray(frame)) == frame
+                if b"\x7d" not in frame[3:-3]:
+                    assert frame_of(packet_in(frame)) == frame
+
+
+def test_the_kernels_frames_are_answered_and_nobody_breaks_a_rule(fabricbench, line):
+    line.send(frame_of(bytes([1, 0, OWNER, 0xC8, CONTROL, 0x80, SET_ENDPOINT_ID, 0, EID])))
+    assert line.message()[:6] == bytes([CONTROL, 0, SET_ENDPOINT_ID, 0, 0, EID])
+    asked = 0
+    for text in (ROOT / "tests/data/mctp-serial-frames.txt").read_text().split("\n"):
+        if not text or text.startswith("#"):
+            continue
+        frame = bytes.fromhex(text)
+        line.send(frame)
+        if packet_in(frame)[3] & EOM:
+            answer = line.message()
+            assert answer[0] == 0x84 and answer[1] & 0x80  # NVMe-MI, an answer
+            assert answer[4] == 0  # Success
+            asked += 1
+    line.end()
+    drive = json.loads(line.counters.read_text())["endpoints"][0]
+    assert asked == 6 and drive["nvme_mi_messages"] == asked and drive["nvme_mi_discarded"] == 0
+    assert drive["packets_dropped"] == {} and drive["messages_abandoned"] == {}
+    checked = fabricbench("check", line.capture, "--json")
+    assert checked.code == 0 and checked.json["findings"] == [] and checked.json["decoded"]["mctp_messages"] >= 2 * asked
