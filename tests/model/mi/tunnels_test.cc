@@ -59,8 +59,8 @@ TEST(AdminTunnel, ProhibitedAndUnknownOpcodes) {
   Rig rig;
   for (unsigned code = 0; code < 256; ++code) {
     const auto opcode = static_cast<std::uint8_t>(code);
-    // Get Log Page, Identify, features, namespaces, firmware, self-test, Lockdown, Format NVM, security, Sanitize.
-    const std::uint8_t all[] = {0x02, 0x06, 0x09, 0x0A, 0x0D, 0x10, 0x11, 0x14, 0x15, 0x24, 0x80, 0x81, 0x82, 0x84};
+    // Get Log Page, Identify, features, namespaces, firmware, self-test, Lockdown, Format NVM, security, Sanitize, Get LBA Status.
+    const std::uint8_t all[] = {0x02, 0x06, 0x09, 0x0A, 0x0D, 0x10, 0x11, 0x14, 0x15, 0x24, 0x80, 0x81, 0x82, 0x84, 0x86};
     const bool served = std::find(std::begin(all), std::end(all), opcode) != std::end(all);
     const Reply reply = admin(rig, opcode, opcode == 0x06 ? 1 : 2, {.dlen = 4});
     if (served) {
