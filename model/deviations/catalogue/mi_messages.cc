@@ -130,8 +130,6 @@ DEVIATION(a_clear_integrity_bit_is_taken, "mi.message.ic.clear", Product::endpoi
 DEVIATION(a_clear_integrity_bit_is_answered, "mi.message.ic.clear", Product::endpoint,
           "answers messages whose integrity bit is clear by an error",
           AnswerMi{"mi.message.ic", Status::invalid_parameter});
-DEVIATION(replies_are_taken_for_requests, "mctp.tag.unexpected", Product::endpoint,
-          "serves messages whose tag is not their sender's", Tolerate{"mi.message.tag_owner"});
 DEVIATION(answers_to_nothing_are_taken, "mi.message.ror.set", Product::endpoint, "takes answers for requests",
           Tolerate{"mi.message.ror"});
 DEVIATION(answers_to_nothing_are_answered, "mi.message.ror.set", Product::endpoint,

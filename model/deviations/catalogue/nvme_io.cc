@@ -69,6 +69,10 @@ std::optional<nvme::Status> half_of_mdts(const CommandContext& command) {
   if (blocks <= kMdtsBlocks / 2 || blocks > kMdtsBlocks) return {};
   return nvme::sc::invalid_field;
 }
+/// Neither the command set nor the transport has a limit.
+bool takes_long_transfers(const CommandContext&, Refusal& refusal) {
+  return refusal.check != "io.mdts" && refusal.check != "command.sgl";
+}
 std::optional<nvme::Status> beyond_mdts_done(const CommandContext& command) {
   if (blocks_moved(command) <= kMdtsBlocks) return {};
   return nvme::sc::success;
@@ -144,7 +148,7 @@ DEVIATION(write_ends_wrong, "nvme.write.read-back", Product::controller,
 DEVIATION(transfer_too_long_is_done, "nvme.transfer.mdts", Product::controller,
           "a transfer above MDTS is reported as done", hooks<Answering, &beyond_mdts_done>());
 DEVIATION(transfer_too_long_is_carried_out, "nvme.transfer.mdts", Product::controller,
-          "carries out transfers above MDTS", Tolerate{"io.mdts"});
+          "carries out transfers above MDTS", hooks<Refusing, &takes_long_transfers>());
 DEVIATION(log_too_long_is_read, "nvme.transfer.mdts-commands", Product::controller,
           "carries out Get Log Page above MDTS", Tolerate{"log.length"});
 DEVIATION(security_data_too_long_is_sent, "nvme.transfer.mdts-commands", Product::controller,

@@ -63,6 +63,7 @@ LEFT_OUT = {
     # No case can bring it about, or tell it from another check.
     "connect.subsystem.moved": "who moves a subsystem is its administrator",
     "security.protocol_specific": "each security protocol has its own",
+    "mi.message.tag_owner": "MCTP drops such a message before: the case about mctp.tag.unexpected sees to it",
     "mi.command.nmimt": "the message is discarded before, by mi.message.nmimt; alone it is met in band",
     "mi.message.nmimt": "the message may be refused instead, by mi.command.nmimt",
     "mi.message.size": "the message may be refused instead, by mi.command.size",
