@@ -27,11 +27,11 @@ int Listener::open(std::uint16_t port) {
 
 void Listener::on_cm_event(CmEvent event) {
   if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) return;
-  handler_.on_connection_request(std::make_unique<ConnectionRequest>(s_, std::move(event.made), std::move(event.facts)));
+  handler_.on_connection_request(std::make_unique<ConnectionRequest>(std::move(event.made), std::move(event.facts)));
 }
 
-ConnectionRequest::ConnectionRequest(Shared& shared, Owned<rdma_cm_id> id, CmFacts facts)
-    : s_(shared), id_(std::move(id)), facts_(std::move(facts)), shown_(facts_.get()) {
+ConnectionRequest::ConnectionRequest(Owned<rdma_cm_id> id, CmFacts facts)
+    : id_(std::move(id)), facts_(std::move(facts)), shown_(facts_.get()) {
   set_owner(*id_, *this);
 }
 

@@ -23,7 +23,7 @@ class Listener final : public rdma::Listener, CmOwner {
 
 class ConnectionRequest final : public rdma::ConnectionRequest, CmOwner {
  public:
-  ConnectionRequest(Shared& shared, Owned<rdma_cm_id> id, CmFacts facts);
+  ConnectionRequest(Owned<rdma_cm_id> id, CmFacts facts);
   ~ConnectionRequest() override;
   const rdma::ConnectionFacts& facts() const override { return shown_; }
   void accept(rdma::QueuePair& qp, const rdma::ConnectionParameters& parameters) override;
@@ -33,7 +33,6 @@ class ConnectionRequest final : public rdma::ConnectionRequest, CmOwner {
   /// The peer has given up: an answer will come to nothing.
   void on_cm_event(CmEvent) override {}
 
-  Shared& s_;
   Owned<rdma_cm_id> id_;  // until it is answered
   CmFacts facts_;
   rdma::ConnectionFacts shown_;
