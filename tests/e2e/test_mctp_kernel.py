@@ -12,20 +12,23 @@ import pytest
 from conftest import PROGRAM, ROOT
 from interop.lane.line import damaged, take_frame
 
-RECORDING = ROOT / "tests" / "data" / "mctp-serial-frames.txt"
+DATA = ROOT / "tests" / "data"
+RECORDING = DATA / "mctp-serial-frames.txt"
+NVME_CLI = DATA / "linux-6.1-mctp-frames.txt"
 OWNER, EID = 8, 9
 SOM, EOM = 0x80, 0x40
 CONTROL, SET_ENDPOINT_ID = 0x00, 0x01
 
 
 def frame_of(packet: bytes) -> bytes:
-    """A packet without flags and escapes, as DSP0253 frames it, with the FCS as Linux makes it."""
+    """A packet as DSP0253 frames it, with the FCS as Linux makes it."""
     fcs = 0xFFFF
     for byte in bytes([1, len(packet)]) + packet:
         fcs ^= byte
         for _ in range(8):
             fcs = fcs >> 1 ^ (0x8408 if fcs & 1 else 0)
-    return bytes([0x7E, 1, len(packet)]) + packet + fcs.to_bytes(2, "big") + b"\x7e"
+    escaped = b"".join(bytes([0x7D, byte & ~0x20]) if byte in (0x7D, 0x7E) else bytes([byte]) for byte in packet)
+    return bytes([0x7E, 1, len(packet)]) + escaped + fcs.to_bytes(2, "big") + b"\x7e"
 
 
 def packet_in(frame: bytes) -> bytes:
@@ -40,8 +43,8 @@ def packet_in(frame: bytes) -> bytes:
     return bytes(packet)
 
 
-def recorded() -> list[bytes]:
-    return [bytes.fromhex(text) for text in RECORDING.read_text().split("\n") if text and not text.startswith("#")]
+def recorded(path: pathlib.Path = RECORDING) -> list[bytes]:
+    return [bytes.fromhex(text) for text in path.read_text().split("\n") if text and not text.startswith("#")]
 
 
 class Line:
@@ -107,7 +110,9 @@ def judged(fabricbench, line: Line) -> dict:
 
 
 def test_frames_are_made_as_the_kernel_makes_them():
-    for frame in recorded():
+    frames = recorded() + recorded(NVME_CLI)
+    assert any(0x7D in frame[3:-3] for frame in frames)
+    for frame in frames:
         assert take_frame(bytearray(frame)) == frame
         assert frame_of(packet_in(frame)) == frame
 
@@ -135,3 +140,10 @@ def test_after_lost_and_damaged_frames_the_next_message_is_answered(fabricbench,
     assert drive["nvme_mi_messages"] == 4 and drive["nvme_mi_discarded"] == 0
     assert drive["packets_dropped"] == {"unexpected middle or end packet": 2, "physical layer": 2}
     assert drive["messages_abandoned"] == {"restarted": 2}
+
+
+def test_nvme_cli_on_the_kernels_stack_and_our_drive_break_no_rule(fabricbench):
+    """Logs, firmware, security and namespaces: what crossed the line of the cell mctp-cli."""
+    done = fabricbench("check", DATA / "linux-6.1-mctp.pcapng", "--json")
+    assert done.code == 0 and done.json["findings"] == []
+    assert done.json["packets"] > 1500 and done.json["decoded"]["nvme_mi_messages"] > 100
