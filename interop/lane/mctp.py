@@ -19,7 +19,7 @@ AT = f"mctp:1,{EID}:1"
 FLAVOUR = "6.1-mctp"
 KEPT_FRAMES = 40
 # Frames of one command of nvme. The first two of each side belong to a question of libnvme's own, without which it
-# goes on; then the command's two, and the 66 of its answer.
+# goes on; then the command's two, and the 65 of its answer.
 STRUCK = ((FROM_GUEST, 2), (FROM_GUEST, 3), (TO_GUEST, 2), (TO_GUEST, 30))
 
 # What nvme is told, and what it must then print about the drive that `fabricbench mctp serve` makes.
