@@ -66,7 +66,8 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
   const auto cases = or_throw(select(all_cases(), selection));
   RunOptions options;
   std::string local = arguments.local;
-  if (token.dut != "embedded" && local.empty()) {
+  const bool at_address = token.dut.find("://") != std::string::npos;
+  if (at_address && local.empty()) {
     local = to_string(or_throw(local_address_towards(or_throw(parse_fabric_url(token.dut)).to)));
   }
   options.product = or_throw(parse_product(token.dut, local));
@@ -74,7 +75,7 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
   if (!options.product.embedded) {
     options.product.nonce = nonce();
     options.product.slow = true;
-    if (options.product.nqn.empty()) options.product.nqn = or_throw(discover_nqn(options.product));
+    if (at_address && options.product.nqn.empty()) options.product.nqn = or_throw(discover_nqn(options.product));
   }
   options.deviations = or_throw(deviations::DeviationSet::of_names(token.deviations));
   options.seed = token.seed;
@@ -143,7 +144,7 @@ void add_replay(CLI::App& app, Outcome& outcome) {
       ->required()
       ->type_name("TOKEN|FILE");
   command->add_option("--case", arguments->case_name, "Only this case of the file")->type_name("NAME");
-  command->add_option("--local", arguments->local, "Our own address, or l2:PATH,PEER,ADDRESS, for a product at an address")
+  command->add_option("--local", arguments->local, "Our own address, or l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS, for a product at an address")
       ->type_name("HOST");
   command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");

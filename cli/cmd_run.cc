@@ -1,4 +1,7 @@
 // fabricbench run: the suite against a product.
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -72,6 +75,10 @@ Product product_of(const RunArguments& arguments) {
                     ": the bench's own side is softroce there");
   }
   product.nonce = nonce();
+  if (!product.device.empty()) {
+    check_answers(product);
+    return product;
+  }
   if (product.transport == kProviderTransport) {
     check_provider(product);
     return product;
@@ -96,12 +103,15 @@ void check_date(const std::string& date) {
 /// Cases that a product can be held against.
 std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& selection) {
   Selection wanted = selection;
-  const std::string is = product.transport == kProviderTransport ? "provider"
-                         : is_medium(product.transport)           ? "endpoint"
-                                                                  : "controller";
-  if (!product.embedded && wanted.roles.empty()) wanted.roles = {is};
-  if (!product.embedded && wanted.roles != std::vector{is}) {
-    throw UserError("a product at " + product.url + " has the role " + is + "; other roles have no adapter yet");
+  const auto are = !product.device.empty()                   ? std::vector<std::string>{"requester", "responder"}
+                   : product.transport == kProviderTransport ? std::vector<std::string>{"provider"}
+                   : is_medium(product.transport)            ? std::vector<std::string>{"endpoint"}
+                                                             : std::vector<std::string>{"controller"};
+  if (!product.embedded && wanted.roles.empty()) wanted.roles = are;
+  for (const std::string& role : product.embedded ? std::vector<std::string>{} : wanted.roles) {
+    if (std::ranges::find(are, role) != are.end()) continue;
+    throw UserError("a product at " + product.url + " has the role " + fmt::format("{}", fmt::join(are, " or ")) +
+                    "; other roles have no adapter yet");
   }
   if (!product.embedded) {
     if (!wanted.transport.empty() && wanted.transport != product.transport) {
@@ -198,18 +208,21 @@ void add_run(CLI::App& app, Outcome& outcome) {
                   "  fabricbench run --report report\n"
                   "  fabricbench run --suite fabrics --role controller --seed 7\n"
                   "  fabricbench run --dut rdma://192.0.2.7:4420 --report report\n"
+                  "  fabricbench run --dut verbs:rxe0 --local packet:veth1,192.0.2.9\n"
                   "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero");
   add_selection(*command, arguments->selection);
   command
       ->add_option("--dut", arguments->dut,
-                   "The product: embedded, rdma://ADDRESS:PORT[/NQN], tcp://..., mctp:NET,EID, serial:PATH or ND:LIBRARY")
+                   "The product: embedded, rdma://ADDRESS:PORT[/NQN], tcp://..., mctp:NET,EID, serial:PATH, ND:LIBRARY "
+                   "or verbs:NAME")
       ->type_name("URL")
       ->capture_default_str();
   command->add_option("--device", arguments->device, "What RDMA runs on: softroce, ND:default or NDK:default (embedded)")
       ->capture_default_str();
   command
       ->add_option("--local", arguments->local,
-                   "Our own address, or l2:PATH,PEER,ADDRESS, for a product at an address; which adapter of ND:LIBRARY")
+                   "Our own address, l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS, for a product that is not embedded; "
+                   "which adapter of ND:LIBRARY")
       ->type_name("HOST");
   add_secret_file(*command, arguments->authentication);
   add_tls_host(*command, arguments->tls);

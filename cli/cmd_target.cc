@@ -307,7 +307,8 @@ void add_target(CLI::App& app, Outcome& outcome) {
   command->add_option("--referral", arguments->referrals,
                       "Refer hosts to this discovery service too; may be repeated")
       ->type_name("URL");
-  command->add_option("--local", arguments->local, "l2:PATH,PEER,ADDRESS: raw Ethernet over unix sockets")
+  command->add_option("--local", arguments->local, 
+                      "l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS: raw Ethernet over unix sockets, or on an interface")
       ->type_name("HOST");
   add_rdma_device(*command, arguments->device);
   command

@@ -22,7 +22,9 @@ void check_rdma_device(const RdmaDeviceArguments& arguments, const net::LocalHos
   if (!arguments.name.starts_with(kVerbs) || arguments.verbs_name().empty()) {
     throw UserError("--device '" + arguments.name + "': no such device; known are softroce and verbs:NAME");
   }
-  if (!local.path.empty()) throw UserError("--device " + arguments.name + " is on this machine's network, --local l2:... is not");
+  if (local.own_link()) {
+    throw UserError("--device " + arguments.name + " is on this machine's network, --local l2:... or packet:... is not");
+  }
 }
 
 OpenRdmaDevice::OpenRdmaDevice(World& world, const std::string& name, const RdmaDeviceArguments& arguments,

@@ -3,6 +3,7 @@
 #include "conformance/runner/controller_bench.h"
 #include "conformance/runner/endpoint_bench.h"
 #include "conformance/runner/provider_bench.h"
+#include "conformance/runner/rdma_bench.h"
 #include "conformance/runner/runner.h"
 
 namespace fb::conformance {
@@ -35,6 +36,13 @@ void sing_at_provider(Bench& any, Check& check) {
   check.equal(kSong, bench->nd().a().info().InfoVersion, USHORT{0xEEEE});
 }
 
+void sing_at_device(Bench& any, Check& check) {
+  auto* bench = dynamic_cast<RdmaBench*>(&any);
+  if (bench == nullptr) throw CannotArrange{"the canary needs the bench of an RDMA device"};
+  // Numbers of queue pairs have 24 bits.
+  check.equal(kSong, bench->connect_to_product().facts.remote_qpn, 0xFFFFFFFFu);
+}
+
 CaseInfo canary_of(Role role, void (*body)(Bench&, Check&)) {
   CaseInfo info{"canary", "bench.canary.fails", role, body, {}, __FILE__};
   if (manages(role)) info.options.transports = kMedia;
@@ -44,12 +52,14 @@ CaseInfo canary_of(Role role, void (*body)(Bench&, Check&)) {
 
 }  // namespace
 
-const CaseInfo& canary_case(std::string_view transport) {
+const CaseInfo& canary_case(const Product& product) {
   static const CaseInfo of_controllers = canary_of(Role::controller, &sing);
   static const CaseInfo of_endpoints = canary_of(Role::endpoint, &sing_at_endpoint);
   static const CaseInfo of_providers = canary_of(Role::provider, &sing_at_provider);
-  if (transport == kProviderTransport) return of_providers;
-  return is_medium(transport) ? of_endpoints : of_controllers;
+  static const CaseInfo of_devices = canary_of(Role::responder, &sing_at_device);
+  if (!product.device.empty()) return of_devices;
+  if (product.transport == kProviderTransport) return of_providers;
+  return is_medium(product.transport) ? of_endpoints : of_controllers;
 }
 
 bool canary_caught(const CaseResult& result) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/host/types.h"
+#include "sim/rdma/verbs_types.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/property.h"
 #include "wire/mi/data_structures.h"
@@ -87,6 +88,7 @@ struct Declared {
   Bytes controller = Bytes(4096);
   Bytes name_space = Bytes(4096);
   EndpointFacts endpoint = {};
+  rdma::DeviceLimits rdma = {};  ///< of an RDMA device
 
   View<nvme::IdentifyController> identify() const { return View<nvme::IdentifyController>{controller}; }
   View<nvme::IdentifyNamespace> identify_namespace() const {

@@ -89,6 +89,12 @@ void explore_controller(World& world, const Environment& environment, Declared& 
   found.known = true;
 }
 
+void explore_device(World& world, const Environment& environment, Declared& found) {
+  RdmaBench bench(world, environment);
+  found.rdma = bench.product().device().limits();
+  found.known = true;
+}
+
 }  // namespace
 
 Declared explore(World& world, const Environment& environment) {
@@ -101,6 +107,8 @@ Declared explore(World& world, const Environment& environment) {
       EndpointBench bench(world, asking);
       found.endpoint = explore_endpoint(bench, found);
       bench.finish();
+    } else if (!environment.product->device.empty()) {
+      explore_device(world, environment, found);
     } else {
       explore_controller(world, environment, found);
     }

@@ -86,6 +86,22 @@ Result<Product> parse_kernel_endpoint(std::string_view url, Product product) {
   return product;
 }
 
+/// verbs:NAME. The kernel has UDP port 4791 of all its addresses: the bench's peer has to be another host.
+Result<Product> parse_device(std::string_view url, std::string_view local, Product product) {
+  product.device = std::string(url.substr(kVerbsProduct.size()));
+  product.transport = "rdma";
+  if (product.device.empty()) return wrong(url, "no name of a device: verbs:NAME");
+  if (local.empty()) return wrong(url, "needs a host of the bench's own on a link with it: --local packet:INTERFACE,ADDRESS");
+  const auto own = net::parse_local_host(local);
+  if (!own) return Failure{Problem{"--local: " + own.error().text}};
+  if (!own->own_link()) {
+    return wrong(local, "--local is an address of this machine, which RDMA devices of this machine take for their own; "
+                        "packet:INTERFACE,ADDRESS is another host");
+  }
+  product.local = *own;
+  return product;
+}
+
 }  // namespace
 
 Result<DeviceLayer> parse_device_layer(std::string_view text) {
@@ -117,8 +133,10 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
     if (product.path.empty()) return wrong(url, "no path: serial:PATH");
     return product;
   }
+  if (url.starts_with(kVerbsProduct)) return parse_device(url, local, std::move(product));
   if (url.find("://") == std::string_view::npos) {
-    return wrong(url, "no such product; known are 'embedded', " + std::string(kForm) + ", mctp:NET,EID, serial:PATH and ND:PATH");
+    return wrong(url, "no such product; known are 'embedded', " + std::string(kForm) +
+                          ", mctp:NET,EID, serial:PATH, ND:PATH and verbs:NAME");
   }
   const auto parsed = parse_fabric_url(url);
   if (!parsed) return Failure{parsed.error()};

@@ -37,6 +37,8 @@ struct Product {
   auth::PskStore keys = {};
   int identity_version = 1;
   bool slow = false;          ///< run the cases too that take long in real time
+  /// An RDMA device of this machine, by rdma-core: "rxe0". `local` is then a host of the bench's on a link with it.
+  std::string device = {};
   // Of a management endpoint:
   std::string path = {};         ///< its serial port
   std::uint32_t network = 1;     ///< behind a kernel
@@ -73,7 +75,10 @@ constexpr bool is_medium(std::string_view transport) {
   return transport == "smbus" || transport == "serial" || transport == "pcie" || transport == kKernelTransport;
 }
 
-/// "embedded" or a URL; `local` is our own side for the latter.
+/// "verbs:NAME".
+inline constexpr std::string_view kVerbsProduct = "verbs:";
+
+/// "embedded", a URL, or what it is at; `local` is our own side for what is not embedded.
 Result<Product> parse_product(std::string_view url, std::string_view local);
 
 }  // namespace fb::conformance

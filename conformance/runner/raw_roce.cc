@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "conformance/runner/real_time.h"
+
 namespace fb::conformance {
 
 namespace {
@@ -198,7 +200,7 @@ void RawRoce::send_bytes(ByteView packet, const Sending& how) {
 template <class Ready>
 bool RawRoce::run_until(Ready&& ready, Duration limit) {
   port_->flush();
-  return world_.run_until(ready, limit);
+  return world_.run_until(ready, wait_limit(world_, limit));
 }
 
 std::optional<RocePacket> RawRoce::wait_packet(Duration limit) {
@@ -327,6 +329,17 @@ void RawRoce::send_rtu(const RawConnectionFacts& connection) {
       .set(cm::rtu::local_comm_id, connection.local_comm_id)
       .set(cm::rtu::remote_comm_id, connection.remote_comm_id);
   send_mad(mad);
+}
+
+void RawRoce::answer_goodbyes(Duration quiet) {
+  while (const std::optional<cm::Mad> mad = wait_mad(cm::Attribute::dreq, quiet)) {
+    const auto said = cm::message_of<cm::Dreq>(mad->bytes());
+    cm::Mad drep(cm::Attribute::drep, View<cm::MadHeader>{mad->bytes()}.get(cm::mad::tid));
+    drep.message<cm::Drep>()
+        .set(cm::drep::local_comm_id, said.get(cm::dreq::remote_comm_id))
+        .set(cm::drep::remote_comm_id, said.get(cm::dreq::local_comm_id));
+    send_mad(drep);
+  }
 }
 
 void RawRoce::send_dreq(const RawConnectionFacts& connection) {

@@ -141,6 +141,8 @@ class RawRoce final : private net::DatagramReceiver {
   RawConnectionFacts facts_from(const cm::Mad& req, const cm::Mad& rep) const;
   void send_rtu(const RawConnectionFacts& connection);
   void send_dreq(const RawConnectionFacts& connection);
+  /// Every DREQ that has come, and comes until there was none for a while, gets its DREP.
+  void answer_goodbyes(Duration quiet);
 
   /// Passive side: what we say in a REP.
   struct RawReply {
@@ -157,6 +159,8 @@ class RawRoce final : private net::DatagramReceiver {
   cm::Mad make_rej(const cm::Mad& req, std::uint16_t reason, ByteView private_data);
 
   std::uint32_t fresh_id() { return next_id_++; }
+  /// A product that outlives the case knows the ids of earlier ones for a while. At most 24 bits.
+  void begin_ids_at(std::uint32_t first) { next_id_ = first; }
   World& world() { return world_; }
 
  private:

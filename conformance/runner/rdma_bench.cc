@@ -1,32 +1,110 @@
 #include "conformance/runner/rdma_bench.h"
 
+#include <algorithm>
+#include <atomic>
+
+#include "sim/rdma/verbs/device_list.h"
+#include "sim/rdma/verbs/verbs_device.h"
+
 namespace fb::conformance {
 
 namespace {
+
 constexpr Duration kHandshake = Duration::s(10);
+/// A goodbye that has not come by then does not come.
+constexpr Duration kGoodbye = Duration::ms(20);
+
+template <class T>
+T found(Result<T>&& result) {
+  if (!result) throw UserError(result.error().text);
+  return std::move(result).value();
+}
+
+/// The device's address in the bench's family: what connections come to.
+IpAddress address_beside(const std::string& device, const IpAddress& bench) {
+  for (const verbs::DeviceFacts& one : found(verbs::list_devices())) {
+    if (one.name != device) continue;
+    const auto at = std::find_if(one.addresses.begin(), one.addresses.end(),
+                                 [&](const IpAddress& address) { return address.is_v4() == bench.is_v4(); });
+    if (at != one.addresses.end()) return *at;
+  }
+  return {};
+}
+
+/// Ids of connections and queue pairs that no case has used before with this product. It runs one case at a time.
+std::uint32_t unused_ids(std::uint64_t nonce) {
+  constexpr std::uint32_t kOfOneBench = 0x400, kFirst = 0x1000, kRoom = 0xFF0000;
+  static std::atomic<std::uint32_t> given{0};
+  const auto base = static_cast<std::uint32_t>(mix64(nonce) % kRoom);
+  return kFirst + (base + kOfOneBench * given++) % kRoom;
+}
+
+/// The `number`th further address of the bench's, which the product does not have.
+IpAddress next_address(const IpAddress& first, std::uint8_t number, const IpAddress& product) {
+  auto bytes = first.bytes();
+  const auto next = [&] {
+    bytes.back() = static_cast<std::uint8_t>(bytes.back() % 254 + 1);
+    return first.is_v4() ? IpAddress::v4(bytes[12], bytes[13], bytes[14], bytes[15]) : IpAddress::v6(bytes);
+  };
+  IpAddress made = first;
+  for (std::uint8_t i = 0; i < number; ++i) {
+    made = next();
+    if (made == product) made = next();
+  }
+  return made;
+}
+
 }  // namespace
 
+RdmaBench::Emulated::Emulated(World& world, const Environment& environment)
+    : network(world, environment.setup()),
+      hooks(environment.deviations->soft_hooks()),
+      device(world, network.product, DeviceOptions{"product", kProductAddress, hooks.get()}, environment.setup()) {}
+
+RdmaBench::Real::Real(World& world, const Product& product)
+    : local(product.local),
+      device(found(verbs::open_device(world, {product.device, address_beside(product.device, local.address)}))) {}
+
 RdmaBench::RdmaBench(World& world, const Environment& environment) : Bench(world) {
-  if (!environment.product->embedded) {
-    throw UserError("no adapter for an RDMA device at " + environment.product->url);
+  const Product& product = *environment.product;
+  if (product.embedded) {
+    emulated_ = std::make_unique<Emulated>(world, environment);
+  } else if (!product.device.empty()) {
+    real_ = std::make_unique<Real>(world, product);
+    address_ = address_beside(product.device, product.local.address);
+    peer_address_ = product.local.address;
+  } else {
+    throw UserError("no adapter for an RDMA device at " + product.url);
   }
-  EmbeddedSetup setup = environment.setup();
-  network_ = std::make_unique<EmbeddedNetwork>(world, setup);
-  soft_hooks_ = environment.deviations->soft_hooks();
-  device_ = std::make_unique<DeviceStack>(world, network_->product,
-                                          DeviceOptions{"product", kProductAddress, soft_hooks_.get()}, setup);
-  user_ = std::make_unique<VerbsUser>(world, device_->top());
-  peer_ = std::make_unique<RawRoce>(world, network_->bench, kBenchAddress, kProductAddress);
+  user_ = std::make_unique<VerbsUser>(world, embedded() ? emulated_->device.top() : *real_->device);
+  peer_ = make_peer(peer_address_);
+  if (!embedded()) peer_->begin_ids_at(unused_ids(product.nonce));
 }
 
 RdmaBench::~RdmaBench() = default;
 
+std::unique_ptr<RawRoce> RdmaBench::make_peer(const IpAddress& at) {
+  if (embedded()) return std::make_unique<RawRoce>(world(), emulated_->network.bench, at, address_);
+  net::LocalHost local = real_->local;
+  local.address = at;
+  auto& host = real_->hosts.emplace_back(found(net::open_local_host(world(), local)));
+  return std::make_unique<RawRoce>(world(), *host, at, address_);
+}
+
 RawRoce& RdmaBench::another_peer() {
-  const auto number = static_cast<std::uint8_t>(11 + more_peers_.size());
-  const IpAddress own = IpAddress::v4(10, 0, 0, number);
-  network_->bench.add_address(own);
-  return *more_peers_.emplace_back(
-      std::make_unique<RawRoce>(world(), network_->bench, own, kProductAddress));
+  const auto number = static_cast<std::uint8_t>(1 + more_peers_.size());
+  const IpAddress own = next_address(peer_address_, number, address_);
+  if (embedded()) emulated_->network.bench.add_address(own);
+  RawRoce& made = *more_peers_.emplace_back(make_peer(own));
+  if (!embedded()) made.begin_ids_at(peer_->fresh_id() + 0x200);
+  return made;
+}
+
+void RdmaBench::finish() {
+  if (embedded()) return;
+  user_.reset();
+  peer_->answer_goodbyes(kGoodbye);
+  for (const auto& one : more_peers_) one->answer_goodbyes(kGoodbye);
 }
 
 RcConnection RdmaBench::connect_to_product(const ListenTerms& terms, const RawRequest& request) {

@@ -1,5 +1,6 @@
 // The bench of cases on the RDMA layer and the connection manager: the product is an RDMA device with a
-// small program on it, the bench is a peer that says every packet by hand.
+// small program on it, the bench is a peer that says every packet by hand. The device is the emulated one, in a network of
+// the case's own, or one of this machine; then the peer is another host on a link with it.
 #pragma once
 
 #include <list>
@@ -10,6 +11,7 @@
 #include "conformance/runner/environment.h"
 #include "conformance/runner/raw_roce.h"
 #include "conformance/runner/verbs_user.h"
+#include "sim/net/local_host.h"
 
 namespace fb::conformance {
 
@@ -34,19 +36,25 @@ class RdmaBench final : public Bench {
   RdmaBench(World& world, const Environment& environment);
   ~RdmaBench() override;
 
+  bool embedded() const override { return emulated_ != nullptr; }
+  /// A device of this machine lives on: its queues are ended, and what they say is answered.
+  void finish() override;
+
   /// The program on the product's device.
   VerbsUser& product() { return *user_; }
   /// False when the product's program uses a programming interface on top of the device.
-  bool bare() const { return &device_->top() == &device_->soft(); }
-  softroce::SoftRoceDevice& device() { return device_->soft(); }
-  const softroce::SoftCounters& counters() const { return device_->soft().counters(); }
+  bool bare() const { return !embedded() || &emulated_->device.top() == &emulated_->device.soft(); }
+  /// Embedded alone.
+  softroce::SoftRoceDevice& device() { return emulated_->device.soft(); }
+  /// Whether the emulated device has counted any; of a real one nobody knows, and it is taken to have.
+  bool counted(std::uint64_t softroce::SoftCounters::*counter) const {
+    return !embedded() || emulated_->device.soft().counters().*counter > 0;
+  }
   /// The bench's peer, and further ones at addresses of their own.
   RawRoce& peer() { return *peer_; }
   RawRoce& another_peer();
-  IpAddress address() const { return kProductAddress; }
-  IpAddress peer_address() const { return kBenchAddress; }
-  net::SimNetwork& network() { return network_->network; }
-  net::SimHost& bench_host() { return network_->bench; }
+  IpAddress address() const { return address_; }
+  IpAddress peer_address() const { return peer_address_; }
 
   /// Role responder: the product listens, the peer connects by hand. INCONCLUSIVE when that fails.
   RcConnection connect_to_product(const ListenTerms& terms = {}, const RawRequest& request = {.port = kPlainPort});
@@ -62,9 +70,26 @@ class RdmaBench final : public Bench {
   }
 
  private:
-  std::unique_ptr<EmbeddedNetwork> network_;
-  std::unique_ptr<softroce::SoftHooks> soft_hooks_;
-  std::unique_ptr<DeviceStack> device_;
+  struct Emulated {
+    Emulated(World& world, const Environment& environment);
+    EmbeddedNetwork network;
+    std::unique_ptr<softroce::SoftHooks> hooks;
+    DeviceStack device;
+  };
+  /// Of this machine.
+  struct Real {
+    Real(World& world, const Product& product);
+    net::LocalHost local;
+    std::unique_ptr<rdma::Device> device;
+    std::list<std::unique_ptr<net::DatagramHost>> hosts;
+  };
+
+  std::unique_ptr<RawRoce> make_peer(const IpAddress& at);
+
+  std::unique_ptr<Emulated> emulated_;
+  std::unique_ptr<Real> real_;
+  IpAddress address_ = kProductAddress;
+  IpAddress peer_address_ = kBenchAddress;
   std::unique_ptr<VerbsUser> user_;
   std::unique_ptr<RawRoce> peer_;
   std::list<std::unique_ptr<RawRoce>> more_peers_;

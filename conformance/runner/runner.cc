@@ -178,7 +178,7 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
   canary.watch = nullptr;
   canary.twice = false;
   try {
-    const CaseInfo& case_that_fails = canary_case(options.product.transport);
+    const CaseInfo& case_that_fails = canary_case(options.product);
     const std::string_view transport = transports_for(case_that_fails, options.product).front();
     run.canary_caught = canary_caught(run_case(case_that_fails, transport, canary, declarations));
   } catch (const WaitFailure&) {

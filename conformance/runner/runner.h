@@ -122,8 +122,8 @@ struct RunResult {
 /// All of them, each over every transport that it and the product have, and the canary. Dispositions are not set: see waivers.h.
 RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& options);
 
-/// The case that must fail with a product over this transport, and whether it did for its own reason.
-const CaseInfo& canary_case(std::string_view transport = {});
+/// The case that must fail with such a product, and whether it did for its own reason.
+const CaseInfo& canary_case(const Product& product = {});
 bool canary_caught(const CaseResult& result);
 
 /// The seed of a case's world under the seed of a run.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "conformance/runner/real_time.h"
+
 namespace fb::conformance {
 
 std::string_view name_of(ConnectionEvent event) {
@@ -49,9 +51,11 @@ std::optional<rdma::Completion> VerbsQueue::wait(rdma::CompletionQueue& queue,
     for (std::size_t n = queue.poll(one); n > 0; n = queue.poll(one)) {
       kept.insert(kept.end(), one, one + n);
     }
+    // A real device does its work behind the loop's back.
+    if (kept.empty() && world_.real_loop() != nullptr) queue.request_notify(*this);
     return !kept.empty();
   };
-  if (!world_.run_until(ready, limit)) return std::nullopt;
+  if (!world_.run_until(ready, wait_limit(world_, limit))) return std::nullopt;
   const rdma::Completion first = kept.front();
   kept.pop_front();
   return first;
@@ -64,7 +68,7 @@ bool VerbsQueue::quiet_for(Duration span) {
 }
 
 bool VerbsQueue::wait_state(rdma::QpState wanted, Duration limit) {
-  return world_.run_until([&] { return qp_->state() == wanted; }, limit);
+  return world_.run_until([&] { return qp_->state() == wanted; }, wait_limit(world_, limit));
 }
 
 bool VerbsQueue::happened(ConnectionEvent event) const {
@@ -72,7 +76,7 @@ bool VerbsQueue::happened(ConnectionEvent event) const {
 }
 
 bool VerbsQueue::wait_event(ConnectionEvent event, Duration limit) {
-  return world_.run_until([&] { return happened(event); }, limit);
+  return world_.run_until([&] { return happened(event); }, wait_limit(world_, limit));
 }
 
 void VerbsQueue::on_established(rdma::QueuePair&, const rdma::ConnectionFacts& facts) {

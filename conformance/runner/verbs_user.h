@@ -35,7 +35,7 @@ struct QueueTerms {
 };
 
 /// One queue pair with its own completion queues.
-class VerbsQueue final : public rdma::ConnectionHandler {
+class VerbsQueue final : public rdma::ConnectionHandler, private rdma::CompletionHandler {
  public:
   VerbsQueue(World& world, rdma::Device& device, rdma::ProtectionDomain& domain, const QueueTerms& terms,
              rdma::SharedReceiveQueue* shared);
@@ -73,6 +73,7 @@ class VerbsQueue final : public rdma::ConnectionHandler {
   void on_unreachable(rdma::QueuePair& qp) override;
   void on_disconnected(rdma::QueuePair& qp) override;
   void on_queue_error(rdma::QueuePair& qp) override;
+  void on_completions() override {}  // the loop has woken, and somebody looks
   std::optional<rdma::Completion> wait(rdma::CompletionQueue& queue, std::deque<rdma::Completion>& kept,
                                        Duration limit);
 

@@ -20,6 +20,20 @@ class Said:
     output: str
 
 
+def summary_of(document: dict, status: int) -> str:
+    """What a run of the suite came to, in words; CellFailure when something in it is red."""
+    summary = document["summary"]
+    text = ", ".join(f"{summary[key]} {word}" for key, word in (
+        ("pass", "passed"), ("waived", "documented deviations"), ("fail", "failed"),
+        ("error", "errors"), ("inconclusive", "inconclusive"), ("skip", "skipped"),
+        ("unexpected_pass", "unexpected passes")) if summary.get(key))
+    if status != 0:
+        red = [case["name"] for case in document["cases"]
+               if case["disposition"] in ("regression", "unexpected_pass")]
+        raise CellFailure(f"{text}: {', '.join(red[:4])}{' ...' if len(red) > 4 else ''}")
+    return text
+
+
 class Bench:
     def __init__(self, program: pathlib.Path, folder: pathlib.Path):
         self.program = program
@@ -50,17 +64,7 @@ class Bench:
         if said.status not in (0, 1) or not results.exists():
             lines = said.output.strip().splitlines() or ["no word"]
             raise CellFailure(f"fabricbench run ended with {said.status}: {lines[-1]}")
-        document = json.loads(results.read_text())
-        summary = document["summary"]
-        text = ", ".join(f"{summary[key]} {word}" for key, word in (
-            ("pass", "passed"), ("waived", "documented deviations"), ("fail", "failed"),
-            ("error", "errors"), ("inconclusive", "inconclusive"), ("skip", "skipped"),
-            ("unexpected_pass", "unexpected passes")) if summary.get(key))
-        if said.status != 0:
-            red = [case["name"] for case in document["cases"]
-                   if case["disposition"] in ("regression", "unexpected_pass")]
-            raise CellFailure(f"{text}: {', '.join(red[:4])}{' ...' if len(red) > 4 else ''}")
-        return text
+        return summary_of(json.loads(results.read_text()), said.status)
 
     def judge(self, capture: pathlib.Path) -> None:
         """Holds what passed on the link against the rules that need no case."""

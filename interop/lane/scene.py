@@ -49,6 +49,17 @@ class Scene:
         return Guest(self.image, self.folder, self.network, name=self.folder.name)
 
     @contextmanager
+    def alone(self):
+        """One guest without a link to anybody, up, with the command inside."""
+        image = luggage.carry(self.image, self.bench.program, self.folder / "image")
+        try:
+            with Guest(image, self.folder, [], name=self.folder.name) as guest:
+                guest.boot()
+                yield guest
+        finally:
+            shutil.rmtree(image.folder)
+
+    @contextmanager
     def pair(self, program: pathlib.Path | None = None):
         """Two guests, joined and up, with the command or another program inside: one at GUEST, one at OURS."""
         image = luggage.carry(self.image, program or self.bench.program, self.folder / "image")

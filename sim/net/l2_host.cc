@@ -3,12 +3,8 @@
 #include <errno.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace fb::net {
@@ -19,75 +15,9 @@ constexpr std::size_t kFrameMax = 65'536;
 constexpr int kFramesPerTurn = 64;
 constexpr std::size_t kBacklogMax = 4096;             // frames that wait for the peer to read
 constexpr Duration kTryAgain = Duration::us(100);     // a full queue does not say when it has room
-constexpr int kSocketBuffer = 8 << 20;
 constexpr std::uint16_t kFirstFreePort = 49152;
 
-Failure<Problem> wrong(const std::string& path, std::string_view why) {
-  return {Problem{fmt::format("unix socket {}: {}", path, why)}};
-}
-
-bool fill(sockaddr_un& to, const std::string& path) {
-  to = {};
-  to.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof to.sun_path) return false;
-  std::memcpy(to.sun_path, path.data(), path.size());
-  return true;
-}
-
-const sockaddr* plain(const sockaddr_un& address) {
-  return static_cast<const sockaddr*>(static_cast<const void*>(&address));
-}
-
 }  // namespace
-
-class L2Host::Socket {
- public:
-  static Result<std::unique_ptr<Socket>> open(const std::string& path, const std::string& peer) {
-    sockaddr_un ours, theirs;
-    if (!fill(ours, path)) return wrong(path, "no path for a socket (empty or too long)");
-    if (!fill(theirs, peer)) return wrong(peer, "no path for a socket (empty or too long)");
-    const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) return wrong(path, std::strerror(errno));
-    auto made = std::make_unique<Socket>(fd, theirs);
-    if (auto taken = made->make_room_for(path, ours); !taken) return Failure{taken.error()};
-    if (bind(fd, plain(ours), sizeof ours) != 0) return wrong(path, std::strerror(errno));
-    made->path_ = path;
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kSocketBuffer, sizeof kSocketBuffer);
-    return made;
-  }
-  Socket(int fd, const sockaddr_un& peer) : fd_(fd), peer_(peer) {}
-  ~Socket() {
-    if (!path_.empty()) unlink(path_.c_str());
-    close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-
-  int fd() const { return fd_; }
-  /// 0, or the error.
-  int send(ByteView frame) const {
-    const auto sent = sendto(fd_, frame.data(), frame.size(), MSG_DONTWAIT, plain(peer_), sizeof peer_);
-    return sent >= 0 ? 0 : errno;
-  }
-
- private:
-  /// Takes away what a process that was killed left there; never what somebody uses, or a file.
-  Result<void> make_room_for(const std::string& path, const sockaddr_un& address) const {
-    struct stat status;
-    if (lstat(path.c_str(), &status) != 0) return {};
-    if (!S_ISSOCK(status.st_mode)) return wrong(path, "there is a file of that name");
-    const int probe = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    const bool used = probe >= 0 && connect(probe, plain(address), sizeof address) == 0;
-    if (probe >= 0) close(probe);
-    if (used) return wrong(path, "another process has it open");
-    unlink(path.c_str());
-    return {};
-  }
-
-  int fd_;
-  sockaddr_un peer_;
-  std::string path_;
-};
 
 class L2Port final : public DatagramPort {
  public:
@@ -135,12 +65,13 @@ class L2Port final : public DatagramPort {
 
 Result<std::unique_ptr<L2Host>> L2Host::start(World& world, const L2Options& options) {
   BENCH_ASSERT(world.real_loop() != nullptr, "sockets need a world in real time");
-  auto socket = Socket::open(options.path, options.peer);
+  auto socket = options.interface.empty() ? L2Socket::on_unix_sockets(options.path, options.peer)
+                                          : L2Socket::on_interface(options.interface);
   if (!socket) return Failure{socket.error()};
   return std::unique_ptr<L2Host>(new L2Host(world, options, std::move(socket).value()));
 }
 
-L2Host::L2Host(World& world, const L2Options& options, std::unique_ptr<Socket> socket)
+L2Host::L2Host(World& world, const L2Options& options, std::unique_ptr<L2Socket> socket)
     : world_(world),
       loop_(*world.real_loop()),
       options_(options),

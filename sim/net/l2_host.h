@@ -1,5 +1,6 @@
-// A datagram host on raw Ethernet over a pair of unix datagram sockets, as QEMU's "-netdev dgram" and
-// other emulators speak it: no privilege, no namespace, and the whole IP header in our hands.
+// A datagram host on raw Ethernet, with the whole IP header in our hands: over a pair of unix datagram sockets, as QEMU's
+// "-netdev dgram" and other emulators speak it, which needs no privilege and no namespace; or on an interface of this
+// machine, as a further machine on its link.
 #pragma once
 
 #include <map>
@@ -10,14 +11,16 @@
 #include "sim/core/world.h"
 #include "sim/net/datagram.h"
 #include "sim/net/l2_link.h"
+#include "sim/net/l2_socket.h"
 
 namespace fb::net {
 
 struct L2Options {
-  std::string path;    ///< our socket; made anew, and removed at the end
-  std::string peer;    ///< the other's socket; it need not be there yet
+  std::string path;  ///< our socket; made anew, and removed at the end
+  std::string peer;  ///< the other's socket; it need not be there yet
   IpAddress address;
   std::size_t mtu = 9000;
+  std::string interface = {};  ///< instead of the two sockets: "veth1"
 };
 
 struct L2HostCounters {
@@ -41,9 +44,8 @@ class L2Host final : public DatagramHost, private FdHandler {
 
  private:
   friend class L2Port;
-  class Socket;
 
-  L2Host(World& world, const L2Options& options, std::unique_ptr<Socket> socket);
+  L2Host(World& world, const L2Options& options, std::unique_ptr<L2Socket> socket);
   void on_readable() override;
   void deliver(const L2Datagram& datagram);
   void finish_batch();
@@ -57,7 +59,7 @@ class L2Host final : public DatagramHost, private FdHandler {
   RealLoop& loop_;
   L2Options options_;
   L2HostCounters counters_;
-  std::unique_ptr<Socket> socket_;
+  std::unique_ptr<L2Socket> socket_;
   L2Link link_;
   std::map<std::uint16_t, class L2Port*> ports_;
   std::vector<std::uint16_t> touched_;  // ports that this batch gave something to

@@ -10,7 +10,7 @@ namespace fb::net {
 
 namespace {
 
-constexpr std::string_view kL2 = "l2:";
+constexpr std::string_view kL2 = "l2:", kPacket = "packet:";
 constexpr std::size_t kMtuMin = 1280, kMtuMax = 65'000;
 
 Failure<Problem> wrong(std::string_view text, std::string_view why) {
@@ -30,21 +30,25 @@ std::vector<std::string_view> split(std::string_view text) {
 }  // namespace
 
 Result<LocalHost> parse_local_host(std::string_view text) {
-  if (!text.starts_with(kL2)) {
+  const bool sockets = text.starts_with(kL2);
+  if (!sockets && !text.starts_with(kPacket)) {
     const auto address = IpAddress::parse(text);
-    if (!address) return wrong(text, "no IP address, and not l2:PATH,PEER,ADDRESS");
+    if (!address) return wrong(text, "no IP address, and not l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS");
     return LocalHost{.address = *address};
   }
-  const auto parts = split(text.substr(kL2.size()));
-  if (parts.size() < 3 || parts.size() > 4 || parts[0].empty() || parts[1].empty()) {
-    return wrong(text, "takes the form l2:PATH,PEER,ADDRESS[,mtu=N]");
+  const auto parts = split(text.substr(text.find(':') + 1));
+  const std::size_t places = sockets ? 2 : 1;
+  if (parts.size() < places + 1 || parts.size() > places + 2 || parts[0].empty() || parts[places - 1].empty()) {
+    return wrong(text, sockets ? "takes the form l2:PATH,PEER,ADDRESS[,mtu=N]" : "takes the form packet:INTERFACE,ADDRESS[,mtu=N]");
   }
-  const auto address = IpAddress::parse(parts[2]);
-  if (!address) return wrong(text, "no IP address: '" + std::string(parts[2]) + "'");
-  LocalHost made{.address = *address, .path = std::string(parts[0]), .peer = std::string(parts[1])};
-  if (made.path == made.peer) return wrong(text, "PATH and PEER are two sockets");
-  if (parts.size() == 3) return made;
-  std::string_view digits = parts[3];
+  const auto address = IpAddress::parse(parts[places]);
+  if (!address) return wrong(text, "no IP address: '" + std::string(parts[places]) + "'");
+  LocalHost made{.address = *address};
+  (sockets ? made.path : made.interface) = parts[0];
+  if (sockets) made.peer = parts[1];
+  if (sockets && made.path == made.peer) return wrong(text, "PATH and PEER are two sockets");
+  if (parts.size() == places + 1) return made;
+  std::string_view digits = parts[places + 1];
   if (!digits.starts_with("mtu=")) return wrong(text, "behind the address stands mtu=N");
   digits.remove_prefix(4);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), made.mtu);
@@ -56,15 +60,16 @@ Result<LocalHost> parse_local_host(std::string_view text) {
 }
 
 Result<std::unique_ptr<DatagramHost>> open_local_host(World& world, const LocalHost& local) {
-  if (local.path.empty()) return std::unique_ptr<DatagramHost>(std::make_unique<RealHost>(world));
-  auto host = L2Host::start(world, {local.path, local.peer, local.address, local.mtu});
+  if (!local.own_link()) return std::unique_ptr<DatagramHost>(std::make_unique<RealHost>(world));
+  auto host = L2Host::start(world, {local.path, local.peer, local.address, local.mtu, local.interface});
   if (!host) return Failure{host.error()};
   return std::unique_ptr<DatagramHost>(std::move(host).value());
 }
 
 Result<std::unique_ptr<StreamHost>> open_local_streams(World& world, const LocalHost& local) {
-  if (local.path.empty()) return std::unique_ptr<StreamHost>(std::make_unique<RealHost>(world));
-  return wrong("l2:" + local.path, "an Ethernet link over unix sockets has no TCP; use an IP address");
+  if (!local.own_link()) return std::unique_ptr<StreamHost>(std::make_unique<RealHost>(world));
+  return wrong(local.path.empty() ? "packet:" + local.interface : "l2:" + local.path,
+               "an Ethernet link of our own has no TCP; use an IP address");
 }
 
 }  // namespace fb::net

@@ -1,5 +1,5 @@
-// Where our side of a real network is: an address of this machine, or a host of our own on an Ethernet
-// link over unix sockets.
+// Where our side of a real network is: an address of this machine, or a host of our own on an Ethernet link, over unix
+// sockets or on an interface of this machine.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,16 @@ namespace fb::net {
 
 struct LocalHost {
   IpAddress address;
-  std::string path = {};  ///< of our unix socket; empty: this machine's own network
+  std::string path = {};  ///< of our unix socket
   std::string peer = {};
+  std::string interface = {};  ///< a link that the machine is on, where we are one more
   std::size_t mtu = 9000;
+
+  /// False: this machine's own network.
+  bool own_link() const { return !path.empty() || !interface.empty(); }
 };
 
-/// "192.0.2.8", or "l2:PATH,PEER,ADDRESS[,mtu=N]". The Problem names the text.
+/// "192.0.2.8", "l2:PATH,PEER,ADDRESS[,mtu=N]" or "packet:INTERFACE,ADDRESS[,mtu=N]". The Problem names the text.
 Result<LocalHost> parse_local_host(std::string_view text);
 
 /// The datagram host at that place, in real time.

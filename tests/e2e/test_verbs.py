@@ -47,3 +47,17 @@ def test_the_list_names_all_or_says_how_to_make_one(fabricbench):
     for device in known:
         assert set(device) == {"name", "node_guid", "transport", "active", "mtu", "addresses"}
         assert device["name"] in listed.out
+
+
+@pytest.mark.parametrize("dut, local, words", [
+    ("verbs:", "packet:lo,192.0.2.1", ["verbs:NAME"]),
+    (NAME, "", ["--local packet:INTERFACE,ADDRESS"]),
+    (NAME, "192.0.2.1", ["'192.0.2.1'", "packet:INTERFACE,ADDRESS"]),
+    (NAME, "packet:lo", ["packet:INTERFACE,ADDRESS[,mtu=N]"]),
+    (NAME, "packet:lo,192.0.2.1", [NAME, *COMMANDS])])
+def test_a_product_that_is_not_there(fabricbench, dut, local, words):
+    one_line(fabricbench("run", "--dut", dut, *(["--local", local] if local else [])), *words)
+
+
+def test_a_device_is_no_controller(fabricbench):
+    one_line(fabricbench("host", "connect", URL, "--local", "packet:nonesuch0,192.0.2.1"), "nonesuch0")

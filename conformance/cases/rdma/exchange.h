@@ -72,6 +72,11 @@ inline RocePacket invalidating_send(const RcConnection& c, std::uint32_t ordinal
   return packet;
 }
 
+inline std::optional<std::string> registers_by_requests(const Declared& declared) {
+  if (declared.rdma.fast_registration) return std::nullopt;
+  return "the device has no fast registration";
+}
+
 /// Memory that the product registers by a work request on its queue, so that it can be invalidated.
 inline Remote fast_registered(Check& check, const RcConnection& c, VerbsMemory& memory) {
   rdma::SendRequest registration;
@@ -176,7 +181,7 @@ inline bool serves_send(RdmaBench& bench, Check& check, const RcConnection& c,
 /// Marks "bench.dropped" when the product has counted a drop of this kind: silence alone would also
 /// be the answer to a packet that never arrived.
 inline void mark_dropped(RdmaBench& bench, std::uint64_t softroce::SoftCounters::*counter) {
-  if (bench.counters().*counter > 0) bench.mark("bench.dropped");
+  if (bench.counted(counter)) bench.mark("bench.dropped");
 }
 
 }  // namespace fb::conformance

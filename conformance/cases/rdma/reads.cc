@@ -57,6 +57,7 @@ CONFORMANCE_CASE(a_repeated_read_is_answered_again, "rdma.read.replay", roles::r
 
 CONFORMANCE_CASE(a_late_duplicate_of_a_read_ends_nothing, "rdma.read.late-duplicate",
                  roles::responder, reaches{"bench.duplicate"},
+                 needs(registers_by_requests),
                  beyond_networkdirect("NetworkDirect has no fast registration")) {
   const auto c = bench.connect_to_product({}, kSmallPackets);
   auto& memory = bench.product().fast_memory(600);
@@ -76,7 +77,7 @@ CONFORMANCE_CASE(a_late_duplicate_of_a_read_ends_nothing, "rdma.read.late-duplic
     while (bench.peer().wait_packet(kAnswerTime)) {
     }
   }
-  if (bench.counters().duplicate_requests > 0) bench.mark("bench.duplicate");
+  if (bench.counted(&softroce::SoftCounters::duplicate_requests)) bench.mark("bench.duplicate");
   serves_send(bench, check, c, 4, 1, "a SEND after the late duplicate");
 }
 

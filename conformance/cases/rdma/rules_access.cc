@@ -161,6 +161,7 @@ CONFORMANCE_CASE(compare_and_swap_compares_and_swaps, "rdma.atomic.compare-and-s
 }
 
 CONFORMANCE_CASE(an_invalidation_is_reported, "rdma.key.invalidate-reported", roles::responder,
+                 needs(registers_by_requests),
                  beyond_networkdirect("NetworkDirect has no fast registration")) {
   const auto c = bench.connect_to_product();
   const Remote at = fast_registered(check, c, bench.product().fast_memory(64));

@@ -83,7 +83,7 @@ CONFORMANCE_CASE(a_duplicate_inside_a_message_changes_nothing, "rdma.psn.duplica
   // The duplicate may be acknowledged too; what counts is the end.
   auto ack = next_packet(bench, check, "answer to the SEND", "an ACK");
   while (const auto more = bench.peer().wait_packet(kAnswerTime)) ack = more;
-  if (bench.counters().duplicate_requests > 0) bench.mark("bench.duplicate");
+  if (bench.counted(&softroce::SoftCounters::duplicate_requests)) bench.mark("bench.duplicate");
   if (!ack) return;
   expect(check, roce::kind_of_syndrome(ack->syndrome()) == roce::SyndromeKind::ack, "answer to the SEND", "an ACK",
          ack->describe());

@@ -59,6 +59,7 @@ CONFORMANCE_CASE(a_duplicate_write_leaves_memory_alone, "rdma.psn.duplicate-writ
 }
 
 CONFORMANCE_CASE(psns_wrap_at_2_to_the_24, "rdma.psn.wrap", roles::responder,
+                 arranged("a queue pair set up without the connection manager"),
                  beyond_interfaces("queue pairs of the interface are connected by the connection manager alone")) {
   // The product announces its first PSN itself; a queue pair set up without the connection manager
   // may start where the case wants.

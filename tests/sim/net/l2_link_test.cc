@@ -150,7 +150,9 @@ TEST(LocalHost, SaysWhatIsWrong) {
   EXPECT_EQ(l2->mtu, 1500u);
   for (const char* text : {"", "somewhere", "l2:", "l2:/tmp/a,192.0.2.1", "l2:/tmp/a,/tmp/b,", "l2:,/b,::1",
                            "l2:/tmp/a,/tmp/a,::1", "l2:/a,/b,::1,1500", "l2:/a,/b,::1,mtu=100",
-                           "l2:/a,/b,::1,mtu=1500x", "l2:/a,/b,::1,mtu=1500,more"}) {
+                           "l2:/a,/b,::1,mtu=1500x", "l2:/a,/b,::1,mtu=1500,more",
+                           "packet:", "packet:veth1", "packet:,192.0.2.1", "packet:veth1,", "packet:veth1,192.0.2.1,1500",
+                           "packet:veth1,192.0.2.1,mtu=1", "packet:veth1,192.0.2.1,mtu=1500,more"}) {
     EXPECT_FALSE(parse_local_host(text)) << text;
   }
 }
