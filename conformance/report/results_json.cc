@@ -163,6 +163,7 @@ std::string selftest_json(const SelftestResult& result) {
                      {"caught", result.caught},
                      {"missed", result.missed},
                      {"without_deviation", result.without_deviation}};
+  json["interrupted"] = result.interrupted;
   json["deviations_without_case"] = result.without_case;
   json["broken"] = result.broken;
   return text_of(json);

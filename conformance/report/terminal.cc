@@ -150,7 +150,8 @@ std::string selftest_summary(const SelftestResult& result) {
   for (const std::string& one : result.without_case) out += wrapped("WITHOUT CASE  ", one);
   for (const std::string& one : result.broken) out += wrapped("BROKEN  ", one);
   if (!out.empty()) out += "\n";
-  out += wrapped("", std::to_string(result.cases.size()) + " cases, " + std::to_string(result.deviations) +
+  out += wrapped("", (result.interrupted ? "interrupted: " : "") + std::to_string(result.cases.size()) + " cases, " +
+                         std::to_string(result.deviations) +
                          " deviations: " + std::to_string(result.caught) + " caught, " +
                          std::to_string(result.missed) + " missed, " +
                          std::to_string(result.without_deviation) + " cases without a deviation");

@@ -108,6 +108,7 @@ SelftestResult selftest(const std::vector<const CaseInfo*>& cases, const Selftes
   run_tasks(tasks, options);
   SelftestResult result;
   result.interrupted = options.interrupter != nullptr && options.interrupter->fired();
+  std::erase_if(tasks, [](const Task& task) { return !task.result.finished; });  // nobody knows about those
 
   std::map<std::string_view, std::vector<std::string>> caught_by;
   std::map<std::pair<const CaseInfo*, const Deviation*>, std::vector<const Task*>> found;
@@ -124,7 +125,7 @@ SelftestResult selftest(const std::vector<const CaseInfo*>& cases, const Selftes
   }
   for (const CaseInfo* info : cases) {
     const Task* honest = outcome_of(found[{info, nullptr}], Verdict::pass);
-    if (honest == nullptr) continue;  // not over this transport
+    if (honest == nullptr) continue;  // not over this transport, or interrupted before
     SelftestCase one{info, honest->result.verdict, reason_over(*honest), {}};
     for (const Deviation* deviation : deviations::deviations_of(info->requirement)) {
       const Task* task = outcome_of(found[{info, deviation}], Verdict::fail);
@@ -133,6 +134,7 @@ SelftestResult selftest(const std::vector<const CaseInfo*>& cases, const Selftes
                                 caught_by[deviation->name]});
       ++(task->result.verdict == Verdict::fail ? result.caught : result.missed);
     }
+    if (one.deviations.empty() && result.interrupted) continue;
     if (one.deviations.empty()) ++result.without_deviation;
     result.cases.push_back(std::move(one));
   }

@@ -64,5 +64,22 @@ TEST(Selftest, IsGoodOnlyWhenTheHonestProductPasses) {
   EXPECT_FALSE(run({}).good());
 }
 
+TEST(Selftest, MissesNothingThatItWasNotGivenTheTimeFor) {
+  const CaseInfo one = test::fake_case("sees_one", &sees_one, "fake.a.one");
+  const CaseInfo two = test::fake_case("sees_nothing", &sees_nothing, "fake.a.two");
+  Interrupter interrupter;
+  SelftestOptions options;
+  options.factory = &make_telling;
+  options.interrupter = &interrupter;
+  options.progress = [&](std::size_t done, std::size_t) {
+    if (done == 2) interrupter.fire();  // both honest runs
+  };
+  const SelftestResult result = selftest({&one, &two}, options);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.missed, 0u);
+  EXPECT_EQ(result.without_deviation, 0u);
+  EXPECT_FALSE(result.good());
+}
+
 }  // namespace
 }  // namespace fb::conformance
