@@ -47,7 +47,8 @@ class Suite {
     } else if (!transport.empty() && transport != product_.transport) {
       throw UserError("transport " + transport + ": the product is at " + product_.url);
     }
-    if (!product_.embedded && !is_medium(product_.transport) && product_.nqn.empty())
+    const bool at_address = product_.url.find("://") != std::string::npos;
+    if (at_address && product_.nqn.empty())
       product_.nqn = or_throw(discover_nqn(product_));
   }
 
@@ -55,8 +56,7 @@ class Suite {
   py::list cases(const std::vector<std::string>& suites, const std::vector<std::string>& globs,
                  const std::vector<std::string>& roles) const {
     Selection wanted{suites, globs, roles, product_.transport};
-    if (!product_.embedded && wanted.roles.empty())
-      wanted.roles = {is_medium(product_.transport) ? "endpoint" : "controller"};
+    if (!product_.embedded && wanted.roles.empty()) wanted.roles = roles_of(product_);
     py::list all;
     for (const CaseInfo* info : or_throw(select(all_cases(), wanted))) {
       py::list transports;

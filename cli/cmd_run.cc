@@ -103,10 +103,7 @@ void check_date(const std::string& date) {
 /// Cases that a product can be held against.
 std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& selection) {
   Selection wanted = selection;
-  const auto are = !product.device.empty()                   ? std::vector<std::string>{"requester", "responder"}
-                   : product.transport == kProviderTransport ? std::vector<std::string>{"provider"}
-                   : is_medium(product.transport)            ? std::vector<std::string>{"endpoint"}
-                                                             : std::vector<std::string>{"controller"};
+  const std::vector<std::string> are = roles_of(product);
   if (!product.embedded && wanted.roles.empty()) wanted.roles = are;
   for (const std::string& role : product.embedded ? std::vector<std::string>{} : wanted.roles) {
     if (std::ranges::find(are, role) != are.end()) continue;

@@ -89,8 +89,8 @@ class Suite:
     """The cases that a product can be held against.
 
     `dut` is "embedded" or the URL of a product (``tcp://ADDRESS:PORT[/NQN]``, ``rdma://...``, ``serial:PATH``,
-    ``mctp:NET,EID``), `local` our own address for one (without: as it is routed). `transport` keeps to one; `slow` runs
-    what takes long in real time too. SetupError where there is no such product.
+    ``mctp:NET,EID``, ``ND:LIBRARY``, ``verbs:NAME``), `local` our own address for one (without: as it is routed).
+    `transport` keeps to one; `slow` runs what takes long in real time too. SetupError where there is no such product.
     """
 
     def __init__(self, dut: str = "embedded", *, local: str = "", transport: str = "", slow: bool = False) -> None:

@@ -271,7 +271,12 @@ void RawRoce::send_mad(const cm::Mad& mad, std::uint32_t qkey) {
 }
 
 std::optional<cm::Mad> RawRoce::wait_mad(Duration limit) {
-  if (!run_until([&] { return !mads_.empty(); }, limit)) return std::nullopt;
+  return mad_within(wait_limit(world_, limit));
+}
+
+std::optional<cm::Mad> RawRoce::mad_within(Duration span) {
+  port_->flush();
+  if (!world_.run_until([&] { return !mads_.empty(); }, span)) return std::nullopt;
   cm::Mad mad = mads_.front();
   mads_.pop_front();
   return mad;

@@ -133,6 +133,8 @@ class RawRoce final : private net::DatagramReceiver {
   void send_mad(const cm::Mad& mad, std::uint32_t qkey);
   std::optional<cm::Mad> wait_mad(Duration limit);
   std::optional<cm::Mad> wait_mad(cm::Attribute attribute, Duration limit);
+  /// Where the span itself matters: in real time no longer than in virtual time.
+  std::optional<cm::Mad> mad_within(Duration span);
   std::deque<cm::Mad>& mads() { return mads_; }
 
   /// REQ, wait for the REP, RTU. Nothing when the answer is not a REP; it is then the front of mads().

@@ -124,7 +124,7 @@ RcConnection RdmaBench::connect_to_product(const ListenTerms& terms, const RawRe
 RcConnection RdmaBench::connect_from_product(rdma::ConnectionParameters parameters,
                                              const RawRoce::RawReply& reply, const QueueTerms& terms) {
   RcConnection made;
-  made.queue = &user_->connect({kBenchAddress, kPlainPort}, parameters, terms);
+  made.queue = &user_->connect({peer_address_, kPlainPort}, parameters, terms);
   const auto req = peer_->wait_mad(cm::Attribute::req, kHandshake);
   if (!req) throw CannotArrange{"the product sent no connection request"};
   made.facts = peer_->accept(*req, reply);

@@ -53,6 +53,8 @@ class RdmaBench final : public Bench {
   /// The bench's peer, and further ones at addresses of their own.
   RawRoce& peer() { return *peer_; }
   RawRoce& another_peer();
+  /// How far from the truth a time between two packets may be.
+  Duration jitter() const { return embedded() ? Duration{} : Duration::ms(25); }
   IpAddress address() const { return address_; }
   IpAddress peer_address() const { return peer_address_; }
 

@@ -132,6 +132,13 @@ std::vector<std::string_view> transports_for(const CaseInfo& info, const Product
   return found;
 }
 
+std::vector<std::string> roles_of(const Product& product) {
+  if (product.embedded) return {std::begin(kRoleNames), std::end(kRoleNames)};
+  if (!product.device.empty()) return {"requester", "responder"};
+  if (product.transport == kProviderTransport) return {"provider"};
+  return {is_medium(product.transport) ? "endpoint" : "controller"};
+}
+
 RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& options) {
   DeclarationCache declarations;
   RunResult run;

@@ -122,6 +122,9 @@ struct RunResult {
 /// All of them, each over every transport that it and the product have, and the canary. Dispositions are not set: see waivers.h.
 RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& options);
 
+/// Roles of the cases that such a product can be held against; of the embedded one all.
+std::vector<std::string> roles_of(const Product& product);
+
 /// The case that must fail with such a product, and whether it did for its own reason.
 const CaseInfo& canary_case(const Product& product = {});
 bool canary_caught(const CaseResult& result);

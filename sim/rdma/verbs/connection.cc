@@ -122,6 +122,9 @@ void QueuePair::accept(Owned<rdma_cm_id> id, CmFacts facts, const rdma::Connecti
   parameters_ = parameters;
   private_data_.assign(parameters.private_data.begin(), parameters.private_data.end());
   rdma_conn_param answer = parameters_for_kernel();
+  // No more reads than the peer serves, and no more room for its reads than it asks for.
+  answer.initiator_depth = std::min(answer.initiator_depth, facts_.facts.responder_resources);
+  answer.responder_resources = std::min(answer.responder_resources, facts_.facts.initiator_depth);
   if (make_ready(answer.responder_resources, answer.initiator_depth) && rdma_accept(id_.get(), &answer) == 0) return;
   rdma_reject(id_.get(), nullptr, 0);
   on_failed(Report::Kind::disconnected);

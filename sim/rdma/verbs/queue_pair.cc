@@ -92,6 +92,15 @@ bool QueuePair::post_receive(const rdma::ReceiveRequest& request) {
   return ibv_post_recv(object_.get(), &work, &bad) == 0;
 }
 
+rdma::QpState QueuePair::state() const {
+  if (state_ != QpState::ready_to_send) return state_;
+  // Drivers do not tell of every error of their own.
+  ibv_qp_attr now = {};
+  ibv_qp_init_attr made = {};
+  const bool failed = ibv_query_qp(object_.get(), &now, IBV_QP_STATE, &made) == 0 && now.qp_state == IBV_QPS_ERR;
+  return failed ? QpState::error : state_;
+}
+
 bool QueuePair::post_send(const rdma::SendRequest& request) {
   if (request.sges.size() > options_.max_send_sges) return false;
   if (state_ != QpState::ready_to_send && state_ != QpState::error) return false;

@@ -17,7 +17,7 @@ class QueuePair final : public rdma::QueuePair, CmOwner {
   ~QueuePair() override;
 
   std::uint32_t number() const override { return object_->qp_num; }
-  rdma::QpState state() const override { return state_; }
+  rdma::QpState state() const override;
   bool post_send(const rdma::SendRequest& request) override;
   bool post_receive(const rdma::ReceiveRequest& request) override;
   void connect(const Endpoint& to, const rdma::ConnectionParameters& parameters) override;
