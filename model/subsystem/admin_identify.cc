@@ -124,8 +124,8 @@ bool Controller::identify_page(const Command& command, MutableBytes page) {
         return true;
       }
       MutableView<nvme::IdentifyControllerNvm>{page}
-          .set(nvme::id_ctrl_nvm::vsl, options.verify_limit)
-          .set(nvme::id_ctrl_nvm::wzsl, options.write_zeroes_limit);
+          .set(nvme::id_ctrl_nvm::vsl, options.verify ? options.verify_limit : 0u)
+          .set(nvme::id_ctrl_nvm::wzsl, options.write_zeroes ? options.write_zeroes_limit : 0u);
       return true;
     }
     case Cns::nvm_set_list:
