@@ -65,7 +65,7 @@ CONFORMANCE_CASE(every_rep_is_confirmed, "cm.active.rtu", roles::requester,
 }
 
 CONFORMANCE_CASE(an_unanswered_req_is_repeated_and_given_up, "cm.active.req-repeated",
-                 roles::requester, reaches{"cm.resend", "cm.give_up"}) {
+                 roles::requester, lasts(Duration::s(80)), reaches{"cm.resend", "cm.give_up"}) {
   VerbsQueue& queue = product_connects(bench);
   const cm::Mad first = req_of(bench, check);
   const unsigned retries = seen_as<cm::Req>(first).get(cm::req::max_cm_retries);
@@ -80,7 +80,7 @@ CONFORMANCE_CASE(an_unanswered_req_is_repeated_and_given_up, "cm.active.req-repe
   check.equal("repetitions of the REQ", repeated, retries);
 }
 
-CONFORMANCE_CASE(an_mra_extends_the_wait, "cm.active.mra", roles::requester,
+CONFORMANCE_CASE(an_mra_extends_the_wait, "cm.active.mra", roles::requester, lasts(Duration::s(33)),
                  reaches{"cm.mra.received"}) {
   VerbsQueue& queue = product_connects(bench);
   const cm::Mad req = req_of(bench, check);

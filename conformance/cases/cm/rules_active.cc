@@ -64,7 +64,7 @@ CONFORMANCE_CASE(no_more_reads_than_the_rep_allows, "cm.active.depth", roles::re
   check.between("READs in flight", reads, 1u, kServed);
 }
 
-CONFORMANCE_CASE(a_rej_ends_the_attempt, "cm.active.rejected", roles::requester) {
+CONFORMANCE_CASE(a_rej_ends_the_attempt, "cm.active.rejected", roles::requester, lasts(Duration::s(20))) {
   const Bytes said = pattern(16);
   VerbsQueue& queue = product_asks(bench);
   const cm::Mad req = req_of(bench, check);
@@ -103,7 +103,7 @@ CONFORMANCE_CASE(a_req_is_not_repeated_too_early, "cm.active.repeat-time", roles
   check.between("time until the REQ comes again", bench.world().now() - sent, least - bench.jitter(), Duration::forever());
 }
 
-CONFORMANCE_CASE(an_unanswered_attempt_is_given_up_aloud, "cm.give-up.said", roles::requester,
+CONFORMANCE_CASE(an_unanswered_attempt_is_given_up_aloud, "cm.give-up.said", roles::requester, lasts(Duration::s(80)),
                  reaches{"cm.give_up"}) {
   product_asks(bench);
   req_of(bench, check);
@@ -112,7 +112,7 @@ CONFORMANCE_CASE(an_unanswered_attempt_is_given_up_aloud, "cm.give-up.said", rol
   check.equal("reason", seen_as<cm::Rej>(*rej).get(cm::rej::reason), reason::timeout);
 }
 
-CONFORMANCE_CASE(a_rej_for_a_timeout_names_its_sender, "cm.rej.timeout.guid", roles::requester,
+CONFORMANCE_CASE(a_rej_for_a_timeout_names_its_sender, "cm.rej.timeout.guid", roles::requester, lasts(Duration::s(80)),
                  reaches{"cm.give_up"}) {
   product_asks(bench);
   const cm::Mad req = req_of(bench, check);

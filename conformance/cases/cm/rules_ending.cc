@@ -32,7 +32,8 @@ CONFORMANCE_CASE(a_dreq_names_its_connection, "cm.dreq.sent", roles::requester) 
   check.that(told(c), "the program hears that the connection is over", "it does not");
 }
 
-CONFORMANCE_CASE(an_unanswered_dreq_is_repeated, "cm.dreq.sent.repeated", roles::requester, reaches{"cm.resend"}) {
+CONFORMANCE_CASE(an_unanswered_dreq_is_repeated, "cm.dreq.sent.repeated", roles::requester, lasts(Duration::s(120)),
+                 reaches{"cm.resend"}) {
   const auto c = bench.connect_to_product({}, {.port = kPlainPort, .cm_timeout = 16});
   c.queue->qp().disconnect();
   const auto first = mad_of(bench, check, Attribute::dreq, "what the product says when its program disconnects");
@@ -46,7 +47,7 @@ CONFORMANCE_CASE(an_unanswered_dreq_is_repeated, "cm.dreq.sent.repeated", roles:
   expect(check, !third, "after the DREP", "no further DREQ", "the DREQ again");
 }
 
-CONFORMANCE_CASE(a_dreq_that_crosses_another_is_answered, "cm.dreq.crossing", roles::responder,
+CONFORMANCE_CASE(a_dreq_that_crosses_another_is_answered, "cm.dreq.crossing", roles::responder, lasts(Duration::s(60)),
                  reaches{"cm.dreq.crossing"}) {
   const auto c = bench.connect_to_product();
   c.queue->qp().disconnect();

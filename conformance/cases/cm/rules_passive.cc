@@ -188,7 +188,8 @@ CONFORMANCE_CASE(a_rep_is_not_repeated_too_early, "cm.rep.repeat-time", roles::r
                 Duration::forever());
 }
 
-CONFORMANCE_CASE(a_rep_is_not_repeated_too_often, "cm.rep.repeat-count", roles::responder, reaches{"cm.resend"}) {
+CONFORMANCE_CASE(a_rep_is_not_repeated_too_often, "cm.rep.repeat-count", roles::responder, lasts(Duration::s(30)),
+                 reaches{"cm.resend"}) {
   constexpr unsigned kRetries = 2;
   cm::Mad req = req_to_listener(bench, {}, {.mtu_code = 1, .cm_timeout = 13});
   req.message<cm::Req>().set(cm::req::max_cm_retries, kRetries);
@@ -199,7 +200,7 @@ CONFORMANCE_CASE(a_rep_is_not_repeated_too_often, "cm.rep.repeat-count", roles::
   check.between("REPs, the first one included", replies, 1u, kRetries + 1);
 }
 
-CONFORMANCE_CASE(an_unconfirmed_connection_is_given_up_aloud, "cm.give-up.said", roles::responder,
+CONFORMANCE_CASE(an_unconfirmed_connection_is_given_up_aloud, "cm.give-up.said", roles::responder, lasts(Duration::s(40)),
                  reaches{"cm.give_up"}) {
   cm::Mad req = req_to_listener(bench, {}, {.mtu_code = 1, .cm_timeout = 13});
   req.message<cm::Req>().set(cm::req::max_cm_retries, 2);
@@ -210,7 +211,7 @@ CONFORMANCE_CASE(an_unconfirmed_connection_is_given_up_aloud, "cm.give-up.said",
   check.equal("reason", seen_as<cm::Rej>(*rej).get(cm::rej::reason), reason::timeout);
 }
 
-CONFORMANCE_CASE(a_rej_for_a_timeout_ends_the_attempt, "cm.rej.timeout.obeyed", roles::responder) {
+CONFORMANCE_CASE(a_rej_for_a_timeout_ends_the_attempt, "cm.rej.timeout.obeyed", roles::responder, lasts(Duration::s(20))) {
   const cm::Mad req = req_to_listener(bench, {}, {.mtu_code = 1, .cm_timeout = 16});
   bench.peer().send_mad(req);
   if (!mad_of(bench, check, Attribute::rep, "answer to the REQ")) return;
