@@ -27,6 +27,19 @@ struct PlainEnvironment {
   Environment environment;
 };
 
+/// The first namespace that takes writes goes to the front, as cases work with that one. An emulated
+/// product has its namespaces as a case arranged them.
+void prefer_a_writable_namespace(host::Controller& controller, std::vector<host::NamespaceFacts>& all) {
+  for (auto one = all.begin(); one != all.end(); ++one) {
+    const auto reply = controller.admin(host::identify(nvme::Cns::identify_namespace, one->nsid), 4096).wait();
+    if (!reply.ok()) continue;
+    const std::uint8_t attributes = View<nvme::IdentifyNamespace>{reply.data}.get(nvme::id_ns::nsattr);
+    if ((attributes & nvme::nsattr_bits::write_protected) != 0) continue;
+    std::rotate(all.begin(), one, one + 1);
+    return;
+  }
+}
+
 void ask_queues_and_namespace(host::Controller& controller, Declared& found) {
   const auto queues = controller.admin(host::get_features(nvme::FeatureId::number_of_queues)).wait();
   if (queues.ok()) {
@@ -45,6 +58,7 @@ void ask_queues_and_namespace(host::Controller& controller, Declared& found) {
                                         .get(nvme::command_effect::csupp);
   }
   if (found.namespaces.empty()) return;
+  if (!found.embedded) prefer_a_writable_namespace(controller, found.namespaces);
   const host::NamespaceFacts& first = found.namespaces.front();
   found.nsid = first.nsid;
   found.block_bytes = first.layout.bytes();

@@ -74,6 +74,7 @@ class Exchange {
   AuthNegotiate negotiate;
   AuthChallenge challenge;  ///< what came
   AuthReply reply;          ///< what will be sent
+  bool judges_support = false;  ///< a hash or group that the product does not take is what the case is about
 
   host::RawReply send(ByteView message) {
     return queue_.send(host::authentication_send(message.size()), message).wait();
@@ -98,6 +99,7 @@ class Exchange {
     say(negotiate.emit());
     const Bytes bytes = ask();
     const auto parsed = AuthChallenge::parse(bytes);
+    if (!parsed && !judges_support) no_matter_of_policy(bytes);
     check_.require(parsed.has_value(), "the answer to AUTH_Negotiate is a Challenge",
                    message_words(bytes));
     challenge = *parsed;
@@ -201,6 +203,14 @@ class Exchange {
   host::RawQueue& queue() { return queue_; }
 
  private:
+  /// INCONCLUSIVE where the product takes none of the hashes or groups that the case offers.
+  void no_matter_of_policy(ByteView bytes) {
+    const auto report = AuthFailureReport::parse(bytes);
+    const auto reason = report ? static_cast<AuthFailure>(report->rcodeex) : AuthFailure::failed;
+    const bool policy = reason == AuthFailure::hash_not_usable || reason == AuthFailure::group_not_usable;
+    check_.precondition(!policy, "the product's policy admits a hash and a group that the case offers");
+  }
+
   ControllerBench& bench_;
   Check& check_;
   host::RawQueue& queue_;
@@ -210,7 +220,7 @@ class Exchange {
 };
 
 /// An admin queue whose Connect was answered, and nothing else yet.
-inline host::RawQueue& connected_queue(ControllerBench& bench, std::uint32_t kato_ms = 0) {
+inline host::RawQueue& connected_queue(ControllerBench& bench, std::optional<std::uint32_t> kato_ms = {}) {
   return bench.associate({.enable = false, .authenticate = false, .kato_ms = kato_ms}).admin();
 }
 

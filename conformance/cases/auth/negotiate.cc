@@ -17,6 +17,7 @@ bool among(std::uint8_t id, const std::vector<std::uint8_t>& offered) {
 void complete_with(ControllerBench& bench, Check& check, AuthHash hash, std::optional<DhGroup> group) {
   Exchange exchange(bench, check, connected_queue(bench), group);
   exchange.negotiate.protocols[0].hashes = {static_cast<std::uint8_t>(hash)};
+  exchange.judges_support = true;
   exchange.get_challenge();
   check.equal("HashID", exchange.challenge.hash, static_cast<std::uint8_t>(hash));
   if (group) check.equal("DHgID", exchange.challenge.group, static_cast<std::uint8_t>(*group));

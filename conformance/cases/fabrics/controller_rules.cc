@@ -26,11 +26,12 @@ Duration timeout_of(RawAssociation& association) {
   return Duration::ms(reply.dw0());
 }
 
-/// CC.SHN, then SHST = 10b; false when it does not come in the time of RTD3E.
+/// CC.SHN, then SHST = 10b; false when it does not come in the time of RTD3E, or in ten seconds.
 bool shut_down(ControllerBench& bench, Check& check, RawAssociation& association, std::uint32_t how) {
   const auto cc = static_cast<std::uint32_t>(association.property(prop::cc));
   const std::uint32_t rtd3e = bench.declared().identify().get(nvme::id_ctrl::rtd3e);
-  const Duration limit = rtd3e == 0 ? 10_s : Duration::us(rtd3e);
+  // RTD3E is what a shutdown typically takes, without the way there and back.
+  const Duration limit = std::max<Duration>(10_s, Duration::us(rtd3e));
   check.require_success(answered(check, association.set_property(prop::cc, cc | how)), "Property Set of CC.SHN");
   return association.wait_csts(kShst, kShstComplete, limit);
 }
@@ -125,7 +126,8 @@ CONFORMANCE_CASE(reset_clears_the_shutdown_status, "fabrics.reset.shutdown-statu
 CONFORMANCE_CASE(abrupt_shutdown_completes, "fabrics.shutdown.abrupt", roles::controller) {
   RawAssociation& association = bench.associate();
   const bool complete = shut_down(bench, check, association, kAbrupt);
-  check.that(complete, "CSTS.SHST is 10b within RTD3E", "CSTS is " + words(association.property(prop::csts)));
+  check.that(complete, "CSTS.SHST is 10b within RTD3E, or ten seconds",
+             "CSTS is " + words(association.property(prop::csts)));
 }
 
 CONFORMANCE_CASE(host_may_take_its_time_to_enable, "fabrics.keep-alive.before-enable", roles::controller,

@@ -39,15 +39,21 @@ std::uint64_t genctr(const Bytes& log) {
   return View<fabrics::DiscoveryHeader>{log}.get(dh::genctr);
 }
 
-/// The whole log in one read.
-Bytes read_log(Check& check, RawAssociation& association) {
+/// The whole log, in one read where MDTS has room for it.
+Bytes read_log(ControllerBench& bench, Check& check, RawAssociation& association) {
   const Bytes header = read_header(check, association);
   const std::uint64_t records = View<fabrics::DiscoveryHeader>{header}.get(dh::numrec);
   check.precondition(records <= kEntriesMost, "the discovery log is of a size that the bench reads");
-  const host::RawReply reply =
-      read_part(check, association, 0, static_cast<std::size_t>(records + 1) * kPiece);
-  check.require_success(reply, "Get Log Page of the whole discovery log");
-  return reply.data;
+  const std::size_t whole = static_cast<std::size_t>(records + 1) * kPiece;
+  const std::uint64_t most = bench.declared().transfer_max();
+  const std::size_t step = most == 0 ? whole : static_cast<std::size_t>(std::min<std::uint64_t>(whole, most));
+  Bytes log;
+  while (log.size() < whole) {
+    const host::RawReply reply = read_part(check, association, log.size(), std::min(step, whole - log.size()));
+    check.require_success(reply, "Get Log Page of the whole discovery log");
+    log.insert(log.end(), reply.data.begin(), reply.data.end());
+  }
+  return log;
 }
 
 std::vector<View<fabrics::DiscoveryEntry>> entries_of(const Bytes& log) {
@@ -115,7 +121,7 @@ void a_referral(EmbeddedSetup& setup) {
 CONFORMANCE_CASE(discovery_log_holds_as_many_entries_as_it_says, "fabrics.discovery.log-header",
                  roles::controller) {
   RawAssociation& association = connect_discovery(bench);
-  const Bytes log = read_log(check, association);
+  const Bytes log = read_log(bench, check, association);
   check.equal("RECFMT", View<fabrics::DiscoveryHeader>{log}.get(dh::recfmt), 0u);
   const auto entries = entries_of(log);
   check.that(!entries.empty(), "there is an entry", "NUMREC is 0");
@@ -130,7 +136,7 @@ CONFORMANCE_CASE(discovery_entries_say_what_rdma_they_mean, "fabrics.discovery.r
   using fabrics::RdmaProvider;
   using fabrics::RdmaQpType;
   RawAssociation& association = connect_discovery(bench);
-  const Bytes log = read_log(check, association);
+  const Bytes log = read_log(bench, check, association);
   bool any = false;
   for (const auto& common : entries_of(log)) {
     if (common.get(de::trtype) != fabrics::TransportType::rdma) continue;
@@ -151,7 +157,7 @@ CONFORMANCE_CASE(discovery_entries_say_what_rdma_they_mean, "fabrics.discovery.r
 CONFORMANCE_CASE(discovery_entries_have_valid_fields, "fabrics.discovery.entries",
                  roles::controller) {
   RawAssociation& association = connect_discovery(bench);
-  const Bytes log = read_log(check, association);
+  const Bytes log = read_log(bench, check, association);
   bool listed = false;
   for (const auto& entry : entries_of(log)) {
     check_entry(check, entry);
@@ -189,7 +195,7 @@ CONFORMANCE_CASE(discovery_log_in_parts_is_one_snapshot, "fabrics.discovery.part
                  roles::controller, arranged{"subsystems that come and go", &two_subsystems},
                  reaches{"log.discovery.restart"}) {
   RawAssociation& association = connect_discovery(bench);
-  const Bytes whole = read_log(check, association);
+  const Bytes whole = read_log(bench, check, association);
   read_header(check, association);
   const ByteView first = ByteView{whole}.subspan(kPiece, kPiece);
   const host::RawReply same = read_part(check, association, kPiece, kPiece);
@@ -287,7 +293,7 @@ CONFORMANCE_CASE(discovery_change_is_announced, "fabrics.discovery.event", roles
 CONFORMANCE_CASE(discovery_log_hides_what_a_host_may_not_use, "fabrics.discovery.host-filter",
                  roles::controller, arranged{"a subsystem for other hosts", &a_hidden_subsystem}) {
   RawAssociation& association = connect_discovery(bench);
-  const Bytes log = read_log(check, association);
+  const Bytes log = read_log(bench, check, association);
   bool listed = false;
   for (const auto& entry : entries_of(log)) {
     listed = listed || name_in(entry) == bench.nqn();
@@ -300,7 +306,7 @@ CONFORMANCE_CASE(discovery_log_hides_what_a_host_may_not_use, "fabrics.discovery
 CONFORMANCE_CASE(discovery_referral_is_an_entry_of_its_own_type, "fabrics.discovery.referral",
                  roles::controller, arranged{"a referral", &a_referral}) {
   RawAssociation& association = connect_discovery(bench);
-  const Bytes log = read_log(check, association);
+  const Bytes log = read_log(bench, check, association);
   bool listed = false;
   for (const auto& entry : entries_of(log)) {
     const ByteView address = entry.get(de::traddr);

@@ -21,9 +21,20 @@ host::RawReply send_keep_alive(Check& check, RawAssociation& association) {
   return answered(check, association.admin().send(host::keep_alive()).wait(), "Keep Alive");
 }
 
-/// Two timeouts and the time that the controller takes to clean up.
+/// Two timeouts, the time that the controller takes to clean up, and what a real network and a timer of
+/// whole seconds may add to them before this side sees the end.
 Duration latest_expiry(ControllerBench& bench, Duration timeout) {
-  return timeout * 2 + Duration::ms(bench.declared().identify().get(nvme::id_ctrl::cqt));
+  return timeout * 2 + Duration::ms(bench.declared().identify().get(nvme::id_ctrl::cqt)) + 1_s;
+}
+
+/// A controller that still cleans up after the association before may be busy for a while.
+host::RawReply connect_when_free(Check& check, ControllerBench& bench) {
+  host::RawReply reply = answered(check, try_connect(bench, bench.connect_command()));
+  for (unsigned i = 0; i < 10 && nvme::same_code(reply.status(), sc::controller_busy); ++i) {
+    bench.world().run_for(1_s);
+    reply = answered(check, try_connect(bench, bench.connect_command()));
+  }
+  return reply;
 }
 
 void static_model(EmbeddedSetup& setup) {
@@ -39,7 +50,7 @@ CONFORMANCE_CASE(silence_ends_the_association, "fabrics.keep-alive.expires", rol
   const Instant before = bench.world().now();
   check.require_success(send_keep_alive(check, association), "Keep Alive");
   const Instant after = bench.world().now();
-  const Duration latest = latest_expiry(bench, timeout) + 100_ms;
+  const Duration latest = latest_expiry(bench, timeout);
   const auto end = association.admin().ended().wait_for(latest);
   check.require(end.has_value(), "the connection ends within 2 x KATT + CQT", "it stays");
   check.that(bench.world().now() - before >= timeout, "the connection lasts for KATT",
@@ -83,14 +94,13 @@ CONFORMANCE_CASE(keep_alive_timeout_is_rounded_up, "fabrics.keep-alive.rounding"
 }
 
 CONFORMANCE_CASE(host_can_connect_after_expiry, "fabrics.keep-alive.reconnect-after",
-                 roles::controller, needs{&keep_alive}, lasts{20_s},
+                 roles::controller, needs{&keep_alive}, lasts{30_s},
                  reaches{"subsystem.keep_alive.expired"}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
-  const Duration latest = latest_expiry(bench, timeout_of(association)) + 100_ms;
+  const Duration latest = latest_expiry(bench, timeout_of(association));
   check.precondition(association.admin().ended().wait_for(latest).has_value(),
                      "the keep alive timeout expires");
-  check.success(answered(check, try_connect(bench, bench.connect_command())),
-                "Connect after the expiry");
+  check.success(connect_when_free(check, bench), "Connect after the expiry");
 }
 
 CONFORMANCE_CASE(expiry_leaves_an_error_log_entry, "fabrics.keep-alive.error-log",

@@ -74,7 +74,14 @@ CONFORMANCE_CASE(property_get_refuses_reserved_offset, "fabrics.property.unknown
 CONFORMANCE_CASE(property_get_refuses_offset_inside_property, "fabrics.property.inside-offset",
                  roles::controller, reaches{"property.offset"}) {
   RawAssociation& association = bench.associate({.enable = false});
-  check.status(get(check, association, prop::cap + 4, 0), kNoSuchProperty, "upper half of CAP");
+  // It is the host that is told to begin where a property does. A controller may see two dwords in a qword, as over
+  // PCIe; what it gives then is what stands there.
+  const host::RawReply half = get(check, association, prop::cap + 4, 0);
+  if (half.ok()) {
+    check.equal("upper half of CAP", half.value(), association.property(prop::cap) >> 32);
+  } else {
+    check.status(half, kNoSuchProperty, "upper half of CAP");
+  }
   check.status(get(check, association, prop::vs + 2, 0), kNoSuchProperty, "the middle of VS");
 }
 
@@ -100,7 +107,7 @@ CONFORMANCE_CASE(read_only_property_keeps_its_value, "fabrics.property.read-only
   const std::uint64_t before = association.property(prop::vs);
   const host::RawReply reply =
       answered(check, association.set_property(prop::vs, before ^ 0x00010100));
-  check.status(reply, one_of(sc::invalid_field, sc::success), "Property Set of VS");
+  check.status(reply, one_of(sc::invalid_field, sc::success, sc::connect_invalid_parameters), "Property Set of VS");
   check.equal("VS afterwards", association.property(prop::vs), before);
 }
 

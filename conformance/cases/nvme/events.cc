@@ -76,6 +76,10 @@ CONFORMANCE_CASE(event_requests_beyond_the_limit_are_refused, "nvme.aer.limit", 
   RawAssociation& association = bench.associate();
   std::vector<Op<host::RawReply>> requests;
   for (std::uint64_t i = 0; i < limit; ++i) requests.push_back(request_event(association));
+  for (auto& request : requests) {
+    // Where events come, the limit is not reached.
+    check.precondition(!request.wait_for(kSilence / 10), "no event is waiting for a request");
+  }
   const auto excess = request_event(association).wait_for(kSoon);
   check.require(excess.has_value(), "a request beyond the limit is answered");
   check.status(*excess, sc::async_event_request_limit_exceeded);

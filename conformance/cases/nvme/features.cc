@@ -23,10 +23,18 @@ host::RawReply get_host_id(RawAssociation& association, std::uint32_t cdw11, std
       .wait();
 }
 
-constexpr FeatureId kMandatory[] = {FeatureId::arbitration,           FeatureId::power_management,
-                                    FeatureId::temperature_threshold, FeatureId::error_recovery,
-                                    FeatureId::number_of_queues,
+constexpr FeatureId kMandatory[] = {FeatureId::arbitration, FeatureId::power_management,
+                                    FeatureId::temperature_threshold, FeatureId::number_of_queues,
                                     FeatureId::async_event_configuration};
+
+/// Which has to know who its hosts are; others may do without the feature.
+bool reserves(ControllerBench& bench) { return !claims_oncs<nvme::oncs_bits::reservations>(bench.declared()); }
+
+/// The product has the Host Identifier; INCONCLUSIVE where it may do without, and does.
+void needs_host_identifier(ControllerBench& bench, Check& check, const host::RawReply& reply) {
+  const bool absent = reply.answered() && nvme::same_code(reply.status(), sc::invalid_field);
+  check.precondition(reserves(bench) || !absent, "the product has the Host Identifier, or reservations that need it");
+}
 
 }  // namespace
 
@@ -41,8 +49,15 @@ CONFORMANCE_CASE(mandatory_features_are_readable, "nvme.features.mandatory", rol
   if (bench.declared().identify().get(nvme::id_ctrl::kas) != 0) {
     check.success(get(association, FeatureId::keep_alive_timer), "Keep Alive Timer");
   }
-  check.success(get_host_id(association, kExtendedHostId, nvme::kHostIdentifierSize),
-                "Host Identifier");
+  if (bench.nsid() != 0) {
+    // Of the NVM command set, and of one namespace.
+    auto recovery = host::get_features(FeatureId::error_recovery);
+    recovery.set(nvme::sqe::nsid, bench.nsid());
+    check.success(association.admin().send(recovery).wait(), "Error Recovery");
+  }
+  if (reserves(bench)) {
+    check.success(get_host_id(association, kExtendedHostId, nvme::kHostIdentifierSize), "Host Identifier");
+  }
 }
 
 CONFORMANCE_CASE(features_refuse_an_unknown_identifier, "nvme.features.unknown", roles::controller,
@@ -110,16 +125,17 @@ CONFORMANCE_CASE(host_identifier_cannot_be_changed, "nvme.features.host-identifi
                  roles::controller) {
   RawAssociation& association = bench.associate();
   const Bytes other(nvme::kHostIdentifierSize, 0xA5);
-  check.status(association.admin()
-                   .send(host::set_features(FeatureId::host_identifier, kExtendedHostId), other)
-                   .wait(),
-               sc::command_sequence_error);
+  const auto reply =
+      association.admin().send(host::set_features(FeatureId::host_identifier, kExtendedHostId), other).wait();
+  needs_host_identifier(bench, check, reply);
+  check.status(reply, sc::command_sequence_error);
 }
 
 CONFORMANCE_CASE(host_identifier_reads_as_connected, "nvme.features.host-identifier-get",
                  roles::controller) {
   const auto reply =
       get_host_id(bench.associate(), kExtendedHostId, nvme::kHostIdentifierSize);
+  needs_host_identifier(bench, check, reply);
   check.require_success(reply);
   check.bytes("Host Identifier", reply.data, kBenchHostId);
 }

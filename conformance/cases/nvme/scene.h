@@ -105,6 +105,9 @@ class IoScene {
     if (!bench.declared().namespaces.empty()) data_bytes = bench.declared().namespaces.front().layout.data_bytes;
     blocks = bench.declared().blocks;
     if (blocks < 1024) throw CannotArrange{"the namespace has fewer than 1,024 blocks"};
+    // Most cases move a few blocks at once, and a block with its metadata may take most of a small MDTS.
+    const std::uint64_t most = bench.declared().transfer_max();
+    if (most != 0 && most < std::uint64_t{2} * block_bytes) throw CannotArrange{"MDTS is less than two blocks"};
   }
 
   host::RawReply read(std::uint64_t lba, std::uint32_t count) {

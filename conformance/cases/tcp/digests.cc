@@ -110,6 +110,7 @@ CONFORMANCE_CASE(wrong_data_digest_of_h2cdata_fails_the_command, "tcp.digest.dat
   raw.send_command(write_command(bench, blocks));
   const Transfer r2t = needed_r2t(raw);
   check.precondition(r2t.offset == 0 && r2t.length == data.size(), "one R2T asks for the whole write");
+  check.precondition(r2t.length <= h2c_data_max(raw), "one H2CData has room for it");
   Bytes pdu = raw.build(h2c_data(r2t, 0, r2t.length, true), data);
   pdu.back() ^= 0x5A;
   raw.send(ByteView(pdu));

@@ -95,11 +95,16 @@ nvme::Sqe with_sgl(const Record<L>& command, const SglDescriptor& sgl, std::uint
   return sqe;
 }
 
+/// `bytes`, or as many as MDTS allows, in whole blocks: with metadata they are no power of two.
+inline std::uint32_t within_mdts(ControllerBench& bench, std::uint32_t bytes) {
+  const std::uint64_t most = bench.declared().transfer_max();
+  if (most == 0 || bytes <= most) return bytes;
+  const std::uint32_t block = std::max(bench.declared().block_bytes, 1u);
+  return std::max(static_cast<std::uint32_t>(most) / block, 1u) * block;
+}
 /// Bytes of a write that fits into no capsule: some products know no other way for those that do.
 inline std::uint32_t beyond_capsule(ControllerBench& bench) {
-  const std::uint32_t much = std::max(bench.declared().in_capsule_bytes, 16384u) * 2;
-  const std::uint64_t most = bench.declared().transfer_max();
-  return most == 0 ? much : static_cast<std::uint32_t>(std::min<std::uint64_t>(much, most));
+  return within_mdts(bench, std::max(bench.declared().in_capsule_bytes, 16384u) * 2);
 }
 
 /// Blocks that make up at least `bytes`.
@@ -179,20 +184,28 @@ inline Record<tcp::DataPdu> h2c_data(const Transfer& transfer, std::uint32_t off
   return header;
 }
 
+/// Most data of an H2CData that the controller has to take.
+inline std::uint32_t h2c_data_max(const RawTcp& raw) {
+  return std::max(raw.greeting().get(tcp::ic_resp::maxh2cdata) / 4 * 4, 4u);
+}
+/// All that one R2T asks for, out of the data of the command, in H2CData of `step` bytes.
+inline void serve_r2t(RawTcp& raw, const Transfer& r2t, ByteView data, std::uint32_t step,
+                      std::uint16_t cid = kCid) {
+  for (std::uint32_t at = 0; at < r2t.length;) {
+    const std::uint32_t part = std::min(step, r2t.length - at);
+    const bool last = at + part == r2t.length;
+    raw.send(h2c_data(r2t, r2t.offset + at, part, last, cid), data.subspan(r2t.offset + at, part));
+    at += part;
+  }
+}
 /// Answers R2Ts with `data` until the command is done; what a good host does.
 inline void serve_r2ts(RawTcp& raw, ByteView data, std::uint16_t cid = kCid) {
-  const std::uint32_t most = std::max(raw.greeting().get(tcp::ic_resp::maxh2cdata) / 4 * 4, 4u);
   for (std::size_t done = 0; done < data.size();) {
     const Transfer r2t = needed_r2t(raw);
     if (r2t.offset > data.size() || r2t.length > data.size() - r2t.offset || r2t.length == 0) {
       throw CannotArrange{"an R2T beyond the data"};
     }
-    for (std::uint32_t at = 0; at < r2t.length;) {
-      const std::uint32_t part = std::min(most, r2t.length - at);
-      const bool last = at + part == r2t.length;
-      raw.send(h2c_data(r2t, r2t.offset + at, part, last, cid), data.subspan(r2t.offset + at, part));
-      at += part;
-    }
+    serve_r2t(raw, r2t, data, h2c_data_max(raw), cid);
     done += r2t.length;
   }
 }
