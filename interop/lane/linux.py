@@ -33,9 +33,9 @@ gid=${{gid##*/}}
 """
 
 
-def nvmet(transport: str, port: int = 4420, megabytes: int = 64) -> str:
+def nvmet(transport: str, port: int = 4420, megabytes: int = 64, settings: str = "") -> str:
     """A subsystem with one memory namespace behind one port."""
-    return serve(transport, f"modprobe brd rd_nr=1 rd_size={megabytes * 1024}", ["/dev/ram0"], port)
+    return serve(transport, f"modprobe brd rd_nr=1 rd_size={megabytes * 1024}", ["/dev/ram0"], port, settings)
 
 
 def counting_nvmet(port: int = 4420) -> str:
@@ -50,8 +50,12 @@ def zoned_nvmet(port: int = 4420) -> str:
 grep -q host-managed /sys/block/nullb0/queue/zoned""", ["/dev/nullb0"], port)
 
 
-def serve(transport: str, prepare: str, devices: list[str], port: int) -> str:
-    """A subsystem with a namespace for each device, which any host may use, behind one port."""
+# For a port of nvmet: nothing without TLS.
+TLS_REQUIRED = "echo tls1.3 >ports/1/addr_tsas\necho required >ports/1/addr_treq\n"
+
+
+def serve(transport: str, prepare: str, devices: list[str], port: int, settings: str = "") -> str:
+    """A subsystem with a namespace for each device, which any host may use, behind one port; `settings` are the port's."""
     namespaces = "".join(f"""mkdir subsystems/{SUBSYSTEM}/namespaces/{nsid}
 echo {device} >subsystems/{SUBSYSTEM}/namespaces/{nsid}/device_path
 echo 1 >subsystems/{SUBSYSTEM}/namespaces/{nsid}/enable
@@ -67,7 +71,7 @@ echo ipv4 >ports/1/addr_adrfam
 echo {transport} >ports/1/addr_trtype
 echo {GUEST} >ports/1/addr_traddr
 echo {port} >ports/1/addr_trsvcid
-ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
+{settings}ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
 """
 
 
@@ -192,6 +196,17 @@ def connect(transport: str, address: str, nqn: str, port: int = 4420, queues: in
     """Connects as a host, and waits for the namespace."""
     return f"""modprobe -a nvme_{transport}
 nvme connect -t {transport} -a {address} -s {port} -n {nqn} -i {queues} {options} || exit 1
+for i in $(seq 100); do [ -b /dev/nvme0n1 ] && exit 0; sleep 0.1; done
+echo 'no /dev/nvme0n1'; exit 1
+"""
+
+
+def connect_securely(address: str, nqn: str, hostnqn: str, port: int = 4420, queues: int = 2, options: str = "") -> str:
+    """As connect() over TCP with TLS, which Debian 12's nvme-cli does not know: the kernel is asked by itself. Its
+    fabrics device takes a line of options and gives what became of it."""
+    return f"""modprobe -a nvme_tcp
+exec 4<>/dev/nvme-fabrics
+echo "transport=tcp,traddr={address},trsvcid={port},nqn={nqn},hostnqn={hostnqn},hostid=$(cat /etc/nvme/hostid),nr_io_queues={queues},tls{options}" >&4 || exit 1
 for i in $(seq 100); do [ -b /dev/nvme0n1 ] && exit 0; sleep 0.1; done
 echo 'no /dev/nvme0n1'; exit 1
 """
