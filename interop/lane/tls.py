@@ -16,6 +16,8 @@ from interop.lane.network import OURS
 from interop.lane.scene import TARGET_NQN, Scene, boot, cell, close, listen_on, url
 
 AGENT = "tls_agent"
+# As whom a case of the suite connects besides.
+STRANGER_NQN = "nqn.2014-08.org.nvmexpress:uuid:0badcafe-0000-4000-8000-00000000beef"
 DISCOVERY_NQN = "nqn.2014-08.org.nvmexpress.discovery"
 SAID = "/tmp/tls_agent.log"
 
@@ -144,7 +146,7 @@ def tcp_target_tls(scene: Scene) -> str:
     return f"{len(KEYS)} keys, {2 * len(KEYS)} associations; every byte equal; other keys are refused"
 
 
-@cell("tcp-suite-tls", "the conformance suite against nvmet over TCP with TLS", kernels=("6.12",), limit_s=520)
+@cell("tcp-suite-tls", "the suites of TCP (TLS too) and Fabrics against nvmet over TCP with TLS", kernels=("6.12",), limit_s=520)
 def tcp_suite_tls(scene: Scene) -> str:
     key, version, _ = KEYS[1]
     with with_agent(scene) as guest:
@@ -152,6 +154,7 @@ def tcp_suite_tls(scene: Scene) -> str:
         for each in (0, 1):
             for subnqn in (linux.SUBSYSTEM, DISCOVERY_NQN):
                 give_key(guest, key, each, auth.BENCH_NQN, subnqn)
+        give_key(guest, key, version, STRANGER_NQN, linux.SUBSYSTEM)
         summary = scene.bench.suite("--dut", url("tcp"), "--local", scene.local, "--profile", f"linux-{scene.kernel}",
                                     "--suite", "tcp,fabrics", "--tls", "--psk-file", key_file(scene.folder, key),
                                     "--psk-identity-version", str(version), limit_s=420)
