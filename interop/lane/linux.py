@@ -3,6 +3,7 @@
 from interop.lane.network import GUEST, IPV6, MTU
 
 SUBSYSTEM = "nqn.2024-01.com.example:kernel"
+DISCOVERY = "nqn.2014-08.org.nvmexpress.discovery"
 CONFIG = "/sys/kernel/config/nvmet"
 
 
@@ -201,14 +202,32 @@ echo 'no /dev/nvme0n1'; exit 1
 """
 
 
-def connect_securely(address: str, nqn: str, hostnqn: str, port: int = 4420, queues: int = 2, options: str = "") -> str:
-    """As connect() over TCP with TLS, which Debian 12's nvme-cli does not know: the kernel is asked by itself. Its
-    fabrics device takes a line of options and gives what became of it."""
+def ask_fabrics(address: str, nqn: str, hostnqn: str, options: str) -> str:
+    """What nvme-cli does to connect, for options that Debian 12's does not know: the kernel's fabrics device takes a line
+    of them and gives one with what became of it. Sets `device`."""
     return f"""modprobe -a nvme_tcp
 exec 4<>/dev/nvme-fabrics
-echo "transport=tcp,traddr={address},trsvcid={port},nqn={nqn},hostnqn={hostnqn},hostid=$(cat /etc/nvme/hostid),nr_io_queues={queues},tls{options}" >&4 || exit 1
-for i in $(seq 100); do [ -b /dev/nvme0n1 ] && exit 0; sleep 0.1; done
+echo "transport=tcp,traddr={address},trsvcid=4420,nqn={nqn},hostnqn={hostnqn},hostid=$(cat /etc/nvme/hostid),{options}" >&4 || exit 1
+read -r made <&4
+exec 4>&-
+device=${{made#instance=}}
+device=nvme${{device%%,*}}
+"""
+
+
+def connect_securely(address: str, nqn: str, hostnqn: str) -> str:
+    """As connect(), over TCP with TLS and the key that the kernel finds in its keyring."""
+    return ask_fabrics(address, nqn, hostnqn, "nr_io_queues=2,tls") + """for i in $(seq 100); do [ -b /dev/nvme0n1 ] && exit 0; sleep 0.1; done
 echo 'no /dev/nvme0n1'; exit 1
+"""
+
+
+def discover_securely(address: str, hostnqn: str) -> str:
+    """The discovery log over TLS, on a device that nvme-cli finds."""
+    return ask_fabrics(address, DISCOVERY, hostnqn, "tls") + f"""nvme discover -d $device -t tcp -a {address} -s 4420
+status=$?
+echo 1 >/sys/class/nvme/$device/delete_controller
+exit $status
 """
 
 

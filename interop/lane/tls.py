@@ -2,6 +2,7 @@
 which puts the derived keys into the keyring .nvme, too."""
 
 import pathlib
+import re
 import shutil
 import zlib
 from contextlib import contextmanager
@@ -18,7 +19,6 @@ from interop.lane.scene import TARGET_NQN, Scene, boot, cell, close, listen_on, 
 AGENT = "tls_agent"
 # As whom a case of the suite connects besides.
 STRANGER_NQN = "nqn.2014-08.org.nvmexpress:uuid:0badcafe-0000-4000-8000-00000000beef"
-DISCOVERY_NQN = "nqn.2014-08.org.nvmexpress.discovery"
 SAID = "/tmp/tls_agent.log"
 
 # The keys, with the version of the identity that they are used under, and the suite that goes with their length.
@@ -92,7 +92,7 @@ def tcp_host_tls(scene: Scene) -> str:
     with with_agent(scene) as guest, scene.recorded():
         guest.run(linux.nvmet("tcp", settings=linux.TLS_REQUIRED))
         for key, version, _ in KEYS:
-            for subnqn in (linux.SUBSYSTEM, DISCOVERY_NQN):
+            for subnqn in (linux.SUBSYSTEM, linux.DISCOVERY):
                 give_key(guest, key, version, auth.BENCH_NQN, subnqn)
             to = [*at, "--psk-file", key_file(scene.folder, key), "--psk-identity-version", str(version)]
             found = scene.bench.run("host", "discover", *to).output
@@ -115,15 +115,21 @@ def tcp_host_tls(scene: Scene) -> str:
     return f"{len(KEYS)} keys; {said.strip().splitlines()[-1]}; other keys are refused"
 
 
-@cell("tcp-target-tls", "Linux nvme-tcp with TLS against our target: verified I/O, reset, both identities and both suites",
+@cell("tcp-target-tls", "Linux nvme-tcp with TLS against our target: discover, verified I/O, reset, both identities and both suites",
       kernels=("6.12",))
 def tcp_target_tls(scene: Scene) -> str:
     with with_agent(scene) as guest, scene.recorded():
         for key, version, _ in KEYS:
             take_keys(guest)
-            give_key(guest, key, version, HOST_NQN, TARGET_NQN)
+            for subnqn in (TARGET_NQN, linux.DISCOVERY):
+                give_key(guest, key, version, HOST_NQN, subnqn)
             with scene.bench.start(*listen_on("tcp"), "--tls", "--psk-file", key_file(scene.folder, key),
                                    until="listening") as target:
+                found = guest.run(linux.discover_securely(OURS, HOST_NQN), limit_s=60).output
+                # It has no word for TREQ where more than one of its bits is set.
+                for wanted in (rf"subnqn: +{re.escape(TARGET_NQN)}", r"sectype: +tls13"):
+                    if not re.search(wanted, found):
+                        raise CellFailure(f"nvme discover does not print {wanted}: {found.strip()[-200:]}")
                 guest.run(linux.connect_securely(OURS, TARGET_NQN, HOST_NQN), limit_s=60)
                 guest.run(linux.write_read_compare(2, "64k"), limit_s=60)
                 guest.run("nvme id-ctrl /dev/nvme0\nnvme reset /dev/nvme0", limit_s=60)
@@ -142,6 +148,9 @@ def tcp_target_tls(scene: Scene) -> str:
             if guest.run(linux.connect("tcp", OURS, TARGET_NQN), limit_s=60, check=False).status == 0:
                 raise CellFailure("our target lets a host without TLS in")
             target.finish()
+        refusals = [line for line in target.log.read_text().splitlines() if line.startswith("refused ")]
+        if len(refusals) != 3:
+            raise CellFailure(f"our target tells of {len(refusals)} refusals where 3 are due: {' / '.join(refusals)[-200:]}")
         close(guest)
     return f"{len(KEYS)} keys, {2 * len(KEYS)} associations; every byte equal; other keys are refused"
 
@@ -152,7 +161,7 @@ def tcp_suite_tls(scene: Scene) -> str:
     with with_agent(scene) as guest:
         guest.run(linux.nvmet("tcp", settings=linux.TLS_REQUIRED))
         for each in (0, 1):
-            for subnqn in (linux.SUBSYSTEM, DISCOVERY_NQN):
+            for subnqn in (linux.SUBSYSTEM, linux.DISCOVERY):
                 give_key(guest, key, each, auth.BENCH_NQN, subnqn)
         give_key(guest, key, version, STRANGER_NQN, linux.SUBSYSTEM)
         summary = scene.bench.suite("--dut", url("tcp"), "--local", scene.local, "--profile", f"linux-{scene.kernel}",

@@ -33,7 +33,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -648,7 +647,8 @@ void serve_one(const Family& family) {
     try {
       serve_one(family);
     } catch (const AgentFailure& failure) {
-      say(std::string("failed: ") + failure.what());
+      // Whoever asked may have given up meanwhile: then there is nothing to accept.
+      if (failure.number() != EAGAIN) say(std::string("failed: ") + failure.what());
     }
     _exit(0);
   }
