@@ -235,7 +235,9 @@ CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArgume
                   const std::string& example) {
   CLI::App* command = host.add_subcommand(name, what);
   command->add_option("url", arguments.url, "rdma://ADDRESS[:PORT][/NQN] or tcp://...")->required()->type_name("URL");
-  command->add_option("--local", arguments.local, "Our own address, or l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS; RoCEv2 takes UDP port 4791 of it")
+  command
+      ->add_option("--local", arguments.local,
+                   "Our own address, or l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS; RoCEv2 takes UDP port 4791 of it")
       ->type_name("HOST");
   add_rdma_device(*command, arguments.device);
   command->add_option("--hostnqn", arguments.hostnqn, "Name of this host")->type_name("NQN");

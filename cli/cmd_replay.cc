@@ -144,7 +144,9 @@ void add_replay(CLI::App& app, Outcome& outcome) {
       ->required()
       ->type_name("TOKEN|FILE");
   command->add_option("--case", arguments->case_name, "Only this case of the file")->type_name("NAME");
-  command->add_option("--local", arguments->local, "Our own address, or l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS, for a product at an address")
+  command
+      ->add_option("--local", arguments->local,
+                   "Our own address, or l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS, for a product at an address")
       ->type_name("HOST");
   command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");

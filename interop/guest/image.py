@@ -44,6 +44,7 @@ MODULES = [
     "brd", "null_blk", "veth", "dummy", "sch_netem", "9p", "9pnet_virtio",
     # rdma_rxe and NVMe/TCP ask for these by request_module(), which no dependency shows.
     "dh_generic", "hmac", "sha256_generic", "sha512_generic", "nvme_auth",
+    "tls", "gcm", "ghash_generic", "aesni_intel",
     "crc32_generic", "crc32c_generic", "crc32c_intel", "crct10dif_generic", "crc64_rocksoft_generic",
 ]
 

@@ -7,10 +7,10 @@ import zlib
 BENCH_NQN = "nqn.2014-08.org.nvmexpress:uuid:5f0c9e52-7a7c-4be0-9d5e-2f3b8a5d6e01"
 
 
-def secret(seed: int, transform: int = 0, size: int = 32) -> str:
-    """The interchange form of a secret of these bytes."""
+def secret(seed: int, transform: int = 0, size: int = 32, kind: str = "DHHC-1") -> str:
+    """The interchange form of a secret of these bytes. Keys for TLS have the same form."""
     key = bytes((seed * 37 + 11 * i) & 0xFF for i in range(size))
-    return (f"DHHC-1:{transform:02x}:"
+    return (f"{kind}:{transform:02x}:"
             f"{base64.b64encode(key + zlib.crc32(key).to_bytes(4, 'little')).decode()}:")
 
 

@@ -3,6 +3,7 @@
 from interop.lane.network import GUEST, IPV6, MTU
 
 SUBSYSTEM = "nqn.2024-01.com.example:kernel"
+DISCOVERY = "nqn.2014-08.org.nvmexpress.discovery"
 CONFIG = "/sys/kernel/config/nvmet"
 
 
@@ -33,9 +34,9 @@ gid=${{gid##*/}}
 """
 
 
-def nvmet(transport: str, port: int = 4420, megabytes: int = 64) -> str:
+def nvmet(transport: str, port: int = 4420, megabytes: int = 64, settings: str = "") -> str:
     """A subsystem with one memory namespace behind one port."""
-    return serve(transport, f"modprobe brd rd_nr=1 rd_size={megabytes * 1024}", ["/dev/ram0"], port)
+    return serve(transport, f"modprobe brd rd_nr=1 rd_size={megabytes * 1024}", ["/dev/ram0"], port, settings)
 
 
 def counting_nvmet(port: int = 4420) -> str:
@@ -50,8 +51,12 @@ def zoned_nvmet(port: int = 4420) -> str:
 grep -q host-managed /sys/block/nullb0/queue/zoned""", ["/dev/nullb0"], port)
 
 
-def serve(transport: str, prepare: str, devices: list[str], port: int) -> str:
-    """A subsystem with a namespace for each device, which any host may use, behind one port."""
+# For a port of nvmet: nothing without TLS.
+TLS_REQUIRED = "echo tls1.3 >ports/1/addr_tsas\necho required >ports/1/addr_treq\n"
+
+
+def serve(transport: str, prepare: str, devices: list[str], port: int, settings: str = "") -> str:
+    """A subsystem with a namespace for each device, which any host may use, behind one port; `settings` are the port's."""
     namespaces = "".join(f"""mkdir subsystems/{SUBSYSTEM}/namespaces/{nsid}
 echo {device} >subsystems/{SUBSYSTEM}/namespaces/{nsid}/device_path
 echo 1 >subsystems/{SUBSYSTEM}/namespaces/{nsid}/enable
@@ -67,7 +72,7 @@ echo ipv4 >ports/1/addr_adrfam
 echo {transport} >ports/1/addr_trtype
 echo {GUEST} >ports/1/addr_traddr
 echo {port} >ports/1/addr_trsvcid
-ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
+{settings}ln -s {CONFIG}/subsystems/{SUBSYSTEM} ports/1/subsystems/
 """
 
 
@@ -194,6 +199,35 @@ def connect(transport: str, address: str, nqn: str, port: int = 4420, queues: in
 nvme connect -t {transport} -a {address} -s {port} -n {nqn} -i {queues} {options} || exit 1
 for i in $(seq 100); do [ -b /dev/nvme0n1 ] && exit 0; sleep 0.1; done
 echo 'no /dev/nvme0n1'; exit 1
+"""
+
+
+def ask_fabrics(address: str, nqn: str, hostnqn: str, options: str) -> str:
+    """What nvme-cli does to connect, for options that Debian 12's does not know: the kernel's fabrics device takes a line
+    of them and gives one with what became of it. Sets `device`."""
+    return f"""modprobe -a nvme_tcp
+exec 4<>/dev/nvme-fabrics
+echo "transport=tcp,traddr={address},trsvcid=4420,nqn={nqn},hostnqn={hostnqn},hostid=$(cat /etc/nvme/hostid),{options}" >&4 || exit 1
+read -r made <&4
+exec 4>&-
+device=${{made#instance=}}
+device=nvme${{device%%,*}}
+"""
+
+
+def connect_securely(address: str, nqn: str, hostnqn: str) -> str:
+    """As connect(), over TCP with TLS and the key that the kernel finds in its keyring."""
+    return ask_fabrics(address, nqn, hostnqn, "nr_io_queues=2,tls") + """for i in $(seq 100); do [ -b /dev/nvme0n1 ] && exit 0; sleep 0.1; done
+echo 'no /dev/nvme0n1'; exit 1
+"""
+
+
+def discover_securely(address: str, hostnqn: str) -> str:
+    """The discovery log over TLS, on a device that nvme-cli finds."""
+    return ask_fabrics(address, DISCOVERY, hostnqn, "tls") + f"""nvme discover -d $device -t tcp -a {address} -s 4420
+status=$?
+echo 1 >/sys/class/nvme/$device/delete_controller
+exit $status
 """
 
 

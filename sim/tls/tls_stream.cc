@@ -224,13 +224,16 @@ void TlsStream::timed_out() {
   fail_handshake(fmt::format("not complete within {}", to_string(state_->options.handshake_timeout)));
 }
 
+// Without the peer's address: whoever reports it knows that, and a failure has the same words wherever it is seen.
 std::string TlsStream::reason() const {
   const auto alert = [](int code) {
     return fmt::format("alert {} ({})", code, SSL_alert_desc_string_long(code));
   };
   if (alert_received_ >= 0) return "the peer sent " + alert(alert_received_);
   std::string words = note_;
-  if (words.empty()) {
+  if (words.empty() && ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
+    words = "the peer closed the connection without a close_notify";
+  } else if (words.empty()) {
     const char* const known = ERR_reason_error_string(ERR_peek_error());
     words = known != nullptr ? known : "the peer closed the connection";
   }
@@ -240,8 +243,7 @@ std::string TlsStream::reason() const {
 
 void TlsStream::fail_handshake(const std::string& words) {
   ++state_->counters.failed;
-  fail(net::StreamEnd::Kind::failed,
-       fmt::format("TLS handshake with {} failed: {}", to_string(peer()), words));
+  fail(net::StreamEnd::Kind::failed, "TLS handshake failed: " + words);
 }
 
 void TlsStream::fail(net::StreamEnd::Kind kind, std::string text) {
@@ -350,8 +352,7 @@ std::size_t TlsStream::receive(std::span<const MutableBytes> into) {
       } else if (error != SSL_ERROR_WANT_READ) {
         // What came before it has been given out.
         flush_backlog();
-        fail(net::StreamEnd::Kind::failed,
-             fmt::format("TLS with {} ended: {}", to_string(peer()), reason()));
+        fail(net::StreamEnd::Kind::failed, "TLS ended: " + reason());
         return total;
       }
       if (!backlog_.empty()) flush_backlog();  // the answer to a KeyUpdate
@@ -369,8 +370,7 @@ bool TlsStream::write_record(ByteView plain) {
     BENCH_ASSERT(size == plain.size(), "a record goes whole");
     return true;
   }
-  fail(net::StreamEnd::Kind::failed,
-       fmt::format("TLS with {} ended: {}", to_string(peer()), reason()));
+  fail(net::StreamEnd::Kind::failed, "TLS ended: " + reason());
   return false;
 }
 
