@@ -10,8 +10,8 @@
 //       source: drivers/nvme/target/core.c nvmet_init_cap
 //
 // `case` narrows an entry to cases that match it, where a requirement has several; `transport` to runs over
-// that one (rdma, tcp). The requirement may be a pattern, and what is seen too, for numbers that differ each time. `shows: sometimes` is for what depends on a race in
-// the peer: a pass is as good.
+// that one (rdma, tcp). The requirement may be a pattern, and what is seen too, for numbers that differ each time.
+// `shows: sometimes` is for what depends on a race in the peer: a pass is as good.
 #pragma once
 
 #include <string>
