@@ -262,6 +262,7 @@ CONFORMANCE_CASE(lockdown_refuses_reserved_values, "nvme.lockdown.reserved", rol
 CONFORMANCE_CASE(lockdown_log_refuses_reserved_scopes, "nvme.lockdown.log.reserved", roles::controller,
                  needs(locks_down), having_lockdown, reaches{"log.lockdown.selection"}) {
   LockdownScene scene(bench, check);
+  check.precondition_success(scene.log_of(kCommand, LockdownContents::prohibitable), "Get Log Page 14h");
   const auto reply = scene.log_of(static_cast<LockdownScope>(9), LockdownContents::prohibitable);
   check.refused(reply, "Get Log Page 14h of scope 9h");
 }
