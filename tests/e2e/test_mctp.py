@@ -63,7 +63,7 @@ REACHING = [
     ("predictable-lat-log mctp:1,9:1", INVALID_PAGE),
     ("pred-lat-event-agg-log mctp:1,9:1", INVALID_PAGE),
     ("persistent-event-log mctp:1,9:1", r"Support Thermal Excursion Event"),
-    ("lba-status-log mctp:1,9:1", INVALID_PAGE),
+    ("lba-status-log mctp:1,9:1", r"LBA Status Log Page Length: 16"),
     ("endurance-event-agg-log mctp:1,9:1", INVALID_PAGE),
     ("media-unit-stat-log mctp:1,9:1", INVALID_PAGE),
     ("supported-cap-config-log mctp:1,9:1", INVALID_PAGE),

@@ -266,14 +266,18 @@ CONFORMANCE_CASE(discovery_connection_with_keep_alive, "fabrics.discovery.keep-a
 
 CONFORMANCE_CASE(discovery_without_events_takes_no_keep_alive, "fabrics.discovery.keep-alive-refused",
                  roles::controller, without_persistence, reaches{"connect.kato.discovery"}) {
-  RawAssociation& association = connect_discovery(bench, 0);
-  const auto page = association.admin().send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait();
-  check.precondition_success(answered(check, page), "Identify Controller");
-  const bool announces = (View<nvme::IdentifyController>{page.data}.get(nvme::id_ctrl::oaes) &
-                          nvme::event_config_bits::discovery_log) != 0;
-  check.precondition(!announces, "the discovery controller announces no changes (OAES bit 31)");
   const auto command = bench.connect_command({.kato_ms = 60000, .subnqn = std::string(fabrics::kDiscoveryNqn)});
-  expect_invalid_parameter(check, bench.raw_queue().send(command).wait(), fabrics::InvalidParameter::in_command(cs::kato));
+  const host::RawReply reply = bench.raw_queue().send(command).wait();
+  if (reply.ok()) {
+    // What it announces may depend on the timeout: it is asked where there is one.
+    RawAssociation& association = connect_discovery(bench, 60000);
+    const auto page = association.admin().send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait();
+    check.precondition_success(answered(check, page), "Identify Controller");
+    const bool announces = (View<nvme::IdentifyController>{page.data}.get(nvme::id_ctrl::oaes) &
+                            nvme::event_config_bits::discovery_log) != 0;
+    check.precondition(!announces, "the discovery controller announces no changes (OAES bit 31)");
+  }
+  expect_invalid_parameter(check, reply, fabrics::InvalidParameter::in_command(cs::kato));
 }
 
 CONFORMANCE_CASE(discovery_change_is_announced, "fabrics.discovery.event", roles::controller,
