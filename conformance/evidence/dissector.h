@@ -58,7 +58,7 @@ class Dissector final : public TraceSink {
     for (Observer* observer : observers_[std::countr_zero(Kind)]) tell(*observer);
   }
   Counts& count() { return counts_; }
-  void remark(std::string text);
+  [[gnu::cold]] void remark(std::string text);
   Queue& new_queue();
   void command(const Sight& at, Queue& queue, ByteView capsule);
   void completion(const Sight& at, Queue& queue, ByteView cqe, std::optional<std::uint32_t> invalidates = {});
@@ -69,9 +69,9 @@ class Dissector final : public TraceSink {
   void tell_capsule(const Queue& queue, Tell&& how) {
     queue.tcp ? tell<heard::tcp_capsules>(how) : tell<heard::rdma_capsules>(how);
   }
-  void strike(const TraceEvent& event, Sight& at);
+  [[gnu::cold]] void strike(const TraceEvent& event, Sight& at);
   void read(const TraceEvent& event, Sight& at);
-  void read_damaged(const TraceEvent& event, Sight& at);
+  [[gnu::cold]] void read_damaged(const TraceEvent& event, Sight& at);
   DissectorOptions options_;
   std::array<std::vector<Observer*>, heard::kinds> observers_;  // by what they hear
   Counts counts_;

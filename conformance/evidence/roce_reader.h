@@ -37,7 +37,7 @@ class RoceReader {
   void begin(RdmaHalf& half, const RocePacketSeen& seen) const;
   void finish(RdmaHalf& half, const RocePacketSeen& seen, ByteView whole);
   void capsule(RdmaHalf& half, const RdmaMessageSeen& message);
-  void lose_track(RdmaHalf& half, const Sight& at);
+  [[gnu::cold]] void lose_track(RdmaHalf& half, const Sight& at);
 
   void on_cm(const RocePacketSeen& seen);
   void on_req(const RocePacketSeen& seen);

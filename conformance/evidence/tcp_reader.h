@@ -47,9 +47,9 @@ class TcpReader {
   Connection& connection_of(const Endpoint& from, const Endpoint& to, int& way);
   void open(Connection& connection, const Sight& at);
   void take(Connection& connection, int way, std::uint32_t seq, ByteView bytes, Sight& at);
-  void keep(Direction& way, std::uint32_t seq, ByteView bytes);
-  void drain(Connection& connection, int way, Sight& at);
-  void skip_gap(Connection& connection, int way, Sight& at);
+  [[gnu::cold]] void keep(Direction& way, std::uint32_t seq, ByteView bytes);
+  [[gnu::cold]] void drain(Connection& connection, int way, Sight& at);
+  [[gnu::cold]] void skip_gap(Connection& connection, int way, Sight& at);
   void deliver(Connection& connection, int way, ByteView bytes, Sight& at);
   bool recognise(Connection& connection, int way, ByteView bytes, const Sight& at);
   bool looks_like_pdu(const Connection& connection, int way, ByteView bytes) const;
@@ -58,7 +58,7 @@ class TcpReader {
   void pdu(Connection& connection, int way, ByteView bytes, std::size_t plen, bool broken, Sight& at);
   void learn(TcpFlow& flow, const PduSeen& seen);
   void begin_flow(Connection& connection);
-  void told_missing(Connection& connection, int way, const Sight& at, std::string_view what);
+  [[gnu::cold]] void told_missing(Connection& connection, int way, const Sight& at, std::string_view what);
 
   Dissector& dissector_;
   std::map<Key, std::unique_ptr<Connection>> connections_;

@@ -4,10 +4,10 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <vector>
 
 #include "conformance/monitors/by_cid.h"
 #include "conformance/monitors/judge.h"
+#include "conformance/monitors/per_index.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/property.h"
 #include "wire/nvme/cqe.h"
@@ -70,15 +70,12 @@ class Associations final : public Judge {
     std::set<std::uint32_t> masked;                   // events, by their words
   };
 
-  State& state_of(const Queue& queue) {
-    while (states_.size() <= queue.index) states_.push_back(std::make_unique<State>());
-    return *states_[queue.index];
-  }
+  State& state_of(const Queue& queue) { return states_[queue.index]; }
 
   // The admin queue that an I/O queue belongs to.
   State* admin_of(const Queue& queue, std::uint32_t cntlid) {
     const auto found = associations_.find({queue.controller.address, queue.host.address, cntlid});
-    return found == associations_.end() ? nullptr : states_[found->second].get();
+    return found == associations_.end() ? nullptr : &states_[found->second];
   }
 
   void on_io_command(const CommandSeen& seen) {
@@ -192,7 +189,7 @@ class Associations final : public Judge {
 
   static constexpr std::uint8_t kKeepAliveTimer = 0x0F;
   static constexpr Duration kGranularity = Duration::s(60);
-  std::vector<std::unique_ptr<State>> states_;
+  PerIndex<State> states_;
   std::map<std::tuple<IpAddress, IpAddress, std::uint32_t>, std::size_t> associations_;
 };
 

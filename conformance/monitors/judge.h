@@ -16,9 +16,9 @@ class Judge : public Observer {
   explicit Judge(Findings& findings, bool complete) : complete_(complete), findings_(findings) {}
 
  protected:
-  void say(Rule rule, const Sight& at, std::string text) { findings_.add(rule, at, std::move(text)); }
+  [[gnu::cold]] void say(Rule rule, const Sight& at, std::string text) { findings_.add(rule, at, std::move(text)); }
   /// The queue's later exchange is not judged: it may follow from this.
-  void say(Rule rule, const Sight& at, Queue& queue, std::string text) {
+  [[gnu::cold]] void say(Rule rule, const Sight& at, Queue& queue, std::string text) {
     queue.suspect = true;
     // TCP tells at once what its captures lack, by sequence numbers and acknowledgements.
     if (complete_ || queue.tcp) {

@@ -5,6 +5,7 @@
 
 #include "conformance/monitors/by_cid.h"
 #include "conformance/monitors/judge.h"
+#include "conformance/monitors/per_index.h"
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/sqe.h"
 
@@ -87,10 +88,7 @@ class Keys final : public Judge {
     std::size_t next_former = 0;
   };
 
-  State& state_of(const Queue& queue) {
-    if (states_.size() <= queue.index) states_.resize(queue.index + 1);
-    return states_[queue.index];
-  }
+  State& state_of(const Queue& queue) { return states_[queue.index]; }
 
   static bool holds(const SglDescriptor& range, std::uint64_t va, std::uint64_t length) {
     return va >= range.address && va - range.address <= range.length && length <= range.length - (va - range.address);
@@ -144,7 +142,7 @@ class Keys final : public Judge {
         fmt::format("the response to command {} invalidates key {:#x}, which no descriptor of it asks for", command.cid, key));
   }
 
-  std::vector<State> states_;
+  PerIndex<State> states_;
 };
 
 }  // namespace

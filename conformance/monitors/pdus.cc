@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "conformance/monitors/judge.h"
+#include "conformance/monitors/per_index.h"
 
 namespace fb::monitors {
 
@@ -21,7 +21,6 @@ class Pdus final : public Judge {
 
   void on_pdu(const PduSeen& seen) override {
     TcpFlow& flow = seen.flow;
-    if (states_.size() <= flow.index) states_.resize(flow.index + 1);
     State& state = states_[flow.index];
     const bool us = seen.to_controller;
     if (state.stopped[us]) return;
@@ -85,7 +84,7 @@ class Pdus final : public Judge {
     return !data || View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::length) == seen.data_bytes;
   }
 
-  void blame(Rule rule, const PduSeen& seen, std::string text) {
+  [[gnu::cold]] void blame(Rule rule, const PduSeen& seen, std::string text) {
     ++said_;
     say(rule, seen.at, *seen.flow.queue, fmt::format("{}: {}", tcp::name_of(seen.type()), text));
   }
@@ -198,7 +197,7 @@ class Pdus final : public Judge {
     }
   }
 
-  std::vector<State> states_;
+  PerIndex<State> states_;
   std::size_t said_ = 0;
 };
 

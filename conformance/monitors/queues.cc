@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "conformance/monitors/by_cid.h"
 #include "conformance/monitors/judge.h"
+#include "conformance/monitors/per_index.h"
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/sqe.h"
 
@@ -90,10 +90,7 @@ class Queues final : public Judge {
     std::uint16_t fused_cid = 0;
   };
 
-  State& state_of(const Queue& queue) {
-    if (states_.size() <= queue.index) states_.resize(queue.index + 1);
-    return states_[queue.index];
-  }
+  State& state_of(const Queue& queue) { return states_[queue.index]; }
 
   static bool has_data(const View<nvme::SqeLayout>& sqe) {
     const auto sgl = sqe.get(nvme::sqe::sgl1);
@@ -155,7 +152,7 @@ class Queues final : public Judge {
     state.head = next;
   }
 
-  std::vector<State> states_;
+  PerIndex<State> states_;
 };
 
 }  // namespace

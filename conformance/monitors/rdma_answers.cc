@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "conformance/monitors/judge.h"
+#include "conformance/monitors/per_index.h"
 #include "wire/rdma/psn.h"
 #include "wire/rdma/syndrome.h"
 
@@ -32,7 +33,7 @@ class RdmaAnswers final : public Judge {
     if (seen.facts.kind == OpcodeKind::read_request) remember_read(seen);
     if (!seen.facts.is_response() || seen.half->back == nullptr) return;
     const RdmaHalf& asked = *seen.half->back;
-    State& state = state_of(asked.index);
+    State& state = states_[asked.index];
     if (state.suspect || (!changed_.empty() && changed_.count(asked.from.address) != 0)) return;
     const std::uint32_t before = said_;
     judge_answer(seen, asked, state);
@@ -40,7 +41,7 @@ class RdmaAnswers final : public Judge {
   }
 
   void on_rdma_message(const RdmaMessageSeen& seen) override {
-    State& state = state_of(seen.half.index);
+    State& state = states_[seen.half.index];
     const bool waits = seen.kind == OpcodeKind::send || seen.kind == OpcodeKind::write;
     // A READ counts when it is begun.
     const std::uint32_t end = waits ? roce::psn_add(seen.half.expected, roce::kPsnMask) : seen.first_psn;
@@ -60,15 +61,10 @@ class RdmaAnswers final : public Judge {
     std::size_t next_read = 0;
   };
 
-  State& state_of(std::size_t index) {
-    if (states_.size() <= index) states_.resize(index + 1);
-    return states_[index];
-  }
-
   void remember_read(const RocePacketSeen& seen) {
     if (seen.half->mtu == 0) return;
     const std::uint32_t length = View<roce::Reth>{ByteView{seen.reth, roce::Reth::size}}.get(roce::reth::dmalen);
-    State& state = state_of(seen.half->index);
+    State& state = states_[seen.half->index];
     if (state.reads.size() < kReadsKept) state.reads.emplace_back();
     state.reads[state.next_read++ % kReadsKept] = {seen.psn(), roce::packets_of(length, seen.half->mtu), length};
   }
@@ -94,7 +90,9 @@ class RdmaAnswers final : public Judge {
 
   void judge_read(const RocePacketSeen& seen, const RdmaHalf& asked, const State& state) {
     bool asked_for = false;
-    for (const Read& read : state.reads) {
+    // The newest first: it is mostly the one that is answered.
+    for (std::size_t back = 1; back <= state.reads.size(); ++back) {
+      const Read& read = state.reads[(state.next_read - back) % state.reads.size()];
       const std::int32_t place = roce::psn_distance(seen.psn(), read.psn);
       if (place < 0 || place >= static_cast<std::int32_t>(read.count)) continue;
       asked_for = true;
@@ -132,13 +130,13 @@ class RdmaAnswers final : public Judge {
     }
   }
 
-  void blame(Rule rule, const RocePacketSeen& seen, const RdmaHalf& asked, std::string text) {
+  [[gnu::cold]] void blame(Rule rule, const RocePacketSeen& seen, const RdmaHalf& asked, std::string text) {
     ++said_;
     say(rule, seen.at, std::move(text));
     if (asked.queue != nullptr) asked.queue->suspect = true;
   }
 
-  std::vector<State> states_;
+  PerIndex<State> states_;
   std::set<IpAddress> changed_;
   std::uint32_t said_ = 0;
 };

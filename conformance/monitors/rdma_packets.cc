@@ -1,10 +1,10 @@
 // The form and the order of RDMA packets, as their sender put them on the wire.
 #include <fmt/format.h>
 
-#include <map>
 #include <set>
 
 #include "conformance/monitors/judge.h"
+#include "conformance/monitors/per_index.h"
 #include "wire/rdma/psn.h"
 
 namespace fb::monitors {
@@ -69,7 +69,6 @@ class RdmaPackets final : public Judge {
 
   void judge_request(const RocePacketSeen& seen) {
     const RdmaHalf& half = *seen.half;
-    if (states_.size() <= half.index) states_.resize(half.index + 1);
     State& state = states_[half.index];
     if (state.suspect) return;
     const std::size_t before = said_;
@@ -130,7 +129,7 @@ class RdmaPackets final : public Judge {
     }
   }
 
-  void blame(Rule rule, const RocePacketSeen& seen, std::string text) {
+  [[gnu::cold]] void blame(Rule rule, const RocePacketSeen& seen, std::string text) {
     ++said_;
     say(rule, seen.at, std::move(text));
     if (seen.half->queue != nullptr) seen.half->queue->suspect = true;
@@ -138,7 +137,7 @@ class RdmaPackets final : public Judge {
 
   std::set<IpAddress> seals_;
   std::set<IpAddress> changed_;  // packets of theirs were changed on the way: their PSNs are not known
-  std::vector<State> states_;
+  PerIndex<State> states_;
   std::size_t said_ = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include "conformance/monitors/by_cid.h"
 #include "conformance/monitors/judge.h"
+#include "conformance/monitors/per_index.h"
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/sqe.h"
 
@@ -90,15 +91,12 @@ class TcpData final : public Judge {
     CidSet succeeded;  // by SUCCESS, and not used again since
   };
 
-  State& state_of(const Queue& queue) {
-    if (states_.size() <= queue.index) states_.resize(queue.index + 1);
-    return states_[queue.index];
-  }
+  State& state_of(const Queue& queue) { return states_[queue.index]; }
 
   // A command that is not finished, or nothing.
   Transfer* transfer_of(const PduSeen& seen, std::uint16_t cid) { return state_of(*seen.flow.queue).open.find(cid); }
 
-  void blame(Rule rule, const PduSeen& seen, std::string text) { say(rule, seen.at, *seen.flow.queue, std::move(text)); }
+  [[gnu::cold]] void blame(Rule rule, const PduSeen& seen, std::string text) { say(rule, seen.at, *seen.flow.queue, std::move(text)); }
 
   void on_r2t(const PduSeen& seen) {
     const View<tcp::DataPdu> pdu{seen.header};
@@ -186,11 +184,12 @@ class TcpData final : public Judge {
     if (seen.flow.queue->flow_control.value_or(false)) {
       return blame(Rule::tcp_success_flow, seen, fmt::format("SUCCESS for command {} on a queue with flow control", cid));
     }
-    state_of(*seen.flow.queue).succeeded.add(cid);
-    state_of(*seen.flow.queue).open.erase(cid);
+    State& state = state_of(*seen.flow.queue);
+    state.succeeded.add(cid);
+    state.open.erase(cid);
   }
 
-  std::vector<State> states_;
+  PerIndex<State> states_;
 };
 
 }  // namespace
