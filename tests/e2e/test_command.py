@@ -33,8 +33,10 @@ def test_coverage_accounts_for_every_requirement(fabricbench):
 
 
 def test_run_writes_a_report(fabricbench, tmp_path):
-    done = fabricbench("run", "--seed", "1", "--case", "connect_*", "--report", tmp_path)
+    # By a short name: the last line of the summary names the folder, however long that is.
+    done = fabricbench("run", "--seed", "1", "--case", "connect_*", "--report", "report", cwd=tmp_path)
     assert done.code == 0, done.out + done.err
+    tmp_path = tmp_path / "report"
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["seed"] == 1 and results["canary"] == "caught"
     assert results["cases"] and {c["verdict"] for c in results["cases"]} <= DISPOSITIONS
