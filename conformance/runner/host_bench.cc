@@ -1,5 +1,7 @@
 #include "conformance/runner/host_bench.h"
 
+#include <algorithm>
+
 #include "conformance/runner/embedded_controller.h"
 #include "wire/tcp/pdu.h"
 
@@ -22,8 +24,8 @@ HostOutcome outcome_of(const host::HostError& error) { return {false, error.text
 /// The emulated host behind the interface of any host.
 class EmulatedHost final : public HostUnderTest {
  public:
-  EmulatedHost(World& world, host::Host& host, const host::ConnectOptions& connect)
-      : world_(world), host_(host), connect_(connect) {}
+  EmulatedHost(World& world, host::Host& host, const host::ConnectOptions& connect, const std::deque<Bytes>& kept)
+      : world_(world), host_(host), connect_(connect), kept_(kept) {}
 
   Op<HostOutcome> connect(const Request& request) override {
     host::ConnectOptions options = connect_;
@@ -81,10 +83,12 @@ class EmulatedHost final : public HostUnderTest {
                                   });
   }
   Op<nvme::Status> read(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) override {
+    BENCH_ASSERT(keeps(data), "a case lends memory of its own to the host: see HostBench::keep()");
     host::Namespace* space = find(nsid);
     return space == nullptr ? settled(kNoNamespace) : space->read(lba, data);
   }
   Op<nvme::Status> write(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) override {
+    BENCH_ASSERT(keeps(data), "a case lends memory of its own to the host: see HostBench::keep()");
     host::Namespace* space = find(nsid);
     return space == nullptr ? settled(kNoNamespace) : space->write(lba, data);
   }
@@ -112,6 +116,11 @@ class EmulatedHost final : public HostUnderTest {
     made.promise.settle(std::move(value));
     return made.op;
   }
+  bool keeps(ByteView data) const {
+    return std::any_of(kept_.rbegin(), kept_.rend(), [&](const Bytes& one) {
+      return data.data() >= one.data() && data.data() + data.size() <= one.data() + one.size();
+    });
+  }
   host::Namespace* find(std::uint32_t nsid) {
     for (host::Namespace* space : host_.namespaces()) {
       if (space->nsid() == nsid) return space;
@@ -122,6 +131,7 @@ class EmulatedHost final : public HostUnderTest {
   World& world_;
   host::Host& host_;
   const host::ConnectOptions& connect_;
+  const std::deque<Bytes>& kept_;
   std::unique_ptr<host::DiscoveryClient> discovery_;
 };
 
@@ -147,7 +157,7 @@ HostBench::HostBench(World& world, const Environment& environment)
   host::HostOptions options;
   options.hooks = host_hooks_.get();
   host_ = std::make_unique<host::Host>(world, side_->fabric(), options);
-  product_ = std::make_unique<EmulatedHost>(world, *host_, connect_);
+  product_ = std::make_unique<EmulatedHost>(world, *host_, connect_, kept_);
 }
 
 HostBench::~HostBench() = default;

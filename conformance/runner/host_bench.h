@@ -110,7 +110,7 @@ class HostUnderTest {
   virtual Op<HostOutcome> reset() = 0;
   /// One more authentication of every queue.
   virtual Op<HostOutcome> reauthenticate() = 0;
-  /// The memory must stay until the operation is settled.
+  /// The memory is of the bench (HostBench::keep()): a host that does not answer may come back to it when the case is over.
   virtual Op<nvme::Status> read(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) = 0;
   virtual Op<nvme::Status> write(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) = 0;
   virtual Op<nvme::Status> flush(std::uint32_t nsid) = 0;
@@ -165,7 +165,7 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   net::StreamHost& listening_host() { return network_->bench; }
   std::string_view transport() const { return transport_; }
   void forget_seen();
-  /// Memory of an operation that a case may leave while it is under way.
+  /// Memory for reads and writes of the host, there as long as the bench is: a case may leave while they are under way.
   Bytes& keep(Bytes memory) { return kept_.emplace_back(std::move(memory)); }
 
   /// Steps the world until `done()`; false after `limit` (or when nothing can happen any more).

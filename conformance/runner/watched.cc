@@ -34,7 +34,9 @@ bool blames_product(const monitors::Finding& finding, Role role, bool embedded) 
 
 void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embedded, CaseResult& result) {
   result.monitored = findings;
-  if (result.verdict != Verdict::pass) return;
+  // A failure under a rule that nobody has confirmed says no more than a pass does about the rules of every exchange.
+  const bool unconfirmed = result.verdict == Verdict::inconclusive && !result.findings.empty();
+  if (result.verdict != Verdict::pass && !unconfirmed) return;
   const CaseInfo& info = *result.info;
   const monitors::Finding* ours = nullptr;
   for (const monitors::Finding& found : findings) {
@@ -47,9 +49,11 @@ void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embe
     const std::string what = what_of(found);
     const auto known = std::find_if(result.findings.begin(), result.findings.end(), [&](const Finding& f) { return f.what == what; });
     if (known != result.findings.end()) continue;
-    if (result.verdict == Verdict::pass) result.reason = told(found);
+    // In front of what was not confirmed, so that a waiver names what the verdict is about.
+    const auto place = result.verdict == Verdict::fail ? result.findings.end() : result.findings.begin();
+    if (result.verdict != Verdict::fail) result.reason = told(found);
     result.verdict = Verdict::fail;
-    result.findings.push_back({what, {std::string(monitors::facts_of(found.rule).sentence)}, "the product breaks this rule"});
+    result.findings.insert(place, {what, {std::string(monitors::facts_of(found.rule).sentence)}, "the product breaks this rule"});
   }
   // A bench may be misled by a product that breaks rules, and a real one has answers that nobody foresaw.
   if (ours == nullptr || !embedded || result.verdict != Verdict::pass) return;

@@ -68,7 +68,6 @@ struct DeparturePoint {
   X(required_reserved, "auth.required.reserved", "reserved bits of AUTHREQ are set")                   \
   X(failure_stays, "auth.failure.stays", "the connection stays after a failure")                       \
   X(timeout_never, "auth.timeout.never", "a transaction never times out")                              \
-  X(reauthentication_stops, "auth.again.stops", "commands are refused during a second transaction")    \
   X(receive_short, "auth.receive.short", "Authentication Receive returns half of a message")
 
 #define FB_AUTH_HOST_DEPARTURES(X)                                                                     \

@@ -101,7 +101,6 @@ std::uint16_t Authentication::authreq() const {
 bool Authentication::due() const {
   if (departs(auth::point::required_ignored)) return false;
   if (departs(auth::point::required_io_ignored) && queue_.qid() != fabrics::kAdminQueue) return false;
-  if (machine_.in_transaction() && departs(auth::point::reauthentication_stops)) return true;
   return !machine_.authenticated() && (required_ || machine_.reason() != auth::AuthFailure::none);
 }
 

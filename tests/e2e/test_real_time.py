@@ -91,6 +91,18 @@ def test_a_deviating_product_is_caught_over_the_socket(place, fabricbench, start
     assert done.json["cases"][0]["verdict"] == "fail"
 
 
+def test_a_rule_that_was_not_confirmed_leaves_a_product_to_a_person(place, fabricbench, start_target):
+    """The same deviation fails the embedded product; of one behind a socket the report says what it did, and asks."""
+    rule, deviation = "fabrics.enable.bad-entry-size", "enable_takes_bad_entry_size"
+    case = next(c["name"] for c in fabricbench("list", "--json").json["cases"] if c["requirement"] == rule)
+    inside = fabricbench("selftest", "--case", case)
+    assert inside.code == 0 and "0 missed" in inside.out
+    start_target(*place.listen, "--namespace", "64M", "--deviation", deviation)
+    done = fabricbench("run", "--dut", place.url, *place.local, "--case", case)
+    assert done.code == 0 and "INCONCLUSIVE" in done.out and "a person should look" in " ".join(done.out.split()), done.out
+    assert "expected" in done.out and "seen" in done.out
+
+
 def test_kill_and_restart_loses_nothing_that_was_acknowledged(place, start_target, start_program, tmp_path):
     store = tmp_path / "namespace.img"
     listen = [*place.listen, "--namespace", f"256M,file={store}"]

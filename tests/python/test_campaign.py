@@ -4,12 +4,14 @@ import contextlib
 import json
 import os
 import pathlib
+import pty
 import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+import tty
 
 import pytest
 
@@ -30,6 +32,39 @@ def command(*arguments, expect=0, **environment):
                           env=os.environ | environment)
     assert done.returncode == expect, done.stdout + done.stderr
     return done
+
+
+class Watched:
+    """The command with a terminal for its progress, so that its waiting can be for what it has done and not for some seconds."""
+
+    LONG = 180  # a machine may be busy
+
+    def __init__(self, *arguments, **options):
+        terminal, its_end = pty.openpty()
+        tty.setraw(its_end)
+        self.process = subprocess.Popen([PROGRAM, "campaign", *map(str, arguments)], stdout=subprocess.PIPE, stderr=its_end, text=True,
+                                        **options)
+        os.close(its_end)
+        self._said = b""
+        self._reader = threading.Thread(target=self._read, args=(terminal,))
+        self._reader.start()
+
+    def _read(self, terminal):
+        with contextlib.suppress(OSError), open(terminal, "rb", buffering=0) as shown:  # the other end is gone
+            while some := shown.read(4096):
+                self._said += some
+
+    def until_it_has_done(self, worlds):
+        end = time.monotonic() + self.LONG
+        while not any(int(done) >= worlds for done in re.findall(rb"(\d+) of \d+ worlds", self._said)):
+            assert self.process.poll() is None and time.monotonic() < end, self._said
+            time.sleep(0.05)
+
+    def finish(self):
+        """Its exit code, what it printed, and what it said on standard error beside its progress."""
+        out, _ = self.process.communicate(timeout=self.LONG)
+        self._reader.join()
+        return self.process.returncode, out, re.sub(r"\r\x1b\[K(\d+ of \d+ worlds[^\r\n]*)?", "", self._said.decode())
 
 
 def the_same(result, said):
@@ -262,14 +297,11 @@ def state_of(folder, seeds):
 
 
 def test_what_an_interrupted_command_has_done_is_gone_on_from(cluster, tmp_path):
-    process = subprocess.Popen([PROGRAM, "campaign", "--seeds", "1..1000000", "--out", str(tmp_path), "--dask", cluster.address],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    time.sleep(3)
-    asked = time.monotonic()
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: the command and its helper
-    out, errors = process.communicate(timeout=30)
-    assert time.monotonic() - asked < 4
-    assert (process.returncode, errors) == (130, "") and "INTERRUPTED" in out
+    watched = Watched("--seeds", "1..1000000", "--out", tmp_path, "--dask", cluster.address, start_new_session=True)
+    watched.until_it_has_done(20)
+    os.killpg(watched.process.pid, signal.SIGINT)  # as a terminal does it: the command and its helper
+    code, out, errors = watched.finish()
+    assert (code, errors) == (130, "") and "INTERRUPTED" in out
     state = state_of(tmp_path, 1_000_000)
     last = state["next"] + 99
     (tmp_path / "campaign.json").write_text(json.dumps(state | {"seeds": f"1..{last}"}))
@@ -281,12 +313,11 @@ def test_a_scheduler_that_goes_leaves_what_was_done(start_cluster, tmp_path):
     cluster = start_cluster()
     cluster.worker()
     cluster.wait_for(1)
-    process = subprocess.Popen([PROGRAM, "campaign", "--seeds", "1..1000000", "--out", str(tmp_path), "--dask", cluster.address],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)
+    watched = Watched("--seeds", "1..1000000", "--out", tmp_path, "--dask", cluster.address)
+    watched.until_it_has_done(20)
     cluster.scheduler.kill()
-    out, errors = process.communicate(timeout=30)
-    assert (process.returncode, errors) == (2, f"fabricbench: {cluster.address}: the Dask scheduler is gone\n")
+    code, out, errors = watched.finish()
+    assert (code, errors) == (2, f"fabricbench: {cluster.address}: the Dask scheduler is gone\n")
     assert "INTERRUPTED" in out and f"--resume {tmp_path / 'campaign.json'}" in out
     state_of(tmp_path, 1_000_000)
 

@@ -155,17 +155,6 @@ CONFORMANCE_CASE(auth_is_possible_once_more, "auth.controller.again.accepted", r
              message_words(message));
 }
 
-CONFORMANCE_CASE(auth_once_more_leaves_commands_alone, "auth.controller.again.commands",
-                 roles::controller, authenticates{&demanding}) {
-  host::RawQueue& queue = connected_queue(bench);
-  Exchange(bench, check, queue).run();
-  Exchange second(bench, check, queue);
-  const host::RawReply reply = second.send(second.negotiate.emit());
-  check.precondition_success(reply, "a second AUTH_Negotiate");
-  check.success(queue.send(host::property_get(prop::vs)).wait(),
-                "Property Get in the middle of a second transaction");
-}
-
 CONFORMANCE_CASE(auth_once_more_may_fail, "auth.controller.again.failure", roles::controller,
                  authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
   host::RawQueue& queue = connected_queue(bench);

@@ -96,7 +96,8 @@ CONFORMANCE_CASE(auth_refuses_overlong_list, "auth.controller.negotiate.list-len
   Exchange exchange(bench, check, connected_queue(bench));
   Bytes message = exchange.negotiate.emit();
   message[8 + 2] = 31;  // HALEN: there is room for 30
-  exchange.refused(message, {AuthFailure::incorrect_payload, AuthFailure::hash_not_usable});
+  exchange.refused(message, {AuthFailure::incorrect_payload, AuthFailure::hash_not_usable,
+                             AuthFailure::protocol_not_usable});
 }
 
 CONFORMANCE_CASE(auth_uses_second_descriptor, "auth.controller.negotiate.second-descriptor",

@@ -27,7 +27,7 @@ nvme::SglDescriptor sgl_of(const SeenCommand& seen) {
 CONFORMANCE_CASE(host_describes_its_data_exactly, "fabrics.host.keyed-length", roles::host,
                  over_rdma) {
   bench.connect_product();
-  Bytes data(32768);
+  Bytes& data = bench.keep(Bytes(32768));
   check.require_success(bench.product().read(1, 0, data).wait(), "read of 32 KiB");
   std::size_t described = 0;
   for (const SeenCommand* seen : bench.commands_of(kRead)) {
@@ -44,7 +44,7 @@ CONFORMANCE_CASE(host_keeps_to_the_capsule_size, "fabrics.host.capsule-size", ro
                  over_rdma) {
   bench.connect_product();
   for (const std::size_t bytes : {512u, 4096u, 8192u, 65536u}) {
-    Bytes data = pattern(bytes);
+    Bytes& data = bench.keep(pattern(bytes));
     check.require_success(bench.product().write(1, 0, data).wait(), "write");
   }
   // The bench's controller announces IOCCSZ for 4096 bytes behind the entry.
@@ -68,11 +68,8 @@ CONFORMANCE_CASE(host_does_not_overfill_its_queue, "fabrics.host.flow-control.bo
     return Answer::send;
   };
   bench.connect_product({.queue_entries = 8});
-  std::vector<Bytes> data(40, pattern(512));
   std::vector<Op<nvme::Status>> writes;
-  for (std::size_t i = 0; i < data.size(); ++i) {
-    writes.push_back(bench.product().write(1, i, data[i]));
-  }
+  for (std::size_t i = 0; i < 40; ++i) writes.push_back(bench.product().write(1, i, bench.keep(pattern(512))));
   for (auto& write : writes) write.wait_for(30_s);
   check.that(most >= 4, "several commands at once", std::to_string(most) + " at most");
   check.that(most <= 7, "at most size - 1 commands in the queue", std::to_string(most) + " of 8");
@@ -102,18 +99,18 @@ CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost
     return Answer::disconnect_instead;
   };
   // Several at once: those behind the first are lost before they were executed.
-  std::vector<Bytes> data;
+  std::vector<Bytes*> data;
   std::vector<Op<nvme::Status>> writes;
-  for (std::size_t i = 0; i < 8; ++i) data.push_back(pattern(4096 * (i + 1)));
-  for (std::size_t i = 0; i < 8; ++i) writes.push_back(bench.product().write(1, i * 64, data[i]));
+  for (std::size_t i = 0; i < 8; ++i) data.push_back(&bench.keep(pattern(4096 * (i + 1))));
+  for (std::size_t i = 0; i < 8; ++i) writes.push_back(bench.product().write(1, i * 64, *data[i]));
   for (std::size_t i = 0; i < 8; ++i) {
     const auto written = writes[i].wait_for(300_s);
     check.require(written.has_value(), "each write ends", "one never does");
     if (!written->ok()) continue;
-    Bytes back(data[i].size());
+    Bytes& back = bench.keep(Bytes(data[i]->size()));
     const auto read = bench.product().read(1, i * 64, back).wait_for(300_s);
     check.require(read.has_value() && read->ok(), "the data can be read after recovery");
-    check.bytes("what was acknowledged", back, data[i]);
+    check.bytes("what was acknowledged", back, *data[i]);
   }
   check.require(dropped, "the bench drops the I/O connection");
   check.that(bench.connections() > 2, "the host connected again",

@@ -18,14 +18,10 @@ Bytes some(std::size_t bytes) {
   return data;
 }
 
-/// Writes of 512 bytes, all at once. The memory outlives those that do not end.
+/// Writes of 512 bytes, all at once.
 std::size_t write_at_once(HostBench& bench) {
-  const auto data = std::make_shared<std::vector<Bytes>>(kWrites, some(512));
   std::vector<Op<nvme::Status>> writes;
-  for (std::size_t i = 0; i < kWrites; ++i) {
-    writes.push_back(bench.product().write(1, i, (*data)[i]));
-    writes.back().on_settled([data](const nvme::Status&) {});
-  }
+  for (std::size_t i = 0; i < kWrites; ++i) writes.push_back(bench.product().write(1, i, bench.keep(some(512))));
   std::size_t done = 0;
   for (auto& write : writes) {
     const auto status = write.wait_for(30_s);
@@ -35,9 +31,8 @@ std::size_t write_at_once(HostBench& bench) {
 }
 
 void attempt(HostBench& bench, std::uint8_t which, std::size_t bytes) {
-  const auto data = std::make_shared<Bytes>(some(bytes));
-  Op<nvme::Status> doing = which == kRead ? bench.product().read(1, 0, *data) : bench.product().write(1, 0, *data);
-  doing.on_settled([data](const nvme::Status&) {});
+  Bytes& data = bench.keep(some(bytes));
+  Op<nvme::Status> doing = which == kRead ? bench.product().read(1, 0, data) : bench.product().write(1, 0, data);
   doing.wait_for(30_s);
 }
 

@@ -20,7 +20,7 @@ CONFORMANCE_CASE(host_connects_again_after_a_loss, "fabrics.host.reconnect", rol
   bench.connect_product();
   bench.forget_seen();
   bench.subsystem().end_associations("the bench ends the association");
-  Bytes block(512);
+  Bytes& block = bench.keep(Bytes(512));
   const Op<nvme::Status> read = bench.product().read(1, 0, block);
   // Ten minutes are what hosts allow themselves before they give a controller up.
   const bool seen = bench.run_until([&] { return connects_again(bench) || read.settled(); }, 700_s);
@@ -55,7 +55,8 @@ CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bog
     held = true;
     return Answer::withhold;
   };
-  Bytes waiting(4096), block(4096);
+  Bytes& waiting = bench.keep(Bytes(4096));
+  Bytes& block = bench.keep(Bytes(4096));
   Op<nvme::Status> first = bench.product().read(1, 0, waiting);
   check.precondition(bench.run_until([&] { return held; }, 10_s), "the host reads");
   // The answer to the second read invalidates the key of the first, which is still under way.
@@ -83,7 +84,8 @@ CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bog
 CONFORMANCE_CASE(host_takes_back_what_was_not_invalidated, "fabrics.host.invalidate.ignored",
                  roles::host, over_rdma, reaches{"bench.left_key"}) {
   bench.connect_product();
-  Bytes one = filled(8192, 0x11), two = filled(8192, 0x22);
+  Bytes& one = bench.keep(filled(8192, 0x11));
+  Bytes& two = bench.keep(filled(8192, 0x22));
   check.require_success(bench.product().write(1, 0, one).wait(), "write");
   check.require_success(bench.product().write(1, 64, two).wait(), "write");
   bool reaches_back = false;
@@ -94,7 +96,9 @@ CONFORMANCE_CASE(host_takes_back_what_was_not_invalidated, "fabrics.host.invalid
     return true;
   };
   // Two at once, so that the next command does not reuse the place of the first.
-  Bytes mine(8192), other(8192), later(8192);
+  Bytes& mine = bench.keep(Bytes(8192));
+  Bytes& other = bench.keep(Bytes(8192));
+  Bytes& later = bench.keep(Bytes(8192));
   Op<nvme::Status> first = bench.product().read(1, 0, mine);
   Op<nvme::Status> second = bench.product().read(1, 64, other);
   check.require_success(first.wait(), "read whose key is left to the host");
@@ -108,7 +112,8 @@ CONFORMANCE_CASE(host_takes_back_what_was_not_invalidated, "fabrics.host.invalid
   reaches_back = false;
   bench.step("I/O goes on, with every key left to the host");
   for (std::uint64_t i = 0; i < 20; ++i) {
-    Bytes out = filled(8192, static_cast<std::uint8_t>(0x40 + i)), in(8192);
+    Bytes& out = bench.keep(filled(8192, static_cast<std::uint8_t>(0x40 + i)));
+    Bytes& in = bench.keep(Bytes(8192));
     const auto written = bench.product().write(1, 16 * i, out).wait_for(300_s);
     const auto read = bench.product().read(1, 16 * i, in).wait_for(300_s);
     check.require(written && written->ok() && read && read->ok(), "later I/O succeeds");

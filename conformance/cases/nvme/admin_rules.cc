@@ -285,7 +285,9 @@ CONFORMANCE_CASE(limits_of_identify_agree, "nvme.identify.limits", roles::contro
   check.require_success(page, "Identify Controller");
   const View<nvme::IdentifyController> id{page.data};
   const std::uint32_t nn = id.get(nvme::id_ctrl::nn), mnan = id.get(nvme::id_ctrl::mnan);
-  check.that(mnan <= nn, "MNAN is not above NN", words(mnan) + " and " + words(nn));
+  if ((id.get(nvme::id_ctrl::cmic) & nvme::cmic_bits::ana_reporting) != 0) {
+    check.that(mnan != 0 && mnan <= nn, "MNAN is 1 to NN", words(mnan) + ", and NN " + words(nn));
+  }
   const std::uint64_t awun = id.get(nvme::id_ctrl::awun).count(), awupf = id.get(nvme::id_ctrl::awupf).count();
   check.that(awupf <= awun, "AWUPF is not above AWUN", words(awupf) + " and " + words(awun) + " blocks");
 }

@@ -34,7 +34,7 @@ struct OneRefuses {
 void takes_the_other_path(HostBench& bench, Check& check, const std::vector<nvme::Status>& statuses) {
   connect_two_paths(bench, check);
   write_and_read(bench, check, 1, "before");
-  Bytes data = host_pattern(512);
+  Bytes& data = bench.keep(host_pattern(512));
   data[0] = 0;
   for (const nvme::Status status : statuses) {
     const std::string said = words(status);

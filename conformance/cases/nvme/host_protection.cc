@@ -22,7 +22,7 @@ const nvme::BlockLayout kLayout{.metadata_bytes = 8, .protection_type = 1};
 CONFORMANCE_CASE(host_begins_reference_tags_with_the_lba, "nvme.host.protection.reference", roles::host,
                  a_protected_namespace) {
   bench.connect_product();
-  Bytes data = host_pattern(4 * 512);
+  Bytes& data = bench.keep(host_pattern(4 * 512));
   bench.product().write(1, kLba, data).wait_for(60_s);
   bench.product().read(1, kLba, data).wait_for(60_s);
   std::size_t looked = 0;
@@ -38,7 +38,7 @@ CONFORMANCE_CASE(host_begins_reference_tags_with_the_lba, "nvme.host.protection.
 
 CONFORMANCE_CASE(host_transfers_tags_as_it_says, "nvme.host.protection.length", roles::host, a_protected_namespace) {
   bench.connect_product();
-  Bytes data = host_pattern(4 * 512);
+  Bytes& data = bench.keep(host_pattern(4 * 512));
   const auto written = bench.product().write(1, kLba, data).wait_for(60_s);
   check.require(written.has_value(), "the write ends", "it does not");
   check.that(written->ok(), "the controller takes it", "it was refused");
@@ -59,7 +59,7 @@ CONFORMANCE_CASE(host_reports_protection_errors, "nvme.host.protection.error", r
     bench.mark("bench.refused");
     return sc::reference_tag_check_error.with_dnr();
   };
-  Bytes data(512);
+  Bytes& data = bench.keep(Bytes(512));
   const auto read = bench.product().read(1, kLba, data).wait_for(60_s);
   check.require(read.has_value(), "the read ends", "it does not");
   check.status(*read, sc::reference_tag_check_error, "what the host reports");

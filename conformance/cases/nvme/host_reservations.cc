@@ -18,7 +18,7 @@ CONFORMANCE_CASE(host_gives_a_reservation_conflict_up, "nvme.host.reservation-co
     ++attempts;
     return sc::reservation_conflict;
   };
-  Bytes block(512);
+  Bytes& block = bench.keep(Bytes(512));
   Op<nvme::Status> read = bench.product().read(1, kLba, block);
   bench.run_until([&] { return read.settled() || attempts > kMost; }, 600_s);
   check.between("attempts", attempts, 1u, kMost);

@@ -1,7 +1,6 @@
 // What the cases on the commands of a host share.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "conformance/runner/host_bench.h"
@@ -41,12 +40,11 @@ inline Bytes host_pattern(std::size_t bytes) {
   return data;
 }
 
-/// Reads or writes, however it ends. The memory of an operation that does not end outlives the case.
+/// Reads or writes, however it ends.
 inline void attempt(HostBench& bench, std::uint8_t which, std::uint32_t nsid, std::uint64_t lba, std::size_t bytes) {
-  const auto data = std::make_shared<Bytes>(host_pattern(bytes));
-  Op<nvme::Status> doing = which == opcode::kRead ? bench.product().read(nsid, lba, *data)
-                                                  : bench.product().write(nsid, lba, *data);
-  doing.on_settled([data](const nvme::Status&) {});
+  Bytes& data = bench.keep(host_pattern(bytes));
+  Op<nvme::Status> doing =
+      which == opcode::kRead ? bench.product().read(nsid, lba, data) : bench.product().write(nsid, lba, data);
   doing.wait_for(10_s);
 }
 

@@ -97,7 +97,7 @@ CONFORMANCE_CASE(host_writes_to_the_blocks_that_were_meant, "nvme.host.blocks", 
   for (const auto& [nsid, space] : bench.subsystem().namespaces()) {
     if (space->zoned() || space->blocks() < kLba + 64) continue;
     bench.forget_seen();
-    Bytes data = host_pattern(kBlocks * space->layout().data_bytes);
+    Bytes& data = bench.keep(host_pattern(kBlocks * space->layout().data_bytes));
     check.success(bench.product().write(nsid, kLba, data).wait(), "write of three blocks");
     std::vector<unsigned> covered(kBlocks);
     for (const SeenCommand* seen : io_commands(bench, opcode::kWrite)) {
@@ -141,7 +141,8 @@ CONFORMANCE_CASE(host_does_not_send_what_is_not_claimed, "nvme.host.optional-com
                             setup.subsystem.copy.formats = 0;
                           })) {
   host::Namespace& space = namespace_of(bench);
-  Bytes data = host_pattern(space.block_bytes()), other = data;
+  Bytes& data = bench.keep(host_pattern(space.block_bytes()));
+  Bytes& other = bench.keep(data);
   space.write_zeroes(0, 8).wait_for(30_s);
   space.verify(0, 8).wait_for(30_s);
   space.write_uncorrectable(0, 8).wait_for(30_s);
@@ -164,7 +165,7 @@ CONFORMANCE_CASE(host_splits_compare_to_mdts, "nvme.host.mdts-compare", roles::h
   constexpr std::size_t kMost = 16384;
   host::Namespace& space = namespace_of(bench);
   const std::size_t block = space.block_bytes();
-  Bytes data = host_pattern(100 * block);
+  Bytes& data = bench.keep(host_pattern(100 * block));
   for (std::size_t i = 0; i < 100; i += 10) {
     const auto piece = MutableBytes(data).subspan(i * block, 10 * block);
     check.precondition_success(space.write(i, piece).wait(), "write of ten blocks");

@@ -70,7 +70,7 @@ CONFORMANCE_CASE(host_writes_zones_in_order, "nvme.host.zones.sequential", roles
     }
     return Answer::send;
   };
-  Bytes data = host_pattern(48 * 512);
+  Bytes& data = bench.keep(host_pattern(48 * 512));
   const auto written = bench.product().write(kNsid, 0, data).wait_for(60_s);
   check.require(written.has_value(), "the write ends", "it does not");
   check.success(*written, "what the host reports");
@@ -84,7 +84,7 @@ CONFORMANCE_CASE(host_writes_zones_in_order, "nvme.host.zones.sequential", roles
 
 CONFORMANCE_CASE(host_keeps_to_zones, "nvme.host.zones.boundary", roles::host, a_zoned_namespace) {
   bench.connect_product();
-  Bytes data = host_pattern(60 * 512);
+  Bytes& data = bench.keep(host_pattern(60 * 512));
   check.precondition(bench.product().write(kNsid, 0, data).wait_for(60_s).has_value(), "a first write ends");
   bench.forget_seen();
   // Over the boundary between the first zone and the second.
@@ -104,9 +104,9 @@ CONFORMANCE_CASE(host_appends_within_the_limit, "nvme.host.zones.append-limit", 
                  })) {
   bench.connect_product();
   host::Namespace& space = zoned_of(bench, check);
-  Bytes data = host_pattern(20 * 512);
+  Bytes& data = bench.keep(host_pattern(20 * 512));
   space.zone_append(0, data).wait_for(60_s);
-  Bytes less = host_pattern(16 * 512);
+  Bytes& less = bench.keep(host_pattern(16 * 512));
   const auto fits = space.zone_append(0, less).wait_for(60_s);
   check.precondition(fits && fits->status.ok(), "as much as ZASL says is appended");
   for (const SeenCommand* seen : io_commands(bench, kAppend)) {
@@ -124,7 +124,7 @@ CONFORMANCE_CASE(host_appends_once, "nvme.host.zones.append-once", roles::host, 
     bench.mark("bench.lost");
     return Answer::disconnect_instead;
   };
-  Bytes data = host_pattern(512);
+  Bytes& data = bench.keep(host_pattern(512));
   const auto done = space.zone_append(0, data).wait_for(600_s);
   check.require(done.has_value(), "the append ends", "it does not");
   check.that(!done->status.ok(), "the host does not know that it was carried out", "it says so");

@@ -25,7 +25,7 @@ std::vector<SeenCapsule> live(Scene& scene, Check& check) {
   scene.connect();
   HostBench& bench = scene.bench;
   for (const std::uint32_t bytes : {512u, 4096u, 8192u, kLarge}) {
-    Bytes& data = scene.kept.emplace_back(pattern(bytes));
+    Bytes& data = bench.keep(pattern(bytes));
     bench.product().write(1, 0, data).wait_for(kLong);
     bench.product().read(1, 0, data).wait_for(kLong);
   }
@@ -142,7 +142,7 @@ CONFORMANCE_CASE(tcp_host_aligns_in_capsule_data, "tcp.host.capsule.alignment", 
 CONFORMANCE_CASE(tcp_host_waits_for_r2t, "tcp.host.h2cdata.after-r2t", roles::host) {
   Scene scene(bench);
   scene.connect();
-  Bytes data = pattern(kLarge);
+  Bytes& data = bench.keep(pattern(kLarge));
   scene.catch_command(kWrite);
   auto writing = bench.product().write(1, 2000, data);
   Connection& c = scene.needed(check, "the host writes");
@@ -275,8 +275,8 @@ CONFORMANCE_CASE(tcp_host_serves_r2ts_of_several_commands, "tcp.host.r2t.command
     pdus.clear();
   };
   const Bytes sent[] = {pattern(kLarge, 10), pattern(kLarge, 99)};
-  Bytes data[] = {sent[0], sent[1]};
-  Op<nvme::Status> writes[] = {bench.product().write(1, 0, data[0]), bench.product().write(1, 256, data[1])};
+  Op<nvme::Status> writes[] = {bench.product().write(1, 0, bench.keep(sent[0])),
+                               bench.product().write(1, 256, bench.keep(sent[1]))};
   bench.run_until([&] { return cids.size() == 2; }, 10_s);
   check.precondition(cids.size() == 2, "the host has two writes under way");
   Connection& c = *scene.caught;

@@ -66,7 +66,7 @@ CONFORMANCE_CASE(tcp_host_says_icreq_once, "tcp.host.icreq.once", roles::host) {
   Scene scene(bench);
   scene.connect();
   bench.product().flush(1).wait_for(kLong);
-  Bytes data(4096);
+  Bytes& data = bench.keep(Bytes(4096));
   bench.product().read(1, 0, data).wait_for(kLong);
   for (const auto& c : scene.middle.connections()) {
     check.equal("ICReqs of one connection", c->count(PduType::ic_req), 1u);
@@ -187,7 +187,7 @@ CONFORMANCE_CASE(tcp_host_takes_no_second_icresp, "tcp.host.sequence", roles::ho
 CONFORMANCE_CASE(tcp_host_has_a_connection_for_each_queue, "tcp.host.connection.per-queue", roles::host) {
   Scene scene(bench);
   scene.connect({.io_queues = 2});
-  Bytes data(512);
+  Bytes& data = bench.keep(Bytes(512));
   bench.product().read(1, 1000, data).wait_for(kLong);
   const auto& all = scene.middle.connections();
   check.that(all.size() >= 2, "the admin queue and an I/O queue", std::to_string(all.size()));

@@ -104,7 +104,7 @@ std::size_t each_pdu(Scene& scene, See&& see) {
 void some_io(Scene& scene) {
   HostBench& bench = scene.bench;
   for (const std::uint32_t bytes : {4096u, kLarge}) {
-    Bytes& data = scene.kept.emplace_back(pattern(bytes));
+    Bytes& data = bench.keep(pattern(bytes));
     bench.product().write(1, 0, data).wait_for(kLong);
     bench.product().read(1, 0, data).wait_for(kLong);
   }
@@ -164,7 +164,7 @@ CONFORMANCE_CASE(tcp_host_takes_pdus_in_any_pieces, "tcp.host.stream.split", rol
   const auto connected = bench.product().connect({}).wait_for(kLong);
   check.require(connected.has_value() && connected->ok, "the host connects, byte by byte",
                 connected ? connected->text : "it does not end");
-  Bytes data(4096);
+  Bytes& data = bench.keep(Bytes(4096));
   const Bytes sent = pattern(data.size(), 3);
   bench.script.data_out = [&](const CommandContext& command, MutableBytes out) {
     if (command.qid == 1 && command.sqe[0] == kRead) std::copy_n(sent.begin(), out.size(), out.begin());
@@ -229,7 +229,7 @@ CONFORMANCE_CASE(tcp_host_notices_a_wrong_header_digest, "tcp.host.digest.header
   Connection& io = scene.connect();
   check.precondition(io.ic_resp().get(tcp::ic_resp::hdgst_enable), "header digests are in use");
   scene.catch_command(kRead);
-  Bytes data(4096);
+  Bytes& data = bench.keep(Bytes(4096));
   auto reading = bench.product().read(1, 0, data);
   Connection& c = scene.needed(check, "the host reads");
   Bytes pdu = c.build(data_header(PduType::c2h_data, scene.cid, 0, 4096, flag::last_pdu), pattern(4096));
@@ -252,7 +252,7 @@ CONFORMANCE_CASE(tcp_host_reports_a_wrong_data_digest, "tcp.host.digest.data-wro
     pdus.front().back() ^= 0x01;
     spoilt = true;
   };
-  Bytes data(4096);
+  Bytes& data = bench.keep(Bytes(4096));
   const auto status = bench.product().read(1, 0, data).wait_for(kLong);
   check.precondition(spoilt, "C2HData reaches the host");
   check.require(status.has_value(), "the read ends", "it still waits");
@@ -270,7 +270,7 @@ CONFORMANCE_CASE(tcp_host_stays_after_a_wrong_data_digest, "tcp.host.digest.data
     pdus.front().back() ^= 0x01;
     spoilt = true;
   };
-  Bytes data(4096);
+  Bytes& data = bench.keep(Bytes(4096));
   bench.product().read(1, 0, data).wait_for(kLong);
   check.precondition(spoilt, "C2HData reaches the host");
   check.that(!io.ended(), "the connection goes on after a wrong data digest", "it ended");
@@ -335,7 +335,7 @@ CONFORMANCE_CASE(tcp_host_does_not_take_half_a_pdu_for_data, "tcp.host.connectio
     if (command.qid == 1 && command.sqe[0] == kRead) std::copy_n(stored.begin(), out.size(), out.begin());
   };
   scene.catch_command(kRead);
-  Bytes data(8192);
+  Bytes& data = bench.keep(Bytes(8192));
   auto reading = bench.product().read(1, 0, data);
   Connection& c = scene.needed(check, "the host reads");
   // The first half arrives, and of the second a part; then the connection is gone.

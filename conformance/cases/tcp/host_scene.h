@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -86,7 +85,6 @@ struct Scene {
   TcpMiddle middle;
   Connection* caught = nullptr;
   std::uint16_t cid = 0;
-  std::deque<Bytes> kept;  ///< buffers of commands that a bad host may still have under way
 };
 
 inline Record<tcp::DataPdu> data_header(PduType type, std::uint16_t cid, std::uint32_t offset,
@@ -115,7 +113,7 @@ inline void expect_end_of_command(HostBench& bench, Check& check, std::uint8_t o
                                   const std::vector<Fatal>& allowed) {
   Scene scene(bench);
   scene.connect();
-  Bytes data = pattern(bytes);
+  Bytes& data = bench.keep(pattern(bytes));
   scene.catch_command(opcode);
   auto doing = opcode == kRead ? bench.product().read(1, 0, data) : bench.product().write(1, 0, data);
   Connection& c = scene.needed(check, "the host sends its command");
@@ -149,7 +147,7 @@ inline Fetched fetch(Scene& scene, Check& check, std::size_t bytes, const std::v
   Fetched fetched;
   fetched.data = pattern(bytes, 5);
   scene.catch_command(kWrite);
-  auto writing = bench.product().write(1, 0, fetched.data);
+  auto writing = bench.product().write(1, 0, bench.keep(fetched.data));
   Connection& c = scene.needed(check, "the host writes");
   fetched.cid = scene.cid;
   fetched.maxh2cdata = c.ic_resp().get(tcp::ic_resp::maxh2cdata);

@@ -55,7 +55,7 @@ CONFORMANCE_CASE(tcp_host_refuses_r2t_behind_a_hole, "tcp.host.r2t.offset", role
 CONFORMANCE_CASE(tcp_host_refuses_r2t_for_the_same_bytes, "tcp.host.r2t.offset", roles::host) {
   Scene scene(bench);
   scene.connect();
-  Bytes data = pattern(kLarge);
+  Bytes& data = bench.keep(pattern(kLarge));
   scene.catch_command(kWrite);
   auto writing = bench.product().write(1, 0, data);
   Connection& c = scene.needed(check, "the host writes");
@@ -103,7 +103,7 @@ CONFORMANCE_CASE(tcp_host_takes_c2hdata_and_a_response, "tcp.host.c2hdata.taken"
   Scene scene(bench);
   scene.connect();
   scene.catch_command(kRead);
-  Bytes data(kBytes);
+  Bytes& data = bench.keep(Bytes(kBytes));
   auto reading = bench.product().read(1, 0, data);
   Connection& c = scene.needed(check, "the host reads");
   const Bytes sent = pattern(kBytes, 77);
@@ -124,7 +124,7 @@ CONFORMANCE_CASE(tcp_host_takes_success_for_a_response, "tcp.host.c2hdata.succes
   check.precondition((io.cattr() & fabrics::cattr_bits::disable_sq_flow_control) != 0,
                      "the host disables SQ flow control");
   scene.catch_command(kRead);
-  Bytes data(kBytes);
+  Bytes& data = bench.keep(Bytes(kBytes));
   auto reading = bench.product().read(1, 0, data);
   Connection& c = scene.needed(check, "the host reads");
   const Bytes sent = pattern(kBytes, 77);
@@ -142,7 +142,7 @@ CONFORMANCE_CASE(tcp_host_knows_what_to_make_of_success, "tcp.host.c2hdata.succe
   check.precondition((io.cattr() & fabrics::cattr_bits::disable_sq_flow_control) == 0,
                      "the host uses SQ flow control");
   scene.catch_command(kRead);
-  Bytes data(kBytes);
+  Bytes& data = bench.keep(Bytes(kBytes));
   auto reading = bench.product().read(1, 0, data);
   Connection& c = scene.needed(check, "the host reads");
   const Bytes sent = pattern(kBytes, 77);
@@ -168,7 +168,7 @@ CONFORMANCE_CASE(tcp_host_refuses_c2hdata_beyond_its_buffer, "tcp.host.c2hdata.r
   scene.connect();
   scene.catch_command(kRead);
   const Bytes before = pattern(2 * kBytes, 200);
-  Bytes memory = before;
+  Bytes& memory = bench.keep(before);
   auto reading = bench.product().read(1, 0, MutableBytes(memory).first(kBytes));
   Connection& c = scene.needed(check, "the host reads");
   c.say(c2h(scene.cid, 0, 2 * kBytes, flag::last_pdu), pattern(2 * kBytes));
@@ -228,7 +228,7 @@ CONFORMANCE_CASE(tcp_host_does_not_take_success_for_half_the_data, "tcp.host.c2h
   Scene scene(bench);
   scene.connect();
   scene.catch_command(kRead);
-  Bytes data(kBytes);
+  Bytes& data = bench.keep(Bytes(kBytes));
   auto reading = bench.product().read(1, 0, data);
   Connection& c = scene.needed(check, "the host reads");
   c.say(c2h(scene.cid, 0, 2048, flag::last_pdu | flag::success), pattern(2048));

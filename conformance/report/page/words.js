@@ -6,7 +6,7 @@ const WORDS = {
   fail: "The product answered outside the set of legal answers, or did not answer.",
   skip: "Not applicable: the product does not claim the feature. The reason names the field that says so.",
   waived: "It failed, and a waiver with a reason and a date, or the profile of a known peer, expects just this failure.",
-  inconclusive: "The bench could not create the condition that the case needs. Says nothing about the product.",
+  inconclusive: "No condition such as the case needs could be made, or its rule was not confirmed and a person should look. Blames nobody.",
   error: "The bench itself broke. Never the product's fault; please report it.",
   as_expected: "The verdict is what was expected of this product.",
   regression: "It was expected to pass and did not. Makes the run red.",

@@ -87,8 +87,6 @@ CONTROLLER(auth_waits_for_ever, "auth.controller.timeout.initial",
            "waits without limit for the rest of a transaction", at::timeout_never);
 DEVIATION(auth_once_only, "auth.controller.again.accepted", Product::controller,
           "answers a second transaction with an internal error", hooks<NoSecondTime>());
-CONTROLLER(auth_again_stops_commands, "auth.controller.again.commands",
-           "refuses commands during a second transaction", at::reauthentication_stops);
 CONTROLLER(auth_again_failure_stays, "auth.controller.again.failure",
            "stays connected after a failed second transaction", at::failure_stays);
 

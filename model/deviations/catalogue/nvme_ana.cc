@@ -46,8 +46,8 @@ void has_more_groups_than_identifiers(const CommandContext& command, MutableByte
 void announces_nothing(const CommandContext& command, MutableBytes data) {
   if (auto* const oaes = claim(command, data, id::oaes.offset)) store_le(oaes, load_le<std::uint32_t>(oaes) & ~kNotices);
 }
-void announces_all_the_same(const CommandContext& command, MutableBytes data) {
-  if (auto* const oaes = claim(command, data, id::oaes.offset)) store_le(oaes, load_le<std::uint32_t>(oaes) | kNotices);
+void has_a_time_all_the_same(const CommandContext& command, MutableBytes data) {
+  if (auto* const anatt = claim(command, data, id::anatt.offset)) *anatt = 10;
 }
 /// Identify Namespace says this ANA group.
 template <std::uint32_t Group>
@@ -105,8 +105,8 @@ DEVIATION(ana_reserved_state, "nvme.ana.states", Product::controller,
           "an ANA group is in a reserved state", hooks<AlteringDataOut, &is_in_a_reserved_state>());
 DEVIATION(ana_groups_alone_differ, "nvme.ana.groups-only", Product::controller,
           "an ANA group has another state when it is told without its namespaces", hooks<AlteringDataOut, &is_better_alone>());
-DEVIATION(ana_notices_without_ana, "nvme.ana.not-claimed", Product::controller,
-          "claims notices of ANA changes without ANA", hooks<AlteringDataOut, &announces_all_the_same>());
+DEVIATION(ana_time_without_ana, "nvme.ana.not-claimed", Product::controller,
+          "names a transition time although it does not report ANA", hooks<AlteringDataOut, &has_a_time_all_the_same>());
 DEVIATION(ana_group_without_ana, "nvme.ana.not-claimed", Product::controller,
           "its namespaces are in ANA groups although it does not report ANA", hooks<AlteringDataOut, &is_in_group<7>>());
 DEVIATION(ana_log_is_stale, "nvme.ana.log-state", Product::controller,

@@ -21,9 +21,9 @@ struct Rig {
 };
 
 void moves_data(Rig& rig) {
-  Bytes out(8192, 0x42);
+  Bytes& out = rig.bench.keep(Bytes(8192, 0x42));
   ASSERT_TRUE(rig.bench.product().write(1, 8, out).wait().ok());
-  Bytes in(8192);
+  Bytes& in = rig.bench.keep(Bytes(8192));
   ASSERT_TRUE(rig.bench.product().read(1, 8, in).wait().ok());
   EXPECT_EQ(in, out);
 }

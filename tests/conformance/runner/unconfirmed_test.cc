@@ -1,0 +1,97 @@
+// Rules from memory: they fail embedded products, so that deviations stay caught, and leave the others to a person.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "conformance/requirements/ledger.h"
+#include "conformance/runner/waivers.h"
+#include "conformance/runner/watched.h"
+#include "tests/conformance/runner/fake_cases.h"
+
+namespace fb::conformance {
+namespace {
+
+using test::fake_case;
+using test::fake_options;
+using test::run_fake;
+
+constexpr std::string_view kConfirmed = "fabrics.connect.sqsize.minimum";
+
+std::string_view a_rule_from_memory() {
+  const auto rules = ledger();
+  const auto one = std::find_if(rules.begin(), rules.end(), [](const Requirement& rule) {
+    return rule.confidence == "memory" && rule.state.empty();
+  });
+  return one == rules.end() ? std::string_view{} : one->id;
+}
+
+RunOptions against(bool embedded) {
+  RunOptions options = fake_options();
+  options.product.embedded = embedded;
+  return options;
+}
+
+void fails(Bench&, Check& check) { check.equal("the answer", 1, one_of(2, 3)); }
+void passes(Bench&, Check& check) { check.equal("the answer", 2, one_of(2, 3)); }
+void breaks(Bench& bench, Check& check) {
+  fails(bench, check);
+  BENCH_ASSERT(false, "then the bench broke");
+}
+
+TEST(Unconfirmed, FailsAnEmbeddedProduct) {
+  ASSERT_FALSE(a_rule_from_memory().empty()) << "every rule was read: this file and what it tests can go";
+  const CaseResult result = run_fake(fake_case("a", &fails, a_rule_from_memory()), against(true));
+  EXPECT_EQ(result.verdict, Verdict::fail);
+  EXPECT_EQ(result.reason, "the answer: 1");
+}
+
+TEST(Unconfirmed, AsksAPersonAboutAnotherProduct) {
+  CaseResult result = run_fake(fake_case("a", &fails, a_rule_from_memory()), against(false));
+  EXPECT_EQ(result.verdict, Verdict::inconclusive);
+  ASSERT_EQ(result.findings.size(), 1u) << "what was expected and seen stays";
+  EXPECT_EQ(result.findings[0].expected, (std::vector<std::string>{"2", "3"}));
+  EXPECT_EQ(result.findings[0].seen, "1");
+  EXPECT_NE(result.reason.find("not confirmed in its document"), std::string::npos) << result.reason;
+  EXPECT_NE(result.reason.find("a person should look"), std::string::npos) << result.reason;
+  EXPECT_NE(result.reason.find("the answer: 1"), std::string::npos) << result.reason;
+  dispose(result, {}, "2026-01-01");
+  EXPECT_FALSE(is_red(result));
+}
+
+TEST(Unconfirmed, IsNoExcuseForARuleThatWasRead) {
+  CaseResult result = run_fake(fake_case("a", &fails, kConfirmed), against(false));
+  EXPECT_EQ(result.verdict, Verdict::fail);
+  dispose(result, {}, "2026-01-01");
+  EXPECT_TRUE(is_red(result));
+}
+
+TEST(Unconfirmed, LeavesWhatPassesAndWhatBreaksAlone) {
+  EXPECT_EQ(run_fake(fake_case("a", &passes, a_rule_from_memory()), against(false)).verdict, Verdict::pass);
+  EXPECT_EQ(run_fake(fake_case("a", &breaks, a_rule_from_memory()), against(false)).verdict, Verdict::error);
+}
+
+TEST(Unconfirmed, DoesNotHideARuleOfEveryExchange) {
+  const CaseInfo info = fake_case("a", &fails, a_rule_from_memory());
+  CaseResult result = run_fake(info, against(false));
+  ASSERT_EQ(result.verdict, Verdict::inconclusive);
+  monitors::Finding found;
+  found.rule = monitors::Rule::nvme_completion_twice;
+  found.actor = "peer";
+  found.text = "command 7 is completed again";
+  judge_by_monitors({found}, false, result);
+  EXPECT_EQ(result.verdict, Verdict::fail);
+  ASSERT_EQ(result.findings.size(), 2u);
+  EXPECT_NE(result.findings[0].what.find("nvme.completion.identity"), std::string::npos) << result.findings[0].what;
+  EXPECT_NE(result.reason.find("completed again"), std::string::npos) << result.reason;
+}
+
+TEST(Unconfirmed, IsNoRuleOfTheMonitors) {
+  for (const monitors::RuleFacts& rule : monitors::catalogue()) {
+    const Requirement* const requirement = find_requirement(rule.requirement);
+    ASSERT_NE(requirement, nullptr) << rule.requirement;
+    EXPECT_NE(requirement->confidence, "memory") << rule.name << ": monitors judge captures of anybody's products";
+  }
+}
+
+}  // namespace
+}  // namespace fb::conformance
