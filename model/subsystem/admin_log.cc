@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "model/subsystem/association_departure_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
 #include "model/subsystem/discovery.h"
@@ -144,6 +145,9 @@ void Controller::acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uin
     reservation_log_.pop();
   }
   if (!departs(departure::event_not_rearmed)) events_.clear(lid, zones ? nsid : 0);
+  for (unsigned any = 0; any < 256 && departs(departure::event_any_log); ++any) {
+    events_.clear(static_cast<std::uint8_t>(any));
+  }
   deliver_events();
 }
 

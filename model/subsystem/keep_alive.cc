@@ -1,6 +1,7 @@
 // The keep alive timer, by command or by traffic.
 #include <string>
 
+#include "model/subsystem/association_departure_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
 #include "model/subsystem/subsystem.h"
@@ -37,7 +38,7 @@ void Controller::restart_keep_alive() {
   if (!keep_alive_runs()) return loop.cancel(kato_timer_);
   Duration time = Duration::ms(features_.kato_ms);
   if (departs(departure::kato_early)) time = time / 2;
-  traffic_ = false;
+  if (!departs(departure::traffic_stays)) traffic_ = false;
   loop.schedule_after(kato_timer_, time + kGrace);
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "model/subsystem/association_departure_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
 #include "model/subsystem/discovery.h"
@@ -148,7 +149,7 @@ void Controller::clear_for_reset() {
     const std::vector<Queue*> queues = std::exchange(io_queues_, {});
     for (Queue* queue : queues) queue->close("controller reset");
   }
-  events_.reset();
+  if (!departs(departure::event_reset)) events_.reset();
   changed_namespaces_.clear();
   changed_zones_.clear();
   if (departs(departure::zone_reset_controller_closes)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/subsystem/association_departure_points.h"
 #include "model/subsystem/authentication.h"
 #include "model/subsystem/connect.h"
 #include "model/subsystem/controller.h"
@@ -143,7 +144,8 @@ void Queue::unlink(std::uint16_t index) {
 
 bool Queue::overfilled() const {
   if (!flow_control_) return outstanding_ >= std::max<std::uint32_t>(entries_, 2);
-  return fetched_ - reported_ > std::max<std::uint32_t>(entries_, 2) - 1;
+  const std::uint32_t lost = departs(departure::queue_short) ? 2 : 1;
+  return fetched_ - reported_ > std::max<std::uint32_t>(entries_, 2) - lost;
 }
 
 void Queue::overfill() {
@@ -299,7 +301,7 @@ void Queue::complete_connect(const Command& command, nvme::Status status, std::u
   if (!alive_) return;
   std::uint16_t sqhd = head();
   if (status.ok() && controller_ != nullptr) {
-    if (!flow_control_) sqhd = nvme::kSqFlowControlDisabled;
+    if (!flow_control_ && !departs(departure::flow_control_kept)) sqhd = nvme::kSqFlowControlDisabled;
     if (departs(departure::connect_flow_control)) sqhd = nvme::kSqFlowControlDisabled;
     if (departs(departure::connect_authreq)) dw0 |= 0xFFF80000u;
   }

@@ -160,6 +160,16 @@ CONFORMANCE_CASE(commands_keep_the_association, "fabrics.keep-alive.traffic", ro
   expect_association(check, association);
 }
 
+CONFORMANCE_CASE(silence_after_commands_ends_the_association, "fabrics.keep-alive.expires", roles::controller,
+                 with_traffic, needs{&keep_alive}, needs{&traffic_based}, lasts{20_s}) {
+  RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
+  const Duration timeout = timeout_of(association);
+  check.require_success(answered(check, get_timeout(association)), "Get Features");
+  const Duration latest = timeout * 2 + Duration::ms(bench.declared().identify().get(nvme::id_ctrl::cqt)) + 1_s;
+  check.that(association.admin().ended().wait_for(latest).has_value(),
+             "the connection ends within 2 x KATT + CQT of the last command", "it stays");
+}
+
 CONFORMANCE_CASE(timeout_of_zero_means_no_timer, "fabrics.keep-alive.disabled", roles::controller,
                  needs{&keep_alive}, lasts{45_s}) {
   RawAssociation& association = bench.associate({.kato_ms = 0});

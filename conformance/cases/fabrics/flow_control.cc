@@ -24,6 +24,10 @@ void expect_advance(Check& check, RawAssociation& association) {
 
 const furnished without_disconnect{[](EmbeddedSetup& setup) { setup.subsystem.individual_queue_deletion = false; }};
 
+std::optional<std::string> has_a_namespace(const Declared& declared) {
+  if (!declared.known || declared.nsid != 0) return std::nullopt;
+  return "no active namespace";
+}
 std::optional<std::string> no_disconnect_command(const Declared& declared) {
   if ((declared.identify().get(nvme::id_ctrl::ofcs) & 1) == 0) return std::nullopt;
   return "OFCS bit 0 is set: there is a Disconnect command";
@@ -57,6 +61,33 @@ CONFORMANCE_CASE(sqhd_is_zero_without_flow_control, "fabrics.flow-control.off", 
     const host::RawReply reply = answered(check, queue.send(host::property_get(prop::vs)).wait());
     check.equal("SQHD without flow control", sqhd(reply), 0u);
   }
+}
+
+CONFORMANCE_CASE(flow_control_that_stays_counts_on, "fabrics.flow-control.off", roles::controller) {
+  host::RawQueue& queue = bench.raw_queue({.entries = kEntries});
+  const auto command = bench.connect_command(
+      {.entries = kEntries, .cattr = fabrics::cattr_bits::disable_sq_flow_control});
+  const host::RawReply connected = answered(check, queue.send(command).wait());
+  check.precondition_success(connected, "Connect");
+  std::uint16_t last = sqhd(connected);
+  for (unsigned i = 0; i < 3; ++i) {
+    const std::uint16_t next = sqhd(answered(check, queue.send(host::property_get(prop::vs)).wait()));
+    const unsigned wanted = last == nvme::kSqFlowControlDisabled ? 0u : (last + 1u) % kEntries;
+    check.equal("SQHD as the response to Connect has it", next, wanted);
+    if (last != nvme::kSqFlowControlDisabled) last = next;
+  }
+}
+
+CONFORMANCE_CASE(queue_takes_as_many_commands_as_it_holds, "fabrics.flow-control.on", roles::controller,
+                 needs{&has_a_namespace}, furnished{&slow_io}) {
+  RawAssociation& association = bench.associate();
+  const auto most = static_cast<unsigned>((association.property(prop::cap) & 0xFFFF) + 1);
+  const auto entries = static_cast<std::uint16_t>(std::min<unsigned>(kEntries, most));
+  host::RawQueue& io = association.open_io(1, entries);
+  std::vector<Op<host::RawReply>> flushes;
+  for (unsigned i = 0; i + 1u < entries; ++i) flushes.push_back(io.send(host::flush(bench.nsid())));
+  for (auto& flush : flushes) check.success(flush.wait(), "one of as many Flushes as the queue holds");
+  expect_association(check, association);
 }
 
 CONFORMANCE_CASE(overfilled_queue_ends_the_association, "fabrics.flow-control.overfill",

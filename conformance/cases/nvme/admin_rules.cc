@@ -58,6 +58,9 @@ Bytes names_seen_by(RawAssociation& association, std::uint32_t nsid, Check& chec
   const ByteView names = ByteView{page.data}.subspan(nvme::id_ns::nguid.offset, 24);
   return Bytes(names.begin(), names.end());
 }
+Bytes descriptors_seen_by(RawAssociation& association, std::uint32_t nsid) {
+  return association.admin().send(host::identify(Cns::namespace_id_descriptors, nsid), 4096).wait().data;
+}
 Bytes serial_seen_by(RawAssociation& association, Check& check) {
   const auto page = association.admin().send(host::identify(Cns::controller), 4096).wait();
   check.precondition_success(page, "Identify Controller");
@@ -278,6 +281,16 @@ CONFORMANCE_CASE(names_are_the_same_on_all_controllers, "nvme.identify.names-las
   judge(one, "read again");
   RawAssociation& other = bench.associate();
   judge(other, "read from another controller");
+  const Bytes list = descriptors_seen_by(one, bench.nsid());
+  const Bytes others = descriptors_seen_by(other, bench.nsid());
+  if (list.empty() || others.empty()) return;  // which another case judges
+  nvme::NamespaceIdWalk walk(list);
+  for (nvme::NamespaceId own; walk.next(own);) {
+    nvme::NamespaceIdWalk there(others);
+    for (nvme::NamespaceId its; there.next(its);) {
+      if (its.type == own.type) check.bytes("a descriptor read from another controller", its.id, own.id);
+    }
+  }
 }
 
 CONFORMANCE_CASE(limits_of_identify_agree, "nvme.identify.limits", roles::controller) {

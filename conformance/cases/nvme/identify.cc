@@ -206,6 +206,7 @@ CONFORMANCE_CASE(independent_identify_agrees_with_the_namespace,
   check.that((own.get(nvme::id_ns_independent::nstat) & nvme::kNstatReady) != 0,
              "NSTAT.NRDY is set for a namespace that is ready");
   check.equal("NMIC", own.get(nvme::id_ns_independent::nmic), ns.get(nvme::id_ns::nmic));
+  check.equal("ANAGRPID", own.get(nvme::id_ns_independent::anagrpid), ns.get(nvme::id_ns::anagrpid));
 }
 
 }  // namespace fb::conformance

@@ -281,6 +281,21 @@ CONFORMANCE_CASE(fused_halves_are_of_one_range, "nvme.fused.ranges", roles::cont
   is_unchanged(check, scene, kLba, before, "the blocks");
 }
 
+CONFORMANCE_CASE(fused_halves_are_of_one_length, "nvme.fused.ranges", roles::controller, needs(has_namespace),
+                 needs(fuses_compare_and_write), reaches{"fused.range"}) {
+  IoScene scene(bench);
+  const Bytes before = scene.prepare(check, kLba, 0x3E, 2);
+  auto compare = host::compare(scene.nsid, kLba, 1);
+  compare.set(nvme::sqe::fuse, nvme::Fuse::first);
+  auto write = host::write(scene.nsid, kLba, 2);
+  write.set(nvme::sqe::fuse, nvme::Fuse::second);
+  auto compared = scene.io.send(compare, scene.block(before, 0));
+  auto written = scene.io.send(write, pattern(0x79, 2, scene.block_bytes));
+  check.precondition(compared.wait().answered(), "Compare is answered");
+  check.refused(written.wait(), "Write of more blocks than were compared");
+  is_unchanged(check, scene, kLba, before, "the blocks");
+}
+
 CONFORMANCE_CASE(only_compare_and_write_is_fused, "nvme.fused.operation", roles::controller, needs(has_namespace),
                  needs(fuses_compare_and_write), reaches{"fused.operation"}) {
   IoScene scene(bench);
@@ -321,6 +336,17 @@ CONFORMANCE_CASE(verify_tells_good_blocks_from_bad_ones, "nvme.verify.finds", ro
   const auto bad = verify(kLba);
   scene.prepare(check, kLba, 0x44, 4);
   check.refused(bad, "Verify of a spoilt block");
+}
+
+CONFORMANCE_CASE(compare_tells_spoilt_blocks, "nvme.write-uncorrectable.unreadable", roles::controller,
+                 needs(has_namespace), needs(claims_oncs<oncs::compare>), needs(claims_oncs<oncs::write_uncorrectable>)) {
+  IoScene scene(bench);
+  const Bytes data = scene.prepare(check, kLba, 0x47, 4);
+  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, kLba + 1, 1)).wait(),
+                             "Write Uncorrectable");
+  const auto bad = scene.compare(kLba, data);
+  scene.prepare(check, kLba, 0x48, 4);
+  check.refused(bad, "Compare with a spoilt block");
 }
 
 CONFORMANCE_CASE(write_uncorrectable_leaves_its_neighbours, "nvme.write-uncorrectable.neighbours", roles::controller,

@@ -54,6 +54,12 @@ inline const host::NamespaceFacts* find_zoned(const Declared& declared, ZonedPre
   }
   return nullptr;
 }
+/// The one that a case is about. A product that let nothing be learned of it leaves nothing to judge.
+inline const host::NamespaceFacts& zoned_of(const Declared& declared, ZonedPredicate fits) {
+  const host::NamespaceFacts* const found = find_zoned(declared, fits);
+  if (found == nullptr) throw CannotArrange{"the product has no zoned namespace of this kind"};
+  return *found;
+}
 template <ZonedPredicate Fits>
 std::optional<std::string> has_zoned(const Declared& declared) {
   if (!declared.known || find_zoned(declared, Fits) != nullptr) return {};
@@ -111,9 +117,7 @@ class ZoneScene {
   /// Begins with `usable` empty zones, all others empty, full of what was there, or dead.
   ZoneScene(ControllerBench& bench, Check& check, ZonedPredicate fits = plainly_zoned, std::size_t usable = 3)
       : association(bench.associate()), bench_(bench), check_(check) {
-    const host::NamespaceFacts* const found = find_zoned(bench.declared(), fits);
-    if (found == nullptr) throw CannotArrange{"the product has no zoned namespace of this kind"};
-    facts = *found;
+    facts = zoned_of(bench.declared(), fits);
     select_zones(association);
     io = &association.open_io();
     begin(usable);

@@ -211,7 +211,7 @@ CONFORMANCE_CASE(reset_takes_the_extension_away, "nvme.zones.extension.reset", r
 
 CONFORMANCE_CASE(active_zones_are_limited, "nvme.zones.limits.active", roles::controller, zoned_namespaces,
                  needs(has_zoned<limits_active>)) {
-  const std::uint32_t most = find_zoned(bench.declared(), limits_active)->zones.max_active;
+  const std::uint32_t most = zoned_of(bench.declared(), limits_active).zones.max_active;
   ZoneScene scene(bench, check, limits_active, most + 1);
   for (std::uint32_t i = 0; i < most; ++i) {
     scene.fill(scene.zone(i), 1);
@@ -223,7 +223,7 @@ CONFORMANCE_CASE(active_zones_are_limited, "nvme.zones.limits.active", roles::co
 
 CONFORMANCE_CASE(open_zones_are_limited, "nvme.zones.limits.open", roles::controller, zoned_namespaces,
                  needs(has_zoned<limits_open>)) {
-  const std::uint32_t most = find_zoned(bench.declared(), limits_open)->zones.max_open;
+  const std::uint32_t most = zoned_of(bench.declared(), limits_open).zones.max_open;
   ZoneScene scene(bench, check, limits_open, most + 1);
   for (std::uint32_t i = 0; i < most; ++i) scene.open(scene.zone(i));
   check.status(scene.write(scene.zone(most), 1), sc::too_many_open_zones, "a write to one more zone");
@@ -232,7 +232,7 @@ CONFORMANCE_CASE(open_zones_are_limited, "nvme.zones.limits.open", roles::contro
 
 CONFORMANCE_CASE(refused_open_changes_nothing, "nvme.zones.limits.refused", roles::controller, zoned_namespaces,
                  needs(has_zoned<limits_open>)) {
-  const std::uint32_t most = find_zoned(bench.declared(), limits_open)->zones.max_open;
+  const std::uint32_t most = zoned_of(bench.declared(), limits_open).zones.max_open;
   ZoneScene scene(bench, check, limits_open, most + 1);
   for (std::uint32_t i = 0; i < most; ++i) scene.open(scene.zone(i));
   check.precondition(!scene.send(ZoneSendAction::open, scene.zone(most)).ok(), "one zone more cannot be opened");
@@ -242,7 +242,7 @@ CONFORMANCE_CASE(refused_open_changes_nothing, "nvme.zones.limits.refused", role
 
 CONFORMANCE_CASE(ended_zones_give_resources_back, "nvme.zones.limits.freed", roles::controller, zoned_namespaces,
                  needs(has_zoned<limits_open>)) {
-  const std::uint32_t most = find_zoned(bench.declared(), limits_open)->zones.max_open;
+  const std::uint32_t most = zoned_of(bench.declared(), limits_open).zones.max_open;
   ZoneScene scene(bench, check, limits_open, most + 1);
   if (most < 2) throw CannotArrange{"one zone may be open"};
   for (std::uint32_t i = 0; i < most; ++i) scene.open(scene.zone(i));
