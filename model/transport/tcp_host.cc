@@ -175,7 +175,7 @@ std::optional<PduFault> TcpHostChannel::greeted(const PduIn& pdu) {
   }
   maxh2cdata_ = std::max(resp.get(tcp::ic_resp::maxh2cdata) / 4 * 4, 4u);
   const bool always = departs_at("tcp.digest.always");
-  link_->set_digests(always || header, data);
+  link_->set_digests(always || header, departs_at("tcp.digest.together") ? header : data);
   const bool aligned = !departs_at("tcp.capsule.alignment");
   link_->set_alignment(tcp::alignment_of(aligned ? std::min(cpda, tcp::kAlignmentMax) : std::uint8_t{0}),
                        tcp::alignment_of(std::min(asked.hpda, tcp::kAlignmentMax)));

@@ -208,6 +208,10 @@ CONFORMANCE_CASE(changed_flags_are_told_with_the_entry, "mi.chsp.changes", roles
   const auto judge = [&](const MiAnswer& answer, std::uint16_t expected, std::string_view when) {
     check.require(!told(bench, check, answer).empty(), "there are controllers", "no entries");
     for (std::size_t at = 0; at < answer.data().size(); at += kEntry) {
+      // Of what is watched, CSTS tells NAC too, at the same place.
+      check.equal("NAC in CSTS of an entry " + std::string(when),
+                  load_le<std::uint16_t>(&answer.data()[at + 2]) & mi::change_bits::nac,
+                  expected & mi::change_bits::nac);
       check.equal("changes of an entry " + std::string(when),
                   load_le<std::uint16_t>(&answer.data()[at + 9]) & kWatched, expected);
     }
@@ -216,6 +220,10 @@ CONFORMANCE_CASE(changed_flags_are_told_with_the_entry, "mi.chsp.changes", roles
   judge(poll(bench, kAll | kEvery | kMost), kBoth, "after two events");
   judge(poll(bench, kAll | kEvery | kMost, kClear), kBoth, "in the poll that clears them");
   judge(poll(bench, kAll | kEvery | kMost), 0, "behind it");
+  (void)bench.drive().subsystem().add_namespace({});
+  judge(poll(bench, kAll | kEvery | kMost), mi::change_bits::nac, "after a namespace came");
+  judge(poll(bench, kAll | kEvery | kMost, kClear), mi::change_bits::nac, "in the poll that clears it");
+  judge(poll(bench, kAll | kEvery | kMost), 0, "behind that");
 }
 
 CONFORMANCE_CASE(controller_health_agrees_with_smart, "mi.chsp.smart", roles::endpoint) {

@@ -180,14 +180,22 @@ CONFORMANCE_CASE(tcp_host_takes_pdus_in_any_pieces, "tcp.host.stream.split", rol
 
 CONFORMANCE_CASE(tcp_host_uses_no_digest_that_was_declined, "tcp.host.digest.declined", roles::host,
                  kAsksForDigests) {
+  std::uint8_t granted = 0;
   Scene scene(bench);
-  scene.middle.to_controller = [](Connection&, std::vector<Bytes>& pdus) {
-    if (is(pdus.front(), PduType::ic_req)) pdus.front()[11] = 0;
+  scene.middle.to_controller = [&granted](Connection&, std::vector<Bytes>& pdus) {
+    if (is(pdus.front(), PduType::ic_req)) pdus.front()[11] &= granted;
   };
-  const auto connected = bench.product().connect({}).wait_for(kLong);
-  check.require(connected.has_value(), "connecting ends", "it still goes on");
-  each_pdu(scene, [&](Connection&, const SeenPdu& pdu) {
-    check.equal("digest flags", pdu.flags() & (flag::hdgstf | flag::ddgstf), 0);
+  // None, and each without the other: Connect has a header and data.
+  for (; granted < 3; ++granted) {
+    const auto connected = bench.product().connect({}).wait_for(kLong);
+    check.require(connected.has_value(), "connecting ends", "it still goes on");
+  }
+  each_pdu(scene, [&](Connection& c, const SeenPdu& pdu) {
+    const bool header = c.ic_resp().get(tcp::ic_resp::hdgst_enable);
+    check.equal("HDGSTF", pdu.has(flag::hdgstf), header);
+    const std::size_t head = pdu.hlen() + (header ? tcp::kDigestBytes : 0);
+    const bool data = c.ic_resp().get(tcp::ic_resp::ddgst_enable) && pdu.bytes.size() > head;
+    check.equal("DDGSTF", pdu.has(flag::ddgstf), data);
   });
   check.that(!scene.middle.connections().empty(), "the host has tried to connect");
 }

@@ -133,6 +133,10 @@ void no_changes_in_entries(const MessageContext& message, Bytes& body) {
   if (!of_controllers(message, body)) return;
   for (std::size_t at = kData; at + kEntry <= body.size(); at += kEntry) body[at + 9] = body[at + 10] = 0;
 }
+void no_namespace_changes_in_status(const MessageContext& message, Bytes& body) {
+  if (!of_controllers(message, body)) return;
+  for (std::size_t at = kData; at + kEntry <= body.size(); at += kEntry) body[at + 2] &= 0xBF;
+}
 void inverted_warnings(const MessageContext& message, Bytes& body) {
   if (!of_controllers(message, body)) return;
   for (std::size_t at = kData; at + kEntry <= body.size(); at += kEntry) body[at + 8] ^= 0x7F;
@@ -268,6 +272,8 @@ DEVIATION(changed_flags_are_cleared_unasked, "mi.chsp.clear", Product::endpoint,
           "clears the changed flags in every poll", misreads_requests<&clears_unasked>());
 DEVIATION(entries_have_no_changed_flags, "mi.chsp.changes", Product::endpoint,
           "tells no changed flags in entries", alters_answers<&no_changes_in_entries>());
+DEVIATION(entries_have_no_namespace_changes, "mi.chsp.changes", Product::endpoint,
+          "leaves NAC out of the status of controllers", alters_answers<&no_namespace_changes_in_status>());
 DEVIATION(controller_health_differs_from_smart, "mi.chsp.smart", Product::endpoint,
           "tells another temperature than the SMART log", Departs{departure::poll_smart});
 DEVIATION(controller_warnings_are_inverted, "mi.chsp.smart", Product::endpoint,

@@ -311,6 +311,8 @@ TCP(tcp_host_stream_must_come_whole, "stream.split", "ends the connection on a P
     "stream.split");
 TCP(tcp_host_digests_after_all, "digest.declined", "uses header digests that were declined",
     "host.digest.always");
+TCP(tcp_host_digests_go_together, "digest.declined", "uses data digests where header digests were granted",
+    "host.digest.together");
 TCP_HOOKS(tcp_host_header_digest_is_wrong, "digest.header", "header digests of reads are wrong",
           AlteringPdus, &io_capsules<&spoils_header_digest>);
 TCP_HOOKS(tcp_host_data_digest_is_wrong, "digest.data", "data digests of H2CData are wrong", AlteringPdus,
