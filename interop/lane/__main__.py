@@ -11,7 +11,6 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -20,7 +19,7 @@ from interop.guest import guest as guests
 from interop.guest import image as images
 from interop.guest import kernel as kernels
 from interop.guest.archive import Archive, Unavailable, cache_root
-from interop.lane import network
+from interop.lane import lifeline, network
 from interop.lane.bench import Bench, CellFailure
 from interop.lane.matrix import CELLS, Cell, Scene
 
@@ -55,19 +54,10 @@ def run_apart(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
     command = [*(network.IN_NAMESPACE if cell.link == "tap" else []), sys.executable, "-m",
                "interop.lane", "--inside", cell.name, "--image", str(image.folder), "--bench",
                str(program)]
-    with open(folder / "lane.log", "wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                   start_new_session=True)
-        try:
-            process.wait(cell.limit_s)
-        except subprocess.TimeoutExpired:
-            return {"verdict": "FAILED", "text": f"not done within {cell.limit_s} s"}
-        finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)  # whatever it may have left behind
-            except ProcessLookupError:
-                pass
-            process.wait()
+    try:
+        lifeline.run(command, ROOT, folder / "lane.log", cell.limit_s)
+    except subprocess.TimeoutExpired:
+        return {"verdict": "FAILED", "text": f"not done within {cell.limit_s} s"}
     try:
         return json.loads((folder / "result.json").read_text())
     except (OSError, ValueError):
@@ -81,7 +71,6 @@ def prepare(flavour: str, known: dict) -> images.Image:
         try:
             guests.require_qemu()
             known[flavour] = images.build(flavour)
-            guests.accelerator(known[flavour])
         except Unavailable as missing:
             known[flavour] = missing
     if isinstance(known[flavour], Unavailable):
@@ -181,8 +170,11 @@ def main() -> int:
                              "and takes some ten minutes on two idle cores")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--image", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--lifeline", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
+        if options.lifeline is not None:
+            lifeline.hold(options.lifeline)
         cell = next(one for one in CELLS if one.name == options.inside)
         result = run_here(cell, images.load(options.image), options.bench)
         (evidence_of(cell) / "result.json").write_text(json.dumps(result))

@@ -8,10 +8,13 @@ import json
 import lzma
 import os
 import pathlib
+import signal
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -20,7 +23,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from interop.guest import cpio, guest, image, kernel, vmlinux  # noqa: E402
 from interop.guest.archive import Package, Unavailable  # noqa: E402
 from interop.lane import __main__ as lane  # noqa: E402
-from interop.lane import line, matrix, scene  # noqa: E402
+from interop.lane import lifeline, line, matrix, scene  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def boot_image(payload: bytes) -> bytes:
@@ -205,6 +210,72 @@ class Cells(unittest.TestCase):
         with mock.patch.object(guest, "QEMU", "no-such-qemu"), self.assertRaises(Unavailable) as raised:
             guest.require_qemu()
         self.assertEqual(str(raised.exception), "no no-such-qemu")
+
+
+class Lifeline(unittest.TestCase):
+    """Nothing that a cell started is there when its lane has gone, however it went."""
+
+    LANE = """
+import pathlib, subprocess, sys
+from interop.lane import lifeline
+folder = pathlib.Path(sys.argv[1])
+try:
+    lifeline.run([sys.executable, "-c", sys.argv[2], str(folder)], pathlib.Path.cwd(), folder / "lane.log", float(sys.argv[3]))
+except subprocess.TimeoutExpired:
+    print("late")
+"""
+    CELL = """
+import pathlib, subprocess, sys
+from interop.lane import lifeline
+lifeline.hold(int(sys.argv[sys.argv.index("--lifeline") + 1]))
+machine = subprocess.Popen(["sleep", "600"])
+pathlib.Path(sys.argv[1], "half").write_text(str(machine.pid))
+pathlib.Path(sys.argv[1], "half").rename(pathlib.Path(sys.argv[1], "pid"))
+machine.wait()
+"""
+
+    def lane(self, ending, limit_s: float = 600) -> str:
+        """A lane whose cell runs a machine; how it ended, once that has gone."""
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen([sys.executable, "-c", self.LANE, folder, self.CELL, str(limit_s)], cwd=ROOT,
+                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            pid = pathlib.Path(folder, "pid")
+            self.until(pid.exists)
+            machine = int(pid.read_text())
+            self.assertTrue(running(machine))
+            ending(process)
+            said = process.communicate()[0]
+            self.until(lambda: not running(machine))
+            return said
+
+    def until(self, holds) -> None:
+        end = time.monotonic() + 60
+        while not holds():
+            self.assertLess(time.monotonic(), end, "it stays")
+            time.sleep(0.01)
+
+    def test_a_lane_that_is_killed(self):
+        for how in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            with self.subTest(how=how):
+                self.lane(lambda process: process.send_signal(how))
+
+    def test_a_cell_that_is_late(self):
+        self.assertEqual(self.lane(lambda _: None, limit_s=3), "late\n")
+
+    def test_a_cell_that_is_done(self):
+        with tempfile.TemporaryDirectory() as folder:
+            lifeline.run(["sh", "-c", 'sleep 600 & echo $!; exit 0'], ROOT, pathlib.Path(folder, "log"), 60)
+            left = int(pathlib.Path(folder, "log").read_text())
+            self.until(lambda: not running(left))
+
+
+def running(pid: int) -> bool:
+    """Whoever is dead and not yet waited for is not."""
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "ZX"
 
 
 class Lane(unittest.TestCase):
