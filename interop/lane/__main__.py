@@ -10,6 +10,7 @@ import fnmatch
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -111,7 +112,7 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
             keep_first_evidence(cell)
             result = second_try(result, run_once(cell, known, program))
         seconds = time.monotonic() - started
-        results.append({"cell": cell.name, "title": cell.title, "seconds": round(seconds, 1), **result})
+        results.append({"cell": cell.name, "title": cell.title, "seconds": round(seconds, 1), "boots": boots(cell), **result})
         print(f"{result['verdict']:8} {cell.name:20} {seconds:5.1f} s  {result['text']}", flush=True)
         for line in notes(cell):
             print(f"         {line}", flush=True)
@@ -119,8 +120,8 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
     (EVIDENCE / "results.json").write_text(json.dumps({"cells": results}, indent=1) + "\n")
     counts = {word: sum(one["verdict"] == word for one in results)
               for word in ("passed", "FAILED", "not run")}
-    print(f"interop: {counts['passed']} passed, {counts['FAILED']} failed, {counts['not run']} not run; "
-          f"evidence in {EVIDENCE}")
+    print(f"interop: {counts['passed']} passed, {counts['FAILED']} failed, {counts['not run']} not run in "
+          f"{time.monotonic() - begin:.0f} s{boots_text(results)}; evidence in {EVIDENCE}")
     if counts["FAILED"]:
         return 1
     return 0 if counts["passed"] else 2
@@ -146,11 +147,27 @@ def keep_first_evidence(cell: Cell) -> None:
     evidence_of(cell).rename(kept)
 
 
-def notes(cell: Cell) -> list[str]:
-    """What the cell itself said, such as that a guest was started twice."""
+def said_by(cell: Cell) -> list[str]:
     log = evidence_of(cell) / "lane.log"
-    text = log.read_text(errors="replace") if log.exists() else ""
-    return [line for line in text.splitlines() if "trying once more" in line]
+    return log.read_text(errors="replace").splitlines() if log.exists() else []
+
+
+def notes(cell: Cell) -> list[str]:
+    """What the cell itself said and everybody should know: that a guest was started twice."""
+    return [line for line in said_by(cell) if "trying once more" in line]
+
+
+def boots(cell: Cell) -> list[float]:
+    """How long its guests took, in seconds."""
+    found = (re.search(r": booted in ([0-9.]+) s$", line) for line in said_by(cell))
+    return [float(one.group(1)) for one in found if one]
+
+
+def boots_text(results: list[dict]) -> str:
+    seconds = sorted(second for one in results for second in one["boots"])
+    if not seconds:
+        return ""
+    return f"; {len(seconds)} boots, {seconds[0]:.1f} to {seconds[-1]:.1f} s, half below {seconds[len(seconds) // 2]:.1f} s"
 
 
 def main() -> int:

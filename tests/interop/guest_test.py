@@ -290,6 +290,7 @@ class Lane(unittest.TestCase):
 
             def ended(*_) -> dict:
                 (evidence / one.name).mkdir(exist_ok=True)
+                (evidence / one.name / "lane.log").write_text("a-cell-host: booted in 4.5 s\nother\na-cell: booted in 12.0 s\n")
                 verdict, _, text = next(ends).partition(": ")
                 return {"verdict": verdict, "text": text}
 
@@ -301,6 +302,12 @@ class Lane(unittest.TestCase):
                                     **{"budget_s": float("inf"), "again": False, **options})
             result = json.loads((evidence / "results.json").read_text())["cells"][0]
             return code, result, run.call_count
+
+    def test_boots_are_told(self):
+        self.assertEqual(self.run_lane(["passed"])[1]["boots"], [4.5, 12.0])
+        self.assertEqual(lane.boots_text([{"boots": [4.5, 12.0]}, {"boots": [3.0]}, {"boots": []}]),
+                         "; 3 boots, 3.0 to 12.0 s, half below 4.5 s")
+        self.assertEqual(lane.boots_text([{"boots": []}]), "")
 
     def test_a_failure_is_red(self):
         self.assertEqual(self.run_lane(["FAILED"])[0], 1)
