@@ -1,20 +1,26 @@
 """Runs the cells of the matrix that are possible here, one line each.
 
-    ci/interop [--list] [--bench PROGRAM] [--budget SECONDS] [--again] [--build-kernel] [CELL-PATTERN ...]
+    ci/interop [--list] [--bench PROGRAM] [--jobs CELLS] [--budget SECONDS] [--again] [--build-kernel] [CELL-PATTERN ...]
 
 Exit code 0: nothing failed and something ran. 1: a cell failed. 2: nothing could be run.
 """
 
 import argparse
+import collections
+import contextlib
 import fnmatch
+import itertools
 import json
 import os
 import pathlib
+import queue
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
 
 from interop.guest import guest as guests
 from interop.guest import image as images
@@ -26,6 +32,7 @@ from interop.lane.matrix import CELLS, Cell, Scene
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "build" / "interop"
+preparing = threading.Lock()
 
 
 def evidence_of(cell: Cell) -> pathlib.Path:
@@ -68,12 +75,13 @@ def run_apart(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
 
 def prepare(flavour: str, known: dict) -> images.Image:
     """The image of this kernel, made once; its Unavailable is remembered too."""
-    if flavour not in known:
-        try:
-            guests.require_qemu()
-            known[flavour] = images.build(flavour)
-        except Unavailable as missing:
-            known[flavour] = missing
+    with preparing:
+        if flavour not in known:
+            try:
+                guests.require_qemu()
+                known[flavour] = images.build(flavour)
+            except Unavailable as missing:
+                known[flavour] = missing
     if isinstance(known[flavour], Unavailable):
         raise known[flavour]
     return known[flavour]
@@ -97,11 +105,11 @@ def run_once(cell: Cell, known: dict, program: pathlib.Path) -> dict:
         return {"verdict": "not run", "text": str(missing)}
 
 
-def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bool) -> int:
+def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bool, jobs: int) -> int:
     known: dict = {}
-    results = []
     begin = time.monotonic()
-    for cell in cells:
+
+    def run(cell: Cell) -> dict:
         started = time.monotonic()
         if started - begin > budget_s:
             result = {"verdict": "not run", "text": f"the {budget_s:.0f} s are over"}
@@ -111,11 +119,17 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
             # What a machine that is too busy does to a cell does not come twice; a fault does.
             keep_first_evidence(cell)
             result = second_try(result, run_once(cell, known, program))
-        seconds = time.monotonic() - started
-        results.append({"cell": cell.name, "title": cell.title, "seconds": round(seconds, 1), "boots": boots(cell), **result})
-        print(f"{result['verdict']:8} {cell.name:20} {seconds:5.1f} s  {result['text']}", flush=True)
+        seconds = round(time.monotonic() - started, 1)
+        return {"cell": cell.name, "title": cell.title, "seconds": seconds, "boots": boots(cell), **result}
+
+    ended = {}
+    for cell, result in itertools.chain(side_by_side([one for one in cells if not one.alone], jobs, run),
+                                        side_by_side([one for one in cells if one.alone], 1, run)):
+        ended[cell.name] = result
+        print(f"{result['verdict']:8} {cell.name:20} {result['seconds']:5.1f} s  {result['text']}", flush=True)
         for line in notes(cell):
             print(f"         {line}", flush=True)
+    results = [ended[cell.name] for cell in cells]
     EVIDENCE.mkdir(parents=True, exist_ok=True)
     (EVIDENCE / "results.json").write_text(json.dumps({"cells": results}, indent=1) + "\n")
     counts = {word: sum(one["verdict"] == word for one in results)
@@ -125,6 +139,30 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
     if counts["FAILED"]:
         return 1
     return 0 if counts["passed"] else 2
+
+
+def side_by_side(cells: list[Cell], jobs: int, run: Callable[[Cell], dict]) -> Iterator[tuple[Cell, dict]]:
+    """Each as it ends. Suites wait for much of their time, and leave the processors to another cell. The threads end
+    with the process: who interrupts the lane waits for none of them."""
+    waiting = collections.deque(cells)
+    ended: queue.Queue = queue.Queue()
+
+    def work() -> None:
+        while waiting:
+            with contextlib.suppress(IndexError):  # the last one was another's
+                cell = waiting.popleft()
+                try:
+                    ended.put((cell, run(cell)))
+                except BaseException as broken:
+                    ended.put((cell, broken))
+
+    for _ in range(min(jobs, len(cells))):
+        threading.Thread(target=work, daemon=True).start()
+    for _ in cells:
+        cell, result = ended.get()
+        if isinstance(result, BaseException):
+            raise result
+        yield cell, result
 
 
 def second_try(first: dict, second: dict) -> dict:
@@ -137,8 +175,8 @@ def second_try(first: dict, second: dict) -> dict:
 
 
 def is_crowded() -> bool:
-    """So much waits for a processor that a failure says nothing. A guest and the bench alone want three."""
-    return os.getloadavg()[0] > 3 * (os.cpu_count() or 1)
+    """So much waits for a processor that a failure says nothing. A guest and the bench want three, two cells six."""
+    return os.getloadavg()[0] > 4 * (os.cpu_count() or 1)
 
 
 def keep_first_evidence(cell: Cell) -> None:
@@ -185,6 +223,8 @@ def main() -> int:
     parser.add_argument("--build-kernel", action="store_true",
                         help="first build the kernel with MCTP, if that was not done before: it is Debian's source "
                              "and takes some ten minutes on two idle cores")
+    parser.add_argument("--jobs", type=int, choices=range(1, 9), default=min(2, os.cpu_count() or 1), metavar="CELLS",
+                        help="cells side by side (%(default)s); suites wait for much of their time")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--image", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--lifeline", type=int, help=argparse.SUPPRESS)
@@ -210,7 +250,7 @@ def main() -> int:
         return 2
     if options.build_kernel:
         build_kernel()
-    return run_all(chosen, options.bench.resolve(), options.budget, options.again)
+    return run_all(chosen, options.bench.resolve(), options.budget, options.again, options.jobs)
 
 
 if __name__ == "__main__":

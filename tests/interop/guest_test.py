@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from unittest import mock
@@ -299,9 +300,26 @@ class Lane(unittest.TestCase):
                  mock.patch.object(os, "getloadavg", return_value=(load, load, load)), \
                  contextlib.redirect_stdout(io.StringIO()):
                 code = lane.run_all([one], pathlib.Path("program"),
-                                    **{"budget_s": float("inf"), "again": False, **options})
+                                    **{"budget_s": float("inf"), "again": False, "jobs": 2, **options})
             result = json.loads((evidence / "results.json").read_text())["cells"][0]
             return code, result, run.call_count
+
+    def test_cells_run_side_by_side_and_those_that_measure_alone(self):
+        meeting = threading.Barrier(2)
+        at_once = []
+
+        def run(cell: scene.Cell) -> dict:
+            if not cell.alone:
+                meeting.wait(30)  # breaks where they come one by one
+            at_once.append(cell.name)
+            return {"cell": cell.name}
+        for names, alone, jobs in ((["a", "b", "c", "d"], False, 2), (["e", "f"], True, 1)):
+            cells = [scene.Cell(name, "", "6.1", "l2", 1, lambda _: "", "6.1", alone) for name in names]
+            ended = [(cell.name, result["cell"]) for cell, result in lane.side_by_side(cells, jobs, run)]
+            self.assertEqual(sorted(ended), [(name, name) for name in names])
+        self.assertEqual(at_once[4:], ["e", "f"])
+        with self.assertRaises(ZeroDivisionError):
+            list(lane.side_by_side(cells, 2, lambda _: {"never": 1 // 0}))
 
     def test_boots_are_told(self):
         self.assertEqual(self.run_lane(["passed"])[1]["boots"], [4.5, 12.0])
