@@ -24,7 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from interop.guest import cpio, guest, image, kernel, vmlinux  # noqa: E402
 from interop.guest.archive import Package, Unavailable  # noqa: E402
 from interop.lane import __main__ as lane  # noqa: E402
-from interop.lane import lifeline, line, matrix, scene  # noqa: E402
+from interop.lane import document, lifeline, line, matrix, scene  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -211,6 +211,27 @@ class Cells(unittest.TestCase):
         with mock.patch.object(guest, "QEMU", "no-such-qemu"), self.assertRaises(Unavailable) as raised:
             guest.require_qemu()
         self.assertEqual(str(raised.exception), "no no-such-qemu")
+
+
+class Document(unittest.TestCase):
+    """The published table of outcomes."""
+
+    def table(self, names: list[str], text: str = "well") -> str:
+        results = [{"cell": name, "verdict": "passed", "seconds": 60.2, "boots": [4.5], "text": text} for name in names]
+        return document.renewed("before\n<!-- table: seen -->\n<!-- end -->\n", results)
+
+    def test_it_holds_each_cell(self):
+        names = [one.name for one in matrix.CELLS]
+        whole = self.table(names)
+        self.assertTrue(document.has_all_outcomes(whole))
+        self.assertEqual(document.renewed(whole), whole)
+        self.assertIn("4.5 to 4.5 seconds", whole)
+        for other in (names[1:], [*names, "another-6.1"], []):
+            self.assertFalse(document.has_all_outcomes(self.table(other)))
+        self.assertFalse(document.has_all_outcomes("no table"))
+
+    def test_it_names_no_folder_of_the_machine_that_ran_it(self):
+        self.assertIn("| in build/interop/a/b |", self.table(["a-6.1"], "in /home/somebody/build/interop/a/b"))
 
 
 class Lifeline(unittest.TestCase):
