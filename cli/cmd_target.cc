@@ -174,6 +174,7 @@ std::unique_ptr<transport::TlsSide> make_tls(RealSession& session, const TlsArgu
                                              transport::TransportHooks* hooks) {
   if (!keys) return nullptr;
   transport::TlsSideOptions options{.name = "target.tls"};
+  options.tls.handshake_timeout = kHandshakePatience;
   if (!arguments.on) options.security = transport::ChannelSecurity::offered;
   if (hooks != nullptr) options.departs = [hooks](std::string_view at) { return hooks->departs(at); };
   auto side = std::make_unique<transport::TlsSide>(session.world(), session.streams(), *keys, options);

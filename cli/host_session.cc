@@ -29,6 +29,7 @@ std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const H
   options.header_digest = arguments.header_digest;
   options.data_digest = arguments.data_digest;
   options.digest_required = true;
+  if (tls != nullptr) options.connect_timeout = kHandshakePatience;
   auto fabric = std::make_unique<transport::TcpHostFabric>(session.world(), session.streams(),
                                                            session.address(), options);
   fabric->set_secure_streams(tls);
@@ -52,10 +53,9 @@ std::unique_ptr<transport::TlsSide> open_tls(RealSession& session, const HostArg
                                              const conformance::FabricUrl& url) {
   check_tls_transport(arguments.tls, url.transport, arguments.url);
   if (!keys) return nullptr;
-  return std::make_unique<transport::TlsSide>(
-      session.world(), session.streams(), *keys,
-      transport::TlsSideOptions{.name = "host.tls",
-                                .identity_version = arguments.tls.identity_version});
+  transport::TlsSideOptions options{.name = "host.tls", .identity_version = arguments.tls.identity_version};
+  options.tls.handshake_timeout = kHandshakePatience;
+  return std::make_unique<transport::TlsSide>(session.world(), session.streams(), *keys, options);
 }
 
 /// What this host authenticates with, on both queues' side of the association.
@@ -180,6 +180,7 @@ host::Controller& HostSession::connect(std::uint16_t queue_entries) {
   options.queue_entries = queue_entries;
   options.authentication = authentication_;
   if (tls_always_) options.tls = host::TlsUse::always;
+  if (tls_) options.connect_timeout = kHandshakePatience;
   auto outcome = host_->connect(options).wait();
   if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, to_), outcome.error().text));
   return *outcome.value();

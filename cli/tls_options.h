@@ -12,6 +12,10 @@
 
 namespace fb::cli {
 
+/// How long a handshake with a real peer may take. No specification has a limit; a peer that is emulated, or on a
+/// machine that is busy, needs many seconds for its part of the key exchange.
+inline constexpr Duration kHandshakePatience = Duration::s(60);
+
 struct TlsArguments {
   bool on = false;
   bool optional = false;  ///< a target: plain connections too

@@ -14,6 +14,8 @@ namespace {
 constexpr Duration kFirstPoll = Duration::ms(1);
 constexpr Duration kSlowestPoll = Duration::ms(64);
 constexpr Duration kGoodbye = Duration::ms(200);
+/// With a real product: no specification says how long a handshake may take, and one that is emulated takes its time.
+constexpr Duration kHandshakePatience = Duration::s(60);
 
 /// A GUID that no other device of any run has: a product would take two devices of one GUID for one
 /// that restarted.
@@ -147,6 +149,9 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     setup.host_keys = environment.product->keys;
     setup.identity_version = environment.product->identity_version;
     setup.connect.authentication.secure_channel = false;
+    if (environment.product->tls) {
+      setup.tls.handshake_timeout = setup.tcp_host.connect_timeout = kHandshakePatience;
+    }
     side_ = std::make_unique<EmbeddedHostFabric>(world, environment.product->local, device, setup);
   }
   local_ = device.address;
@@ -274,6 +279,7 @@ host::Controller::Outcome ControllerBench::connect_host(host::ConnectOptions opt
   if (options.to == Endpoint{}) options.to = at_;
   if (options.subnqn.empty()) options.subnqn = nqn_;
   if (secured_) options.tls = host::TlsUse::always;
+  if (secured_ && !environment_.product->embedded) options.connect_timeout = kHandshakePatience;
   if (!options.authentication.secret) {
     // The controller authenticates itself in the cases that are about it alone.
     options.authentication.secret = authentication_.secret;

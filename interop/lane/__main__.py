@@ -1,31 +1,38 @@
 """Runs the cells of the matrix that are possible here, one line each.
 
-    ci/interop [--list] [--bench PROGRAM] [--budget SECONDS] [--again] [--build-kernel] [CELL-PATTERN ...]
+    ci/interop [--list] [--bench PROGRAM] [--jobs CELLS] [--budget SECONDS] [--again] [--build-kernel] [CELL-PATTERN ...]
 
 Exit code 0: nothing failed and something ran. 1: a cell failed. 2: nothing could be run.
 """
 
 import argparse
+import collections
+import contextlib
 import fnmatch
+import itertools
 import json
 import os
 import pathlib
+import queue
+import re
 import shutil
-import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
 
 from interop.guest import guest as guests
 from interop.guest import image as images
 from interop.guest import kernel as kernels
 from interop.guest.archive import Archive, Unavailable, cache_root
-from interop.lane import network
+from interop.lane import lifeline, network
 from interop.lane.bench import Bench, CellFailure
 from interop.lane.matrix import CELLS, Cell, Scene
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "build" / "interop"
+preparing = threading.Lock()
 
 
 def evidence_of(cell: Cell) -> pathlib.Path:
@@ -55,19 +62,10 @@ def run_apart(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
     command = [*(network.IN_NAMESPACE if cell.link == "tap" else []), sys.executable, "-m",
                "interop.lane", "--inside", cell.name, "--image", str(image.folder), "--bench",
                str(program)]
-    with open(folder / "lane.log", "wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                   start_new_session=True)
-        try:
-            process.wait(cell.limit_s)
-        except subprocess.TimeoutExpired:
-            return {"verdict": "FAILED", "text": f"not done within {cell.limit_s} s"}
-        finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)  # whatever it may have left behind
-            except ProcessLookupError:
-                pass
-            process.wait()
+    try:
+        lifeline.run(command, ROOT, folder / "lane.log", cell.limit_s)
+    except subprocess.TimeoutExpired:
+        return {"verdict": "FAILED", "text": f"not done within {cell.limit_s} s"}
     try:
         return json.loads((folder / "result.json").read_text())
     except (OSError, ValueError):
@@ -77,13 +75,13 @@ def run_apart(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
 
 def prepare(flavour: str, known: dict) -> images.Image:
     """The image of this kernel, made once; its Unavailable is remembered too."""
-    if flavour not in known:
-        try:
-            guests.require_qemu()
-            known[flavour] = images.build(flavour)
-            guests.accelerator(known[flavour])
-        except Unavailable as missing:
-            known[flavour] = missing
+    with preparing:
+        if flavour not in known:
+            try:
+                guests.require_qemu()
+                known[flavour] = images.build(flavour)
+            except Unavailable as missing:
+                known[flavour] = missing
     if isinstance(known[flavour], Unavailable):
         raise known[flavour]
     return known[flavour]
@@ -107,11 +105,11 @@ def run_once(cell: Cell, known: dict, program: pathlib.Path) -> dict:
         return {"verdict": "not run", "text": str(missing)}
 
 
-def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bool) -> int:
+def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bool, jobs: int) -> int:
     known: dict = {}
-    results = []
     begin = time.monotonic()
-    for cell in cells:
+
+    def run(cell: Cell) -> dict:
         started = time.monotonic()
         if started - begin > budget_s:
             result = {"verdict": "not run", "text": f"the {budget_s:.0f} s are over"}
@@ -121,20 +119,50 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
             # What a machine that is too busy does to a cell does not come twice; a fault does.
             keep_first_evidence(cell)
             result = second_try(result, run_once(cell, known, program))
-        seconds = time.monotonic() - started
-        results.append({"cell": cell.name, "title": cell.title, "seconds": round(seconds, 1), **result})
-        print(f"{result['verdict']:8} {cell.name:20} {seconds:5.1f} s  {result['text']}", flush=True)
+        seconds = round(time.monotonic() - started, 1)
+        return {"cell": cell.name, "title": cell.title, "seconds": seconds, "boots": boots(cell), **result}
+
+    ended = {}
+    for cell, result in itertools.chain(side_by_side([one for one in cells if not one.alone], jobs, run),
+                                        side_by_side([one for one in cells if one.alone], 1, run)):
+        ended[cell.name] = result
+        print(f"{result['verdict']:8} {cell.name:20} {result['seconds']:5.1f} s  {result['text']}", flush=True)
         for line in notes(cell):
             print(f"         {line}", flush=True)
+    results = [ended[cell.name] for cell in cells]
     EVIDENCE.mkdir(parents=True, exist_ok=True)
     (EVIDENCE / "results.json").write_text(json.dumps({"cells": results}, indent=1) + "\n")
     counts = {word: sum(one["verdict"] == word for one in results)
               for word in ("passed", "FAILED", "not run")}
-    print(f"interop: {counts['passed']} passed, {counts['FAILED']} failed, {counts['not run']} not run; "
-          f"evidence in {EVIDENCE}")
+    print(f"interop: {counts['passed']} passed, {counts['FAILED']} failed, {counts['not run']} not run in "
+          f"{time.monotonic() - begin:.0f} s{boots_text(results)}; evidence in {EVIDENCE}")
     if counts["FAILED"]:
         return 1
     return 0 if counts["passed"] else 2
+
+
+def side_by_side(cells: list[Cell], jobs: int, run: Callable[[Cell], dict]) -> Iterator[tuple[Cell, dict]]:
+    """Each as it ends. Suites wait for much of their time, and leave the processors to another cell. The threads end
+    with the process: who interrupts the lane waits for none of them."""
+    waiting = collections.deque(cells)
+    ended: queue.Queue = queue.Queue()
+
+    def work() -> None:
+        while waiting:
+            with contextlib.suppress(IndexError):  # the last one was another's
+                cell = waiting.popleft()
+                try:
+                    ended.put((cell, run(cell)))
+                except BaseException as broken:
+                    ended.put((cell, broken))
+
+    for _ in range(min(jobs, len(cells))):
+        threading.Thread(target=work, daemon=True).start()
+    for _ in cells:
+        cell, result = ended.get()
+        if isinstance(result, BaseException):
+            raise result
+        yield cell, result
 
 
 def second_try(first: dict, second: dict) -> dict:
@@ -147,8 +175,8 @@ def second_try(first: dict, second: dict) -> dict:
 
 
 def is_crowded() -> bool:
-    """So much waits for a processor that a failure says nothing. A guest and the bench alone want three."""
-    return os.getloadavg()[0] > 3 * (os.cpu_count() or 1)
+    """So much waits for a processor that a failure says nothing. A guest and the bench want three, two cells six."""
+    return os.getloadavg()[0] > 4 * (os.cpu_count() or 1)
 
 
 def keep_first_evidence(cell: Cell) -> None:
@@ -157,11 +185,27 @@ def keep_first_evidence(cell: Cell) -> None:
     evidence_of(cell).rename(kept)
 
 
-def notes(cell: Cell) -> list[str]:
-    """What the cell itself said, such as that a guest was started twice."""
+def said_by(cell: Cell) -> list[str]:
     log = evidence_of(cell) / "lane.log"
-    text = log.read_text(errors="replace") if log.exists() else ""
-    return [line for line in text.splitlines() if "trying once more" in line]
+    return log.read_text(errors="replace").splitlines() if log.exists() else []
+
+
+def notes(cell: Cell) -> list[str]:
+    """What the cell itself said and everybody should know: that a guest was started twice."""
+    return [line for line in said_by(cell) if "trying once more" in line]
+
+
+def boots(cell: Cell) -> list[float]:
+    """How long its guests took, in seconds."""
+    found = (re.search(r": booted in ([0-9.]+) s$", line) for line in said_by(cell))
+    return [float(one.group(1)) for one in found if one]
+
+
+def boots_text(results: list[dict]) -> str:
+    seconds = sorted(second for one in results for second in one["boots"])
+    if not seconds:
+        return ""
+    return f"; {len(seconds)} boots, {seconds[0]:.1f} to {seconds[-1]:.1f} s, half below {seconds[len(seconds) // 2]:.1f} s"
 
 
 def main() -> int:
@@ -179,10 +223,15 @@ def main() -> int:
     parser.add_argument("--build-kernel", action="store_true",
                         help="first build the kernel with MCTP, if that was not done before: it is Debian's source "
                              "and takes some ten minutes on two idle cores")
+    parser.add_argument("--jobs", type=int, choices=range(1, 9), default=min(2, os.cpu_count() or 1), metavar="CELLS",
+                        help="cells side by side (%(default)s); suites wait for much of their time")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--image", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("--lifeline", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
+        if options.lifeline is not None:
+            lifeline.hold(options.lifeline)
         cell = next(one for one in CELLS if one.name == options.inside)
         result = run_here(cell, images.load(options.image), options.bench)
         (evidence_of(cell) / "result.json").write_text(json.dumps(result))
@@ -201,7 +250,7 @@ def main() -> int:
         return 2
     if options.build_kernel:
         build_kernel()
-    return run_all(chosen, options.bench.resolve(), options.budget, options.again)
+    return run_all(chosen, options.bench.resolve(), options.budget, options.again, options.jobs)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ AGENT = "tls_agent"
 # As whom a case of the suite connects besides.
 STRANGER_NQN = "nqn.2014-08.org.nvmexpress:uuid:0badcafe-0000-4000-8000-00000000beef"
 SAID = "/tmp/tls_agent.log"
+# How long the kernel waits for a handshake, in seconds: its own 10 are few for an emulated processor on a busy machine.
+PATIENCE = 60
 
 # The keys, with the version of the identity that they are used under, and the suite that goes with their length.
 # Transformed or not is one of the three ways in the interchange form.
@@ -49,7 +51,8 @@ def with_agent(scene: Scene):
     try:
         with Guest(image, scene.folder, scene.network, name=scene.folder.name) as guest:
             boot(guest, "tcp")
-            guest.run(f"""modprobe -a tls nvme_keyring
+            guest.run(f"""modprobe -a tls nvme_keyring || exit 1
+for module in nvmet_tcp nvme_tcp; do modprobe $module tls_handshake_timeout={PATIENCE} || exit 1; done
 {AGENT} serve >{SAID} 2>&1 &
 for i in $(seq 100); do grep -q serving {SAID} && exit 0; sleep 0.1; done
 cat {SAID}; exit 1

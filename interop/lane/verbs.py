@@ -101,8 +101,9 @@ def verbs_pair(scene: Scene) -> str:
 def kill_host(guest: Guest) -> None:
     """In the middle of its I/O. The target must do with that."""
     guest.run(f"""fabricbench host io {AT} {DEVICE} --size 64M --block-size 4K >/tmp/killed.log 2>&1 &
-sleep 2
-kill -9 $!
+pid=$!
+{linux.wait_for_traffic("tx", 1)}
+kill -9 $pid
 """)
 
 
@@ -110,8 +111,8 @@ def lose_target(target: Guest, initiator: Guest) -> None:
     """The target is killed and comes back while the host writes."""
     initiator.run(f"""fabricbench host io {AT} {DEVICE} --verify --size 24M --block-size 16K >/tmp/io.log 2>&1 &
 echo $! >/tmp/io.pid
-sleep 2
-""")
+{linux.wait_for_traffic("tx", 1)}
+""", limit_s=60)
     kill_target(target)
     start_target(target, namespace="64M,file=/tmp/disk.img")
     initiator.run("""pid=$(cat /tmp/io.pid)
@@ -128,15 +129,15 @@ def vanish(target: Guest, initiator: Guest) -> None:
     """The target's machine loses its power: rdma_rxe would try for ever, the host's keep alive does not."""
     initiator.run(f"""fabricbench host io {AT} {DEVICE} --size 64M --block-size 4K >/tmp/vanish.log 2>&1 &
 echo $! >/tmp/io.pid
-sleep 2
-""")
+{linux.wait_for_traffic("tx", 1)}
+""", limit_s=60)
     target.kill()
     initiator.run("""pid=$(cat /tmp/io.pid)
 for i in $(seq 300); do
   grep -q 'lost the association' /tmp/vanish.log && break
   sleep 0.1
 done
-grep 'lost the association' /tmp/vanish.log || exit 1
+grep 'lost the association' /tmp/vanish.log || { cat /tmp/vanish.log; exit 1; }
 kill -INT $pid
 for i in $(seq 200); do
   kill -0 $pid 2>/dev/null || exit 0
@@ -193,7 +194,7 @@ def verbs_device(scene: Scene) -> str:
     return f"{passed.group(1)} tests passed"
 
 
-@cell("verbs-speed", "softroce over UDP and verbs over rdma_rxe between the same two guests, one after the other", link="pair", limit_s=400)
+@cell("verbs-speed", "softroce over UDP and verbs over rdma_rxe between the same two guests, one after the other", link="pair", limit_s=400, alone=True)
 def verbs_speed(scene: Scene) -> str:
     sizes = (("4K", 1, "2M"), ("4K", 32, "8M"), ("128K", 8, "32M"))
     figures: dict[str, list[str]] = {}
@@ -212,4 +213,4 @@ def verbs_speed(scene: Scene) -> str:
         close(initiator)
         close(target)
     (scene.folder / "figures.txt").write_text("".join(f"{name}\n  " + "\n  ".join(lines) + "\n" for name, lines in figures.items()))
-    return f"figures in {scene.folder / 'figures.txt'}"
+    return f"figures in build/interop/{scene.folder.name}/figures.txt"

@@ -8,10 +8,14 @@ import json
 import lzma
 import os
 import pathlib
+import signal
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 from unittest import mock
 
@@ -20,7 +24,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from interop.guest import cpio, guest, image, kernel, vmlinux  # noqa: E402
 from interop.guest.archive import Package, Unavailable  # noqa: E402
 from interop.lane import __main__ as lane  # noqa: E402
-from interop.lane import line, matrix, scene  # noqa: E402
+from interop.lane import document, lifeline, line, matrix, scene  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def boot_image(payload: bytes) -> bytes:
@@ -207,6 +213,93 @@ class Cells(unittest.TestCase):
         self.assertEqual(str(raised.exception), "no no-such-qemu")
 
 
+class Document(unittest.TestCase):
+    """The published table of outcomes."""
+
+    def table(self, names: list[str], text: str = "well") -> str:
+        results = [{"cell": name, "verdict": "passed", "seconds": 60.2, "boots": [4.5], "text": text} for name in names]
+        return document.renewed("before\n<!-- table: seen -->\n<!-- end -->\n", results)
+
+    def test_it_holds_each_cell(self):
+        names = [one.name for one in matrix.CELLS]
+        whole = self.table(names)
+        self.assertTrue(document.has_all_outcomes(whole))
+        self.assertEqual(document.renewed(whole), whole)
+        self.assertIn("4.5 to 4.5 seconds", whole)
+        for other in (names[1:], [*names, "another-6.1"], []):
+            self.assertFalse(document.has_all_outcomes(self.table(other)))
+        self.assertFalse(document.has_all_outcomes("no table"))
+
+    def test_it_names_no_folder_of_the_machine_that_ran_it(self):
+        self.assertIn("| in build/interop/a/b |", self.table(["a-6.1"], "in /home/somebody/build/interop/a/b"))
+
+
+class Lifeline(unittest.TestCase):
+    """Nothing that a cell started is there when its lane has gone, however it went."""
+
+    LANE = """
+import pathlib, subprocess, sys
+from interop.lane import lifeline
+folder = pathlib.Path(sys.argv[1])
+try:
+    lifeline.run([sys.executable, "-c", sys.argv[2], str(folder)], pathlib.Path.cwd(), folder / "lane.log", float(sys.argv[3]))
+except subprocess.TimeoutExpired:
+    print("late")
+"""
+    CELL = """
+import pathlib, subprocess, sys
+from interop.lane import lifeline
+lifeline.hold(int(sys.argv[sys.argv.index("--lifeline") + 1]))
+machine = subprocess.Popen(["sleep", "600"])
+pathlib.Path(sys.argv[1], "half").write_text(str(machine.pid))
+pathlib.Path(sys.argv[1], "half").rename(pathlib.Path(sys.argv[1], "pid"))
+machine.wait()
+"""
+
+    def lane(self, ending, limit_s: float = 600) -> str:
+        """A lane whose cell runs a machine; how it ended, once that has gone."""
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen([sys.executable, "-c", self.LANE, folder, self.CELL, str(limit_s)], cwd=ROOT,
+                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            pid = pathlib.Path(folder, "pid")
+            self.until(pid.exists)
+            machine = int(pid.read_text())
+            self.assertTrue(running(machine))
+            ending(process)
+            said = process.communicate()[0]
+            self.until(lambda: not running(machine))
+            return said
+
+    def until(self, holds) -> None:
+        end = time.monotonic() + 60
+        while not holds():
+            self.assertLess(time.monotonic(), end, "it stays")
+            time.sleep(0.01)
+
+    def test_a_lane_that_is_killed(self):
+        for how in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+            with self.subTest(how=how):
+                self.lane(lambda process: process.send_signal(how))
+
+    def test_a_cell_that_is_late(self):
+        self.assertEqual(self.lane(lambda _: None, limit_s=3), "late\n")
+
+    def test_a_cell_that_is_done(self):
+        with tempfile.TemporaryDirectory() as folder:
+            lifeline.run(["sh", "-c", 'sleep 600 & echo $!; exit 0'], ROOT, pathlib.Path(folder, "log"), 60)
+            left = int(pathlib.Path(folder, "log").read_text())
+            self.until(lambda: not running(left))
+
+
+def running(pid: int) -> bool:
+    """Whoever is dead and not yet waited for is not."""
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "ZX"
+
+
 class Lane(unittest.TestCase):
     """What the lane makes of its cells' ends."""
 
@@ -219,6 +312,7 @@ class Lane(unittest.TestCase):
 
             def ended(*_) -> dict:
                 (evidence / one.name).mkdir(exist_ok=True)
+                (evidence / one.name / "lane.log").write_text("a-cell-host: booted in 4.5 s\nother\na-cell: booted in 12.0 s\n")
                 verdict, _, text = next(ends).partition(": ")
                 return {"verdict": verdict, "text": text}
 
@@ -227,9 +321,32 @@ class Lane(unittest.TestCase):
                  mock.patch.object(os, "getloadavg", return_value=(load, load, load)), \
                  contextlib.redirect_stdout(io.StringIO()):
                 code = lane.run_all([one], pathlib.Path("program"),
-                                    **{"budget_s": float("inf"), "again": False, **options})
+                                    **{"budget_s": float("inf"), "again": False, "jobs": 2, **options})
             result = json.loads((evidence / "results.json").read_text())["cells"][0]
             return code, result, run.call_count
+
+    def test_cells_run_side_by_side_and_those_that_measure_alone(self):
+        meeting = threading.Barrier(2)
+        at_once = []
+
+        def run(cell: scene.Cell) -> dict:
+            if not cell.alone:
+                meeting.wait(30)  # breaks where they come one by one
+            at_once.append(cell.name)
+            return {"cell": cell.name}
+        for names, alone, jobs in ((["a", "b", "c", "d"], False, 2), (["e", "f"], True, 1)):
+            cells = [scene.Cell(name, "", "6.1", "l2", 1, lambda _: "", "6.1", alone) for name in names]
+            ended = [(cell.name, result["cell"]) for cell, result in lane.side_by_side(cells, jobs, run)]
+            self.assertEqual(sorted(ended), [(name, name) for name in names])
+        self.assertEqual(at_once[4:], ["e", "f"])
+        with self.assertRaises(ZeroDivisionError):
+            list(lane.side_by_side(cells, 2, lambda _: {"never": 1 // 0}))
+
+    def test_boots_are_told(self):
+        self.assertEqual(self.run_lane(["passed"])[1]["boots"], [4.5, 12.0])
+        self.assertEqual(lane.boots_text([{"boots": [4.5, 12.0]}, {"boots": [3.0]}, {"boots": []}]),
+                         "; 3 boots, 3.0 to 12.0 s, half below 4.5 s")
+        self.assertEqual(lane.boots_text([{"boots": []}]), "")
 
     def test_a_failure_is_red(self):
         self.assertEqual(self.run_lane(["FAILED"])[0], 1)
