@@ -27,12 +27,6 @@ std::optional<std::string> has_warning_temperature(const Declared& declared) {
   return "WCTEMP is 0: there need be no under temperature threshold";
 }
 
-/// Without one there is nothing for a host to enable.
-std::optional<std::string> has_retry_delays(const Declared& declared) {
-  if (!declared.known || declared.identify().get(nvme::id_ctrl::crdt1) != 0) return {};
-  return "CRDT1 is 0: the product has no retry delays";
-}
-
 constexpr std::uint32_t kUnder = 1u << 20;
 
 std::uint32_t threshold(Check& check, RawAssociation& association, std::uint32_t type) {
@@ -127,28 +121,6 @@ CONFORMANCE_CASE(plain_features_are_kept_whole, "nvme.features.takes-effect", ro
     check.precondition_success(set(association, plain.id, before.dw0()), "Set Features with the earlier value");
   }
   check.precondition(any, "the product lets Error Recovery or Write Atomicity be set");
-}
-
-CONFORMANCE_CASE(retry_delays_read_as_enabled, "nvme.features.takes-effect", roles::controller, needs(has_retry_delays)) {
-  RawAssociation& association = bench.associate();
-  const auto read = [&] {
-    return association.admin().send(host::get_features(FeatureId::host_behavior_support), nvme::HostBehavior::size).wait();
-  };
-  const auto before = read();
-  check.precondition_success(before, "Get Features, Host Behavior Support");
-  Bytes wanted = before.data;
-  wanted[nvme::host_behavior::acre.offset] = 1;
-  const auto write = [&](const Bytes& data) {
-    check.precondition_success(
-        association.admin().send(host::set_features(FeatureId::host_behavior_support, 0), data).wait(),
-        "Set Features, Host Behavior Support");
-  };
-  write(wanted);
-  const auto after = read();
-  if (check.success(after, "Get Features, Host Behavior Support")) {
-    check.equal("ACRE", after.data[nvme::host_behavior::acre.offset], std::uint8_t{1});
-  }
-  write(before.data);
 }
 
 CONFORMANCE_CASE(write_protection_shows_in_identify, "nvme.features.takes-effect", roles::controller,

@@ -54,9 +54,6 @@ Answer reliability_for_spare(const CommandContext& command, MutableBytes cqe) {
   if (cqe[0] == 1 && cqe[1] == nvme::event_info::smart_spare) cqe[1] = nvme::event_info::smart_reliability;
   return Answer::send;
 }
-void hides_retry_delays(const CommandContext& command, MutableBytes data) {
-  if (concerns(command, AdminOpcode::get_features, FeatureId::host_behavior_support)) data[0] = 0;
-}
 void hides_protection(const CommandContext& command, MutableBytes data) {
   if (identifies(command, nvme::Cns::identify_namespace)) data[nvme::id_ns::nsattr.offset] = 0;
 }
@@ -119,8 +116,6 @@ DEVIATION(keep_alive_cut_to_ten_seconds, "nvme.features.keep-alive-get", Product
           "cuts a keep alive timeout that is set", hooks<LastIsAll<FeatureId::keep_alive_timer, 10'000>>());
 DEVIATION(error_recovery_limit_cut, "nvme.features.takes-effect", Product::controller,
           "keeps a byte of the error recovery limit", hooks<AlteringCompletions, &half_a_limit>());
-DEVIATION(host_behavior_untold, "nvme.features.takes-effect", Product::controller,
-          "does not tell that retry delays are enabled", hooks<AlteringDataOut, &hides_retry_delays>());
 DEVIATION(write_protection_untold, "nvme.features.takes-effect", Product::controller,
           "does not say that a namespace is write protected", hooks<AlteringDataOut, &hides_protection>());
 DEVIATION(write_protection_of_write_alone, "nvme.features.takes-effect", Product::controller,
