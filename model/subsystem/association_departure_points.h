@@ -10,7 +10,6 @@ namespace departure {
 inline constexpr std::string_view traffic_stays = "sub.kato.traffic_stays";
 inline constexpr std::string_view event_any_log = "sub.event.any_log";
 inline constexpr std::string_view event_reset = "sub.event.reset";
-inline constexpr std::string_view flow_control_kept = "sub.connect.flow_control_kept";
 inline constexpr std::string_view queue_short = "sub.sq.short";
 }  // namespace departure
 
@@ -18,7 +17,6 @@ inline constexpr DeparturePoint kAssociationDeparturePoints[] = {
     {departure::traffic_stays, "what was traffic once restarts a traffic based timer for ever"},
     {departure::event_any_log, "reading any log page lets events of every type through again"},
     {departure::event_reset, "a controller reset leaves the masks of events as they are"},
-    {departure::flow_control_kept, "flow control ends without a word in the response to Connect"},
     {departure::queue_short, "a submission queue holds one command less than it should"},
 };
 

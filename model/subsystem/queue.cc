@@ -301,7 +301,7 @@ void Queue::complete_connect(const Command& command, nvme::Status status, std::u
   if (!alive_) return;
   std::uint16_t sqhd = head();
   if (status.ok() && controller_ != nullptr) {
-    if (!flow_control_ && !departs(departure::flow_control_kept)) sqhd = nvme::kSqFlowControlDisabled;
+    if (!flow_control_) sqhd = nvme::kSqFlowControlDisabled;
     if (departs(departure::connect_flow_control)) sqhd = nvme::kSqFlowControlDisabled;
     if (departs(departure::connect_authreq)) dw0 |= 0xFFF80000u;
   }

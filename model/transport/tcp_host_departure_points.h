@@ -23,6 +23,7 @@ inline constexpr TcpHostDeparture kTcpHostDeparturePoints[] = {
     {"tcp.host.ic.plen", "an ICResp of another length ends the connection"},
     {"tcp.host.sequence", "ICResp comes first, and once"},
     {"tcp.host.digest.always", "there are no digests that were not negotiated"},
+    {"tcp.host.digest.together", "each digest is used where it was granted, whatever became of the other"},
     {"tcp.host.ddgst.ignored", "data with a wrong digest is not reported as good"},
     {"tcp.host.ddgst.fatal", "a wrong data digest does not end the connection"},
     {"tcp.host.pdu.type", "a PDU of a reserved type ends the connection"},

@@ -295,7 +295,7 @@ def running(pid: int) -> bool:
     """Whoever is dead and not yet waited for is not."""
     try:
         state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # gone before it was opened, or before it was read
         return False
     return state not in "ZX"
 

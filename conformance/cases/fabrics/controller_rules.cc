@@ -160,7 +160,7 @@ CONFORMANCE_CASE(commands_keep_the_association, "fabrics.keep-alive.traffic", ro
   expect_association(check, association);
 }
 
-CONFORMANCE_CASE(silence_after_commands_ends_the_association, "fabrics.keep-alive.expires", roles::controller,
+CONFORMANCE_CASE(silence_after_commands_ends_the_association, "fabrics.keep-alive.silence", roles::controller,
                  with_traffic, needs{&keep_alive}, needs{&traffic_based}, lasts{20_s}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
   const Duration timeout = timeout_of(association);

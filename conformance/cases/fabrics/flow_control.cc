@@ -63,22 +63,7 @@ CONFORMANCE_CASE(sqhd_is_zero_without_flow_control, "fabrics.flow-control.off", 
   }
 }
 
-CONFORMANCE_CASE(flow_control_that_stays_counts_on, "fabrics.flow-control.off", roles::controller) {
-  host::RawQueue& queue = bench.raw_queue({.entries = kEntries});
-  const auto command = bench.connect_command(
-      {.entries = kEntries, .cattr = fabrics::cattr_bits::disable_sq_flow_control});
-  const host::RawReply connected = answered(check, queue.send(command).wait());
-  check.precondition_success(connected, "Connect");
-  std::uint16_t last = sqhd(connected);
-  for (unsigned i = 0; i < 3; ++i) {
-    const std::uint16_t next = sqhd(answered(check, queue.send(host::property_get(prop::vs)).wait()));
-    const unsigned wanted = last == nvme::kSqFlowControlDisabled ? 0u : (last + 1u) % kEntries;
-    check.equal("SQHD as the response to Connect has it", next, wanted);
-    if (last != nvme::kSqFlowControlDisabled) last = next;
-  }
-}
-
-CONFORMANCE_CASE(queue_takes_as_many_commands_as_it_holds, "fabrics.flow-control.on", roles::controller,
+CONFORMANCE_CASE(queue_takes_as_many_commands_as_it_holds, "fabrics.flow-control.capacity", roles::controller,
                  needs{&has_a_namespace}, furnished{&slow_io}) {
   RawAssociation& association = bench.associate();
   const auto most = static_cast<unsigned>((association.property(prop::cap) & 0xFFFF) + 1);

@@ -113,7 +113,7 @@ CONFORMANCE_CASE(no_second_event_before_the_log_is_read, "nvme.aer.masked-until-
              "none came");
 }
 
-CONFORMANCE_CASE(another_log_lets_no_event_through, "nvme.aer.masked-until-read", roles::controller,
+CONFORMANCE_CASE(another_log_lets_no_event_through, "nvme.aer.other-log", roles::controller,
                  arranged("a namespace that changes")) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto first = request_event(association);
@@ -126,7 +126,7 @@ CONFORMANCE_CASE(another_log_lets_no_event_through, "nvme.aer.masked-until-read"
   check.that(!second.wait_for(kSilence), "no second event before its log is read", "a second event came");
 }
 
-CONFORMANCE_CASE(reset_lets_events_through_again, "nvme.aer.masked-until-read", roles::controller,
+CONFORMANCE_CASE(reset_lets_events_through_again, "nvme.aer.after-reset", roles::controller,
                  arranged("a namespace that changes")) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);
   auto first = request_event(association);
@@ -141,7 +141,7 @@ CONFORMANCE_CASE(reset_lets_events_through_again, "nvme.aer.masked-until-read", 
   check.equal("event after a controller reset", event_of(check, second), kNamespaceEvent);
 }
 
-CONFORMANCE_CASE(health_warnings_are_told_apart, "nvme.temperature.event", roles::controller,
+CONFORMANCE_CASE(health_warnings_are_told_apart, "nvme.aer.health-kinds", roles::controller,
                  arranged("a subsystem whose health gets worse")) {
   namespace warning = nvme::smart_warning_bits;
   RawAssociation& association = listen(bench, check, warning::spare | warning::reliability);

@@ -51,7 +51,7 @@ std::uint8_t attributes(Check& check, RawAssociation& association, std::uint32_t
 
 }  // namespace
 
-CONFORMANCE_CASE(thresholds_of_heat_and_cold_are_apart, "nvme.features.takes-effect", roles::controller,
+CONFORMANCE_CASE(thresholds_of_heat_and_cold_are_apart, "nvme.features.thresholds-apart", roles::controller,
                  needs(has_warning_temperature)) {
   constexpr std::uint32_t kHot = 390, kCold = 90;
   RawAssociation& association = bench.associate();
@@ -66,7 +66,7 @@ CONFORMANCE_CASE(thresholds_of_heat_and_cold_are_apart, "nvme.features.takes-eff
   set_threshold(check, association, over);
 }
 
-CONFORMANCE_CASE(cold_shows_in_the_critical_warning, "nvme.temperature.warning", roles::controller,
+CONFORMANCE_CASE(cold_shows_in_the_critical_warning, "nvme.temperature.cold", roles::controller,
                  needs(has_warning_temperature)) {
   RawAssociation& association = bench.associate();
   const auto smart = [&] {
@@ -91,7 +91,7 @@ CONFORMANCE_CASE(cold_shows_in_the_critical_warning, "nvme.temperature.warning",
   set_threshold(check, association, kUnder | before);
 }
 
-CONFORMANCE_CASE(keep_alive_timeout_that_is_set_is_not_cut, "nvme.features.keep-alive-get", roles::controller,
+CONFORMANCE_CASE(keep_alive_timeout_that_is_set_is_not_cut, "nvme.features.keep-alive-set", roles::controller,
                  needs(has_keep_alive)) {
   const std::uint32_t unit_ms = bench.declared().identify().get(nvme::id_ctrl::kas) * 100u;
   check.precondition(unit_ms > 0, "the product says its keep alive granularity");
@@ -104,7 +104,7 @@ CONFORMANCE_CASE(keep_alive_timeout_that_is_set_is_not_cut, "nvme.features.keep-
              words(reply.dw0()) + " instead of " + words(asked_ms));
 }
 
-CONFORMANCE_CASE(plain_features_are_kept_whole, "nvme.features.takes-effect", roles::controller) {
+CONFORMANCE_CASE(plain_features_are_kept_whole, "nvme.features.kept-whole", roles::controller) {
   constexpr struct {
     FeatureId id;
     std::uint32_t value, fields;
@@ -123,7 +123,7 @@ CONFORMANCE_CASE(plain_features_are_kept_whole, "nvme.features.takes-effect", ro
   check.precondition(any, "the product lets Error Recovery or Write Atomicity be set");
 }
 
-CONFORMANCE_CASE(write_protection_shows_in_identify, "nvme.features.takes-effect", roles::controller,
+CONFORMANCE_CASE(write_protection_shows_in_identify, "nvme.write-protection.attribute", roles::controller,
                  needs(protects_namespaces), needs(has_namespace)) {
   RawAssociation& association = bench.associate();
   check.precondition((attributes(check, association, bench.nsid()) & 1) == 0, "the namespace is not protected yet");
@@ -134,7 +134,7 @@ CONFORMANCE_CASE(write_protection_shows_in_identify, "nvme.features.takes-effect
   check.equal("NSATTR bit 0 afterwards", attributes(check, association, bench.nsid()) & 1, 0);
 }
 
-CONFORMANCE_CASE(write_protection_holds_for_all_that_write, "nvme.features.takes-effect", roles::controller,
+CONFORMANCE_CASE(write_protection_holds_for_all_that_write, "nvme.write-protection.all-writes", roles::controller,
                  needs(protects_namespaces), needs(has_namespace)) {
   constexpr std::uint64_t kLba = 40;
   IoScene scene(bench);

@@ -281,7 +281,7 @@ CONFORMANCE_CASE(fused_halves_are_of_one_range, "nvme.fused.ranges", roles::cont
   is_unchanged(check, scene, kLba, before, "the blocks");
 }
 
-CONFORMANCE_CASE(fused_halves_are_of_one_length, "nvme.fused.ranges", roles::controller, needs(has_namespace),
+CONFORMANCE_CASE(fused_halves_are_of_one_length, "nvme.fused.lengths", roles::controller, needs(has_namespace),
                  needs(fuses_compare_and_write), reaches{"fused.range"}) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x3E, 2);
@@ -338,7 +338,7 @@ CONFORMANCE_CASE(verify_tells_good_blocks_from_bad_ones, "nvme.verify.finds", ro
   check.refused(bad, "Verify of a spoilt block");
 }
 
-CONFORMANCE_CASE(compare_tells_spoilt_blocks, "nvme.write-uncorrectable.unreadable", roles::controller,
+CONFORMANCE_CASE(compare_tells_spoilt_blocks, "nvme.compare.unreadable", roles::controller,
                  needs(has_namespace), needs(claims_oncs<oncs::compare>), needs(claims_oncs<oncs::write_uncorrectable>)) {
   IoScene scene(bench);
   const Bytes data = scene.prepare(check, kLba, 0x47, 4);

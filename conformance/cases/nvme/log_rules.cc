@@ -125,7 +125,7 @@ CONFORMANCE_CASE(errors_of_io_commands_name_their_queue, "nvme.log.error-queue",
   check.fails("the error log", {"an entry with the command's identifier"}, "there is none");
 }
 
-CONFORMANCE_CASE(errors_of_io_commands_name_their_namespace, "nvme.log.error-queue", roles::controller,
+CONFORMANCE_CASE(errors_of_io_commands_name_their_namespace, "nvme.log.error-namespace", roles::controller,
                  needs(has_namespace)) {
   constexpr std::uint16_t kCid = 0x5B2A;
   IoScene scene(bench);
@@ -144,7 +144,7 @@ CONFORMANCE_CASE(errors_of_io_commands_name_their_namespace, "nvme.log.error-que
   check.inconclusive("the error log has no entry of the command");
 }
 
-CONFORMANCE_CASE(health_log_counts_error_entries, "nvme.log.smart-counts", roles::controller) {
+CONFORMANCE_CASE(health_log_counts_error_entries, "nvme.log.error-entries-counted", roles::controller) {
   RawAssociation& association = bench.associate();
   const auto entries = [&] {
     const auto reply = read_log(association, LogPage::smart, nvme::SmartLog::size);
