@@ -145,8 +145,8 @@ void Controller::acknowledge_log(std::uint8_t lid, std::uint16_t group, std::uin
     reservation_log_.pop();
   }
   if (!departs(departure::event_not_rearmed)) events_.clear(lid, zones ? nsid : 0);
-  for (unsigned any = 0; any < 256 && departs(departure::event_any_log); ++any) {
-    events_.clear(static_cast<std::uint8_t>(any));
+  if (departs(departure::event_any_log)) {
+    for (unsigned any = 0; any < 256; ++any) events_.clear(static_cast<std::uint8_t>(any));
   }
   deliver_events();
 }

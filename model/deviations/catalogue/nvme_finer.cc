@@ -1,4 +1,7 @@
 // Features field by field, events of health, and details of commands.
+#include <algorithm>
+#include <optional>
+
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
 #include "model/subsystem/association_departure_points.h"
