@@ -165,6 +165,8 @@ class _Campaign:
                     self._take(future)
                 if ready := self._ready():
                     yield ready
+        except OSError as lost:  # whichever call it was that met it first: processing(), run(), submit()
+            raise self._gone() from lost
         finally:
             self._leave()
 
@@ -190,7 +192,10 @@ class _Campaign:
 
     def _check(self) -> None:
         if self._client.status not in ("running", "connecting"):
-            raise SetupError(f"{self._address}: the Dask scheduler is gone")
+            raise self._gone()
+
+    def _gone(self) -> SetupError:
+        return SetupError(f"{self._address}: the Dask scheduler is gone")
 
     def _hand_out(self) -> None:
         threads = max(1, sum(self._threads.values()))
