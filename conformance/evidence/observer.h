@@ -3,6 +3,7 @@
 // flows that they name as long as the dissector.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "base/bytes.h"
@@ -70,15 +71,20 @@ struct SegmentSeen {
 /// An NVMe/TCP PDU with the lengths that its header claims. What does not frame is `broken`, and its
 /// direction is not followed from there on.
 struct PduSeen {
+  // A constructor for the same reason as above.
+  PduSeen(const Sight& seen_at, TcpFlow& of_flow, bool by_host, ByteView bytes, bool is_broken)
+      : at(seen_at), flow(of_flow), to_controller(by_host), broken(is_broken), common(bytes), pdu(bytes),
+        header(bytes.first(std::min<std::size_t>(common.get(tcp::pdu::hlen), bytes.size()))) {}
+
   const Sight& at;  ///< of the segment that completed it
   TcpFlow& flow;
-  bool to_controller = false;
+  bool to_controller;
+  bool broken;
   View<tcp::CommonHeader> common;
   ByteView pdu;      ///< all of it, but for data that is not kept; of a broken one as much as is there
   ByteView header;   ///< its HLEN bytes
-  ByteView data;     ///< empty where it came in several segments and no digest asks for it
+  ByteView data = {};  ///< empty where it came in several segments and no digest asks for it
   std::size_t data_bytes = 0;
-  bool broken = false;
   tcp::PduType type() const { return common.get(tcp::pdu::type); }
   bool header_digest() const { return (common.get(tcp::pdu::flags) & tcp::pdu_flags::hdgstf) != 0; }
   bool data_digest() const { return (common.get(tcp::pdu::flags) & tcp::pdu_flags::ddgstf) != 0; }
@@ -139,7 +145,8 @@ inline constexpr unsigned tcp_capsules = 1u << 7;
 inline constexpr unsigned capsules = rdma_capsules | tcp_capsules;
 inline constexpr unsigned mctp = 1u << 8;
 inline constexpr unsigned words = 1u << 9;
-inline constexpr unsigned kinds = 10;
+inline constexpr unsigned successes = 1u << 10;
+inline constexpr unsigned kinds = 11;
 inline constexpr unsigned all = (1u << kinds) - 1;
 }  // namespace heard
 
@@ -153,6 +160,8 @@ class Observer {
   virtual void on_cm(const CmSeen&) {}
   virtual void on_segment(const SegmentSeen&) {}
   virtual void on_pdu(const PduSeen&) {}
+  /// A C2HData whose SUCCESS stands for a response; told behind on_pdu.
+  virtual void on_success(const PduSeen&) {}
   virtual void on_command(const CommandSeen&) {}
   virtual void on_completion(const CompletionSeen&) {}
   /// No more is heard of this queue: disconnected, reset, or lost track of.

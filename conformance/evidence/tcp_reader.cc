@@ -19,22 +19,39 @@ bool is_nvme_port(std::uint16_t port) { return port == kNvmePort || port == kDis
 
 }  // namespace
 
-TcpReader::Connection& TcpReader::connection_of(const Endpoint& from, const Endpoint& to, int& way) {
-  for (const int said_by : {0, 1}) {
-    if (last_ == nullptr || last_->way[said_by].from != from || last_->way[said_by].to != to) continue;
-    way = said_by;
-    return *last_;
+inline TcpReader::Direction& TcpReader::direction_of(const Endpoint& from, const Endpoint& to) {
+  if (Connection* const recent = recent_[place_of(from, to)]; recent != nullptr) {
+    // Mostly the ports differ, and tell which way it is.
+    Direction& said_before = recent->way[recent->way[0].from.port == from.port ? 0 : 1];
+    if (said_before.from == from && said_before.to == to) return said_before;
   }
-  const Key key = from < to ? Key{from, to} : Key{to, from};
-  auto& slot = connections_[key];
+  return look_up(from, to);
+}
+
+TcpReader::Direction& TcpReader::look_up(const Endpoint& from, const Endpoint& to) {
+  auto& slot = connections_[from < to ? Key{from, to} : Key{to, from}];
   if (slot == nullptr) {
     slot = std::make_unique<Connection>();
-    slot->way[0].from = slot->way[1].to = from;
-    slot->way[0].to = slot->way[1].from = to;
+    for (const int way : {0, 1}) {
+      Direction& direction = slot->way[way];
+      direction.connection = slot.get();
+      direction.other = &slot->way[1 - way];
+      direction.from = way == 0 ? from : to;
+      direction.to = way == 0 ? to : from;
+    }
   }
-  way = slot->way[0].from == from ? 0 : 1;
-  last_ = slot.get();
-  return *slot;
+  recent_[place_of(from, to)] = slot.get();
+  return slot->way[slot->way[0].from == from ? 0 : 1];
+}
+
+void TcpReader::on_syn(Direction& direction, const TcpFacts& tcp) {
+  if (direction.known) return;
+  Connection& connection = *direction.connection;
+  const bool answer = (tcp.flags & tcp_flag::ack) != 0;
+  direction.known = true;
+  direction.next = tcp.seq + 1;
+  connection.by_host = answer ? direction.other : &direction;
+  connection.opened = connection.opened || !answer;
 }
 
 void TcpReader::on_segment(const TraceEvent& event, Sight& at) {
@@ -42,58 +59,46 @@ void TcpReader::on_segment(const TraceEvent& event, Sight& at) {
   at.from.become_ip(event.source.address, event.source.port);
   at.to.become_ip(event.destination.address, event.destination.port);
   const TcpFacts& tcp = *event.tcp;
-  const bool syn = (tcp.flags & tcp_flag::syn) != 0;
   if (connections_.size() >= kConnectionsMax) {
     connections_.clear();
-    last_ = nullptr;
+    recent_ = {};
   }
-  int way = 0;
-  Connection* connection = &connection_of(event.source, event.destination, way);
+  Direction* said = &direction_of(event.source, event.destination);
   // The same ports again, or a SYN that is sent again.
-  if (syn && connection->way[way].known && connection->way[way].next != tcp.seq + 1 && (tcp.flags & tcp_flag::ack) == 0) {
-    if (connection->flow.queue != nullptr) dissector_.end_queue(at, *connection->flow.queue);
+  const bool syn = (tcp.flags & tcp_flag::syn) != 0;
+  if (syn && said->known && said->next != tcp.seq + 1 && (tcp.flags & tcp_flag::ack) == 0) {
+    if (said->connection->flow.queue != nullptr) dissector_.end_queue(at, *said->connection->flow.queue);
     auto& slot = connections_[event.source < event.destination ? Key{event.source, event.destination}
                                                                : Key{event.destination, event.source}];
     former_.push_back(std::move(slot));
-    last_ = nullptr;
-    connection = &connection_of(event.source, event.destination, way);
+    recent_ = {};
+    said = &direction_of(event.source, event.destination);
   }
-  Direction& direction = connection->way[way];
   dissector_.tell<heard::segments>([&](Observer& observer) { observer.on_segment({at, tcp, event.bytes.size()}); });
-  if (syn) {
-    if (!direction.known) {
-      direction.known = true;
-      direction.next = tcp.seq + 1;
-      const bool answer = (tcp.flags & tcp_flag::ack) != 0;
-      connection->host_way = answer ? 1 - way : way;
-      connection->opened = connection->opened || !answer;
-    }
-    return;
-  }
+  Direction& direction = *said;
+  if (syn) return on_syn(direction, tcp);
+  TcpFlow& flow = direction.connection->flow;
   if (at.fate == Fate::forged) {
-    if (connection->flow.queue != nullptr) dissector_.end_queue(at, *connection->flow.queue);
+    if (flow.queue != nullptr) dissector_.end_queue(at, *flow.queue);
     return;
   }
   // What is acknowledged and was not seen: the capture lacks it, or has it later. Nobody is judged by its absence.
-  Direction& other = connection->way[1 - way];
-  if ((tcp.flags & tcp_flag::ack) != 0 && other.known && distance(tcp.ack, other.next) > 1) {
+  Direction& other = *direction.other;
+  const bool acknowledges = (tcp.flags & tcp_flag::ack) != 0;
+  if (acknowledges && other.known && distance(tcp.ack, other.next) > 1) {
     other.whole = false;
-    if (connection->flow.queue != nullptr) connection->flow.queue->whole = false;
+    if (flow.queue != nullptr) flow.queue->whole = false;
   }
-  if (!event.bytes.empty()) take(*connection, way, tcp.seq, event.bytes, at);
+  if (!event.bytes.empty()) take(direction, tcp.seq, event.bytes, at);
   // It is not to be waited for when there is more behind it.
-  if ((tcp.flags & tcp_flag::ack) != 0 && !other.later.empty() && distance(tcp.ack, other.later_base) > 0 &&
-      distance(other.later_base, other.next) > 0) {
-    skip_gap(*connection, 1 - way, at);
+  if (!other.later.empty() && acknowledges && distance(tcp.ack, other.later_base) > 0 && distance(other.later_base, other.next) > 0) {
+    skip_gap(other, at);
   }
-  if ((tcp.flags & (tcp_flag::fin | tcp_flag::rst)) != 0 && connection->flow.queue != nullptr) {
-    dissector_.end_queue(at, *connection->flow.queue);
-  }
+  if ((tcp.flags & (tcp_flag::fin | tcp_flag::rst)) != 0 && flow.queue != nullptr) dissector_.end_queue(at, *flow.queue);
 }
 
-void TcpReader::take(Connection& connection, int way, std::uint32_t seq, ByteView bytes, Sight& at) {
-  Direction& direction = connection.way[way];
-  if (connection.content == Content::foreign) return;
+void TcpReader::take(Direction& direction, std::uint32_t seq, ByteView bytes, Sight& at) {
+  if (direction.connection->content == Content::foreign) return;
   if (!direction.known) {
     direction.known = true;
     direction.whole = false;
@@ -109,12 +114,12 @@ void TcpReader::take(Connection& connection, int way, std::uint32_t seq, ByteVie
   }
   if (ahead > 0) {
     keep(direction, seq, bytes);
-    if (direction.later_bytes > kLaterMax) skip_gap(connection, way, at);
+    if (direction.later_bytes > kLaterMax) skip_gap(direction, at);
     return;
   }
   direction.next += static_cast<std::uint32_t>(bytes.size());
-  deliver(connection, way, bytes, at);
-  if (!direction.later.empty()) drain(connection, way, at);
+  deliver(direction, bytes, at);
+  if (!direction.later.empty()) drain(direction, at);
 }
 
 void TcpReader::keep(Direction& direction, std::uint32_t seq, ByteView bytes) {
@@ -132,8 +137,7 @@ void TcpReader::keep(Direction& direction, std::uint32_t seq, ByteView bytes) {
   kept.assign(bytes.begin(), bytes.end());
 }
 
-void TcpReader::drain(Connection& connection, int way, Sight& at) {
-  Direction& direction = connection.way[way];
+void TcpReader::drain(Direction& direction, Sight& at) {
   while (!direction.later.empty()) {
     const auto first = direction.later.begin();
     const std::uint32_t seq = direction.later_base + first->first;
@@ -145,7 +149,7 @@ void TcpReader::drain(Connection& connection, int way, Sight& at) {
     const auto old = static_cast<std::size_t>(-static_cast<std::int64_t>(ahead));
     if (old >= kept.size()) continue;
     direction.next += static_cast<std::uint32_t>(kept.size() - old);
-    deliver(connection, way, ByteView(kept).subspan(old), at);
+    deliver(direction, ByteView(kept).subspan(old), at);
   }
   if (!direction.later.empty() && direction.later.begin()->first != 0) {
     const std::uint32_t first = direction.later.begin()->first;
@@ -156,16 +160,15 @@ void TcpReader::drain(Connection& connection, int way, Sight& at) {
   }
 }
 
-void TcpReader::told_missing(Connection& connection, int way, const Sight& at, std::string_view what) {
-  const Direction& direction = connection.way[way];
+void TcpReader::told_missing(const Direction& direction, const Sight& at, std::string_view what) {
   dissector_.remark("packet " + std::to_string(at.packet) + ": TCP " + to_string(direction.from) + " -> " +
                     to_string(direction.to) + ": " + std::string(what));
 }
 
-void TcpReader::skip_gap(Connection& connection, int way, Sight& at) {
-  Direction& direction = connection.way[way];
+void TcpReader::skip_gap(Direction& direction, Sight& at) {
   if (direction.later.empty()) return;
-  if (connection.content == Content::nvme) told_missing(connection, way, at, "segments are missing");
+  Connection& connection = *direction.connection;
+  if (connection.content == Content::nvme) told_missing(direction, at, "segments are missing");
   direction.next = direction.later_base;
   direction.pending.clear();
   direction.to_pass = 0;
@@ -173,17 +176,18 @@ void TcpReader::skip_gap(Connection& connection, int way, Sight& at) {
   direction.whole = false;
   connection.flow.certain[0] = connection.flow.certain[1] = false;
   if (connection.flow.queue != nullptr) connection.flow.queue->whole = false;
-  drain(connection, way, at);
+  drain(direction, at);
 }
 
 // ---------------------------------------------------------------------------------------- content
 
-bool TcpReader::looks_like_pdu(const Connection& connection, int way, ByteView bytes) const {
+bool TcpReader::looks_like_pdu(const Direction& direction, ByteView bytes) const {
   if (bytes.size() < tcp::kCommonHeaderBytes) return false;
   const View<tcp::CommonHeader> common{bytes};
   const tcp::PduShape* shape = tcp::shape_of(bytes[0]);
   if (shape == nullptr || common.get(tcp::pdu::hlen) != shape->hlen) return false;
-  if (connection.host_way >= 0 && shape->to_controller != (connection.host_way == way)) return false;
+  const Direction* const by_host = direction.connection->by_host;
+  if (by_host != nullptr && shape->to_controller != (by_host == &direction)) return false;
   if ((common.get(tcp::pdu::flags) & ~shape->flags) != 0) return false;
   const std::uint32_t plen = common.get(tcp::pdu::plen);
   const std::uint8_t pdo = common.get(tcp::pdu::pdo);
@@ -193,18 +197,18 @@ bool TcpReader::looks_like_pdu(const Connection& connection, int way, ByteView b
 }
 
 // Whether this connection is one of NVMe/TCP that can be read.
-bool TcpReader::recognise(Connection& connection, int way, ByteView bytes, const Sight& at) {
-  Direction& direction = connection.way[way];
+bool TcpReader::recognise(Direction& direction, ByteView bytes, const Sight& at) {
+  Connection& connection = *direction.connection;
   const bool port_tells = is_nvme_port(direction.to.port) || is_nvme_port(direction.from.port) ||
                           controllers_.count(direction.to) != 0 || controllers_.count(direction.from) != 0;
   if (bytes.size() >= 2 && bytes[0] == kTlsHandshake && bytes[1] == kTlsMajor) {
     connection.content = Content::foreign;
     connection.flow.encrypted = true;
     ++dissector_.count().encrypted;
-    if (port_tells) told_missing(connection, way, at, "is encrypted (TLS) and was not read");
+    if (port_tells) told_missing(direction, at, "is encrypted (TLS) and was not read");
     return false;
   }
-  const bool plain = looks_like_pdu(connection, way, bytes);
+  const bool plain = looks_like_pdu(direction, bytes);
   const bool begins = plain && (bytes[0] == 0 || bytes[0] == 1) && direction.whole;
   if (!begins && !port_tells) {
     if (bytes.size() >= tcp::kCommonHeaderBytes || bytes[0] > 1) connection.content = Content::foreign;
@@ -212,23 +216,21 @@ bool TcpReader::recognise(Connection& connection, int way, ByteView bytes, const
   }
   if (!plain && direction.hunting) return false;
   connection.content = Content::nvme;
-  if (connection.host_way < 0) {
-    if (plain) {
-      connection.host_way = tcp::shape_of(bytes[0])->to_controller ? way : 1 - way;
-    } else {
-      connection.host_way = is_nvme_port(direction.to.port) || controllers_.count(direction.to) != 0 ? way : 1 - way;
-    }
+  if (connection.by_host == nullptr) {
+    const bool by_host = plain ? tcp::shape_of(bytes[0])->to_controller
+                               : is_nvme_port(direction.to.port) || controllers_.count(direction.to) != 0;
+    connection.by_host = by_host ? &direction : direction.other;
   }
   begin_flow(connection);
-  if (!connection.flow.from_start) told_missing(connection, way, at, "its beginning is missing");
+  if (!connection.flow.from_start) told_missing(direction, at, "its beginning is missing");
   return true;
 }
 
 void TcpReader::begin_flow(Connection& connection) {
   ++dissector_.count().tcp_connections;
   TcpFlow& flow = connection.flow;
-  const Direction& by_host = connection.way[connection.host_way];
-  const Direction& by_controller = connection.way[1 - connection.host_way];
+  const Direction& by_host = *connection.by_host;
+  const Direction& by_controller = *by_host.other;
   flow.index = flows_++;
   flow.host = Party::ip(by_host.from);
   flow.controller = Party::ip(by_host.to);
@@ -244,16 +246,15 @@ void TcpReader::begin_flow(Connection& connection) {
   controllers_.insert(by_host.to);
 }
 
-void TcpReader::deliver(Connection& connection, int way, ByteView bytes, Sight& at) {
-  Direction& direction = connection.way[way];
+void TcpReader::deliver(Direction& direction, ByteView bytes, Sight& at) {
+  const Connection& connection = *direction.connection;
   if (connection.content == Content::foreign || direction.ended) return;
   if (direction.to_pass > 0) {
     const std::size_t passed = std::min(direction.to_pass, bytes.size());
     direction.to_pass -= passed;
     bytes = bytes.subspan(passed);
     if (direction.to_pass > 0) return;
-    pdu(connection, way, direction.head, direction.passed_plen, false, at);
-    if (bytes.empty()) return;
+    pdu(direction, direction.head, direction.passed_plen, false, at);
   }
   Bytes& pending = direction.pending;
   const bool gathered = !pending.empty();
@@ -267,7 +268,7 @@ void TcpReader::deliver(Connection& connection, int way, ByteView bytes, Sight& 
   }
   const std::size_t all = bytes.size();
   while (!bytes.empty() && !direction.ended && connection.content != Content::foreign) {
-    const std::size_t step = frame(connection, way, bytes, at);
+    const std::size_t step = frame(direction, bytes, at);
     if (step == 0) break;
     bytes = bytes.subspan(step);
   }
@@ -280,28 +281,29 @@ void TcpReader::deliver(Connection& connection, int way, ByteView bytes, Sight& 
   }
 }
 
-std::size_t TcpReader::frame(Connection& connection, int way, ByteView bytes, Sight& at) {
-  Direction& direction = connection.way[way];
+// Called in one place, for every PDU.
+[[gnu::always_inline]] inline std::size_t TcpReader::frame(Direction& direction, ByteView bytes, Sight& at) {
+  const Connection& connection = *direction.connection;
   if (direction.hunting) {
     // A PDU mostly begins where a segment begins; otherwise this one is left out.
-    if (!looks_like_pdu(connection, way, bytes)) return bytes.size();
-    if (connection.content != Content::nvme && !recognise(connection, way, bytes, at)) return bytes.size();
+    if (!looks_like_pdu(direction, bytes)) return bytes.size();
+    if (connection.content != Content::nvme && !recognise(direction, bytes, at)) return bytes.size();
     direction.hunting = false;
   }
   if (bytes.size() < tcp::kCommonHeaderBytes) return 0;
-  if (connection.content == Content::unknown && !recognise(connection, way, bytes, at)) {
+  if (connection.content == Content::unknown && !recognise(direction, bytes, at)) {
     return connection.content == Content::foreign ? bytes.size() : 0;
   }
   const View<tcp::CommonHeader> common{bytes};
   const std::uint32_t plen = common.get(tcp::pdu::plen);
   const std::uint8_t hlen = common.get(tcp::pdu::hlen);
   if (hlen < tcp::kCommonHeaderBytes || plen < hlen || plen > kPduMax) {
-    pdu(connection, way, bytes, bytes.size(), true, at);
+    pdu(direction, bytes, bytes.size(), true, at);
     direction.ended = true;
     return bytes.size();
   }
   if (bytes.size() >= plen) {
-    pdu(connection, way, bytes.first(plen), plen, false, at);
+    pdu(direction, bytes.first(plen), plen, false, at);
     return plen;
   }
   const auto type = common.get(tcp::pdu::type);
@@ -316,26 +318,28 @@ std::size_t TcpReader::frame(Connection& connection, int way, ByteView bytes, Si
   return bytes.size();
 }
 
-void TcpReader::pdu(Connection& connection, int way, ByteView bytes, std::size_t plen, bool broken, Sight& at) {
+void TcpReader::pdu(Direction& direction, ByteView bytes, std::size_t plen, bool broken, Sight& at) {
   ++dissector_.count().pdus;
-  TcpFlow& flow = connection.flow;
-  PduSeen seen{.at = at, .flow = flow, .to_controller = way == connection.host_way, .common = View<tcp::CommonHeader>{bytes},
-               .pdu = bytes, .header = {}, .data = {}, .broken = broken};
-  const std::uint8_t hlen = seen.common.get(tcp::pdu::hlen);
-  seen.header = bytes.first(std::min<std::size_t>(hlen, bytes.size()));
-  const std::size_t pdo = seen.common.get(tcp::pdu::pdo);
+  TcpFlow& flow = direction.connection->flow;
+  PduSeen seen(at, flow, direction.connection->by_host == &direction, bytes, broken);
+  const std::size_t hlen = seen.header.size(), pdo = seen.common.get(tcp::pdu::pdo);
   const std::size_t tail = seen.data_digest() ? tcp::kDigestBytes : 0;
   if (!broken && pdo >= hlen && pdo + tail <= plen) {
     seen.data_bytes = plen - tail - pdo;
     if (bytes.size() == plen) seen.data = bytes.subspan(pdo, seen.data_bytes);
   }
-  if (!broken) learn(flow, seen);
+  if (!broken && !flow.agreed()) learn(flow, seen);
   const auto type = seen.type();
   const bool moves_data = type == tcp::PduType::h2c_data || type == tcp::PduType::c2h_data || type == tcp::PduType::r2t;
   const auto told = [&](Observer& observer) { observer.on_pdu(seen); };
   moves_data ? dissector_.tell<heard::data_pdus>(told) : dissector_.tell<heard::control_pdus>(told);
   if (broken) return;
-  if (type == tcp::PduType::capsule_cmd && seen.to_controller && seen.header.size() >= tcp::CapsuleCmd::size) {
+  if (moves_data) {
+    constexpr std::uint8_t kBoth = tcp::pdu_flags::success | tcp::pdu_flags::last_pdu;
+    const bool stands_for_response = type == tcp::PduType::c2h_data && (seen.common.get(tcp::pdu::flags) & kBoth) == kBoth &&
+                                     !seen.to_controller && hlen >= tcp::DataPdu::size;
+    if (stands_for_response) dissector_.tell<heard::successes>([&](Observer& observer) { observer.on_success(seen); });
+  } else if (type == tcp::PduType::capsule_cmd && seen.to_controller && hlen >= tcp::CapsuleCmd::size) {
     const bool together = seen.data.empty() || pdo == tcp::CapsuleCmd::size;  // nothing stands between command and data
     if (together) {
       dissector_.command(at, *flow.queue,
@@ -345,7 +349,7 @@ void TcpReader::pdu(Connection& connection, int way, ByteView bytes, std::size_t
       capsule.insert(capsule.end(), seen.data.begin(), seen.data.end());
       dissector_.command(at, *flow.queue, capsule);
     }
-  } else if (type == tcp::PduType::capsule_resp && !seen.to_controller && seen.header.size() >= tcp::CapsuleResp::size) {
+  } else if (type == tcp::PduType::capsule_resp && !seen.to_controller && hlen >= tcp::CapsuleResp::size) {
     dissector_.completion(at, *flow.queue, bytes.subspan(tcp::kCommonHeaderBytes, 16));
   }
 }

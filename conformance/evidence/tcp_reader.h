@@ -2,6 +2,7 @@
 // not at all; a direction that lacks bytes is picked up again where a PDU plainly begins.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -20,8 +21,11 @@ class TcpReader {
 
  private:
   enum class Content : std::uint8_t { unknown, nvme, foreign };
+  struct Connection;
   struct Direction {
     Endpoint from, to;
+    Connection* connection = nullptr;
+    Direction* other = nullptr;
     bool known = false;    // `next` is
     bool whole = true;     // nothing is missing from its first byte on
     bool hunting = false;  // looks for the beginning of a PDU
@@ -35,34 +39,36 @@ class TcpReader {
     std::size_t to_pass = 0, passed_plen = 0;
   };
   struct Connection {
-    Direction way[2];  // 0 is said by `first`
+    Direction way[2];
     Content content = Content::unknown;
-    bool opened = false;               // the SYN was seen
-    int host_way = -1;                 // which of them is said by the host; -1: unknown
+    bool opened = false;          // the SYN was seen
+    Direction* by_host = nullptr;  // which of them is said by the host, once that is known
     TcpFlow flow;
-    bool said = false;
   };
   using Key = std::pair<Endpoint, Endpoint>;
 
-  Connection& connection_of(const Endpoint& from, const Endpoint& to, int& way);
-  void open(Connection& connection, const Sight& at);
-  void take(Connection& connection, int way, std::uint32_t seq, ByteView bytes, Sight& at);
-  [[gnu::cold]] void keep(Direction& way, std::uint32_t seq, ByteView bytes);
-  [[gnu::cold]] void drain(Connection& connection, int way, Sight& at);
-  [[gnu::cold]] void skip_gap(Connection& connection, int way, Sight& at);
-  void deliver(Connection& connection, int way, ByteView bytes, Sight& at);
-  bool recognise(Connection& connection, int way, ByteView bytes, const Sight& at);
-  bool looks_like_pdu(const Connection& connection, int way, ByteView bytes) const;
+  Direction& direction_of(const Endpoint& from, const Endpoint& to);
+  [[gnu::noinline]] Direction& look_up(const Endpoint& from, const Endpoint& to);
+  [[gnu::cold]] void on_syn(Direction& direction, const TcpFacts& tcp);
+  void take(Direction& direction, std::uint32_t seq, ByteView bytes, Sight& at);
+  [[gnu::cold]] void keep(Direction& direction, std::uint32_t seq, ByteView bytes);
+  [[gnu::cold]] void drain(Direction& direction, Sight& at);
+  [[gnu::cold]] void skip_gap(Direction& direction, Sight& at);
+  void deliver(Direction& direction, ByteView bytes, Sight& at);
+  bool recognise(Direction& direction, ByteView bytes, const Sight& at);
+  bool looks_like_pdu(const Direction& direction, ByteView bytes) const;
   /// Bytes used; 0 when the PDU is not whole.
-  std::size_t frame(Connection& connection, int way, ByteView bytes, Sight& at);
-  void pdu(Connection& connection, int way, ByteView bytes, std::size_t plen, bool broken, Sight& at);
-  void learn(TcpFlow& flow, const PduSeen& seen);
+  std::size_t frame(Direction& direction, ByteView bytes, Sight& at);
+  void pdu(Direction& direction, ByteView bytes, std::size_t plen, bool broken, Sight& at);
+  [[gnu::cold]] void learn(TcpFlow& flow, const PduSeen& seen);
   void begin_flow(Connection& connection);
-  [[gnu::cold]] void told_missing(Connection& connection, int way, const Sight& at, std::string_view what);
+  [[gnu::cold]] void told_missing(const Direction& direction, const Sight& at, std::string_view what);
 
   Dissector& dissector_;
   std::map<Key, std::unique_ptr<Connection>> connections_;
-  Connection* last_ = nullptr;  // which is mostly asked for again
+  static constexpr std::size_t kRecent = 8;
+  static std::size_t place_of(const Endpoint& from, const Endpoint& to) { return (from.port ^ to.port) % kRecent; }
+  std::array<Connection*, kRecent> recent_ = {};  // by their ports: what is mostly asked for again
   std::vector<std::unique_ptr<Connection>> former_;  // queues of theirs are still named
   std::set<Endpoint> controllers_;
   std::size_t flows_ = 0;

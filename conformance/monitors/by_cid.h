@@ -90,20 +90,32 @@ class ByCid {
   std::vector<std::uint32_t> places_ = std::vector<std::uint32_t>(32, kNowhere);
 };
 
-/// Identifiers that were seen, one bit each.
+/// Identifiers, one bit each.
 class CidSet {
  public:
-  bool has(std::uint16_t cid) const { return cid / 64u < words_.size() && (words_[cid / 64u] >> cid % 64u & 1) != 0; }
-  void add(std::uint16_t cid) {
-    if (cid / 64u >= words_.size()) words_.resize(std::bit_ceil(cid / 64u + std::size_t{1}));
-    words_[cid / 64u] |= std::uint64_t{1} << cid % 64u;
+  bool has(std::uint16_t cid) const { return cid / 64u < words_.size() && (words_[cid / 64u] & bit_of(cid)) != 0; }
+  /// Whether it was not there before.
+  bool add(std::uint16_t cid) {
+    if (cid / 64u >= words_.size()) [[unlikely]] words_.resize(std::bit_ceil(cid / 64u + std::size_t{1}));
+    std::uint64_t& word = words_[cid / 64u];
+    if ((word & bit_of(cid)) != 0) return false;
+    word |= bit_of(cid);
+    ++size_;
+    return true;
   }
-  void remove(std::uint16_t cid) {
-    if (cid / 64u < words_.size()) words_[cid / 64u] &= ~(std::uint64_t{1} << cid % 64u);
+  /// Whether it was there.
+  bool remove(std::uint16_t cid) {
+    if (!has(cid)) return false;
+    words_[cid / 64u] &= ~bit_of(cid);
+    --size_;
+    return true;
   }
+  std::size_t size() const { return size_; }
 
  private:
+  static std::uint64_t bit_of(std::uint16_t cid) { return std::uint64_t{1} << cid % 64u; }
   std::vector<std::uint64_t> words_;
+  std::size_t size_ = 0;
 };
 
 }  // namespace fb::monitors

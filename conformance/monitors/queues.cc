@@ -18,7 +18,7 @@ using nvme::FabricsType;
 class Queues final : public Judge {
  public:
   using Judge::Judge;
-  unsigned hears() const override { return heard::capsules | heard::data_pdus; }
+  unsigned hears() const override { return heard::capsules | heard::successes; }
 
   void on_command(const CommandSeen& seen) override {
     Queue& queue = seen.queue;
@@ -32,9 +32,7 @@ class Queues final : public Judge {
     if (prp && has_data(sqe)) {
       say(Rule::nvme_psdt, seen.at, fmt::format("command {} says that its data pointer is a PRP", cid));
     }
-    const std::size_t open_before = state.open.size();
-    state.open.put(cid);
-    if (state.open.size() == open_before) {
+    if (!state.open.add(cid)) {
       return say(Rule::nvme_cid_reuse, seen.at, queue, fmt::format("command identifier {} is outstanding", cid));
     }
     state.used.add(cid);
@@ -66,22 +64,16 @@ class Queues final : public Judge {
     judge_head(seen, state, cqe.get(nvme::cqe::sqhd), connect);
   }
 
-  // SUCCESS in C2HData stands for a response.
-  void on_pdu(const PduSeen& seen) override {
-    if (seen.to_controller || seen.type() != tcp::PduType::c2h_data || seen.header.size() < tcp::DataPdu::size) return;
-    constexpr std::uint8_t kBoth = tcp::pdu_flags::success | tcp::pdu_flags::last_pdu;
-    if ((seen.common.get(tcp::pdu::flags) & kBoth) != kBoth || !seen.flow.queue->certain()) return;
+  void on_success(const PduSeen& seen) override {
+    if (!seen.flow.queue->certain()) return;
     State& state = state_of(*seen.flow.queue);
     const std::uint16_t cid = View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::cccid);
     completed(seen.at, *seen.flow.queue, state, cid);
   }
 
  private:
-  struct Nothing {
-    void clear() {}
-  };
   struct State {
-    ByCid<Nothing> open;
+    CidSet open;
     CidSet used;
     std::uint64_t head = 0, tail = 0;  // counted, not wrapped
     bool any = false, connecting = false, connected = false;
@@ -126,7 +118,7 @@ class Queues final : public Judge {
   }
 
   bool completed(const Sight& at, Queue& queue, State& state, std::uint16_t cid) {
-    if (state.open.erase(cid)) return true;
+    if (state.open.remove(cid)) return true;
     if (state.used.has(cid)) {
       say(Rule::nvme_completion_twice, at, queue, fmt::format("command {} was completed before", cid));
     } else {
