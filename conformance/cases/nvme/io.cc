@@ -103,13 +103,16 @@ CONFORMANCE_CASE(each_command_is_completed_once_by_its_identifier, "nvme.complet
   // A queue holds one command less than it has entries.
   const auto commands = static_cast<std::uint16_t>(std::min(bench.declared().queue_entries_max() - 1, kMost));
   IoScene scene(bench);
+  const std::uint64_t mdts = bench.declared().transfer_max();
+  const auto lengths = static_cast<std::uint32_t>(mdts == 0 ? 3 : std::clamp<std::uint64_t>(mdts / scene.block_bytes, 1, 3));
   const std::uint64_t before = scene.io.responses();
   std::vector<Op<host::RawReply>> reads;
   for (std::uint16_t i = 0; i < commands; ++i) {
-    auto command = host::read(scene.nsid, kLba + i, 1 + i % 3);
+    const std::uint32_t blocks = 1 + i % lengths;
+    auto command = host::read(scene.nsid, kLba + i, blocks);
     // Scattered, so that an identifier made by counting is not the right one.
     command.set(nvme::sqe::cid, kFirstCid + i * 37 % 64);
-    reads.push_back(scene.io.send(command, std::size_t{1u + i % 3u} * scene.block_bytes));
+    reads.push_back(scene.io.send(command, std::size_t{blocks} * scene.block_bytes));
   }
   for (auto& read : reads) {
     const auto reply = read.wait_for(kSoon);
