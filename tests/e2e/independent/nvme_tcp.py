@@ -1,6 +1,7 @@
 """NVMe/TCP for the independent subsystem: one connection, its PDUs, and the data of commands."""
 
 import asyncio
+import contextlib
 import random
 import struct
 
@@ -58,15 +59,19 @@ class Queue:
             while True:
                 await self._pdu()
         except Fatal as fatal:
-            self.writer.write(struct.pack("<BBBBIHI10x", 3, 0, 24, 0, 24 + len(fatal.header), fatal.reason, fatal.about) + fatal.header)
-            self.writer.write_eof()
-            await asyncio.wait([asyncio.ensure_future(self.reader.read())], timeout=1)
+            with contextlib.suppress(OSError, asyncio.TimeoutError):
+                await self._terminate(fatal)
         except (asyncio.IncompleteReadError, OSError):
             pass
         finally:
             self.close()
             if self.controller is not None:
                 self.controller.leave(self)
+
+    async def _terminate(self, fatal):
+        self.writer.write(struct.pack("<BBBBIHI10x", 3, 0, 24, 0, 24 + len(fatal.header), fatal.reason, fatal.about) + fatal.header)
+        self.writer.write_eof()
+        await asyncio.wait_for(self.reader.read(), 1)  # what the host says still would reset the connection
 
     async def _open(self):
         header = await self.reader.readexactly(8)
