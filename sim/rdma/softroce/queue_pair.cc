@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/rdma/softroce/finer_departure_points.h"
+
 namespace fb::softroce {
 
 using rdma::QpState;
@@ -116,10 +118,41 @@ void SoftQueuePair::commit_packet() {
   owner_.port().commit();
 }
 
+/// What departures make of a completion; false when they swallow it.
+bool SoftQueuePair::spoil(rdma::Completion& completion) {
+  using rdma::CompletionOpcode;
+  using rdma::CompletionStatus;
+  const bool with_immediate = completion.opcode == CompletionOpcode::receive_rdma_with_immediate;
+  const bool receive = completion.opcode == CompletionOpcode::receive || with_immediate;
+  if (completion.status == CompletionStatus::local_length_error &&
+      softroce::departs(*this, finer::kCompletionTooShortFlushed)) {
+    completion.status = CompletionStatus::flushed;
+  }
+  if (receive && softroce::departs(*this, finer::kCompletionReceivesMixedUp)) {
+    completion.opcode = with_immediate ? CompletionOpcode::receive
+                                       : CompletionOpcode::receive_rdma_with_immediate;
+  }
+  if (softroce::departs(*this, finer::kCompletionOtherQueuePair)) ++completion.qp_number;
+  if (completion.opcode == CompletionOpcode::rdma_read && softroce::departs(*this, finer::kCompletionReadLonger)) {
+    completion.byte_length += 8;
+  }
+  if (!receive && softroce::departs(*this, finer::kCompletionAllSends)) completion.opcode = CompletionOpcode::send;
+  if (completion.status == CompletionStatus::flushed &&
+      softroce::departs(*this, receive ? finer::kCompletionFlushedReceivesVanish
+                      : finer::kCompletionFlushedSendsVanish)) {
+    return false;
+  }
+  constexpr unsigned kRound = 65;
+  return ++completions_[receive ? 1 : 0] != kRound ||
+         !softroce::departs(*this, receive ? finer::kCompletionReceivesEndAfterRound
+                          : finer::kCompletionSendsEndAfterRound);
+}
+
 void SoftQueuePair::push(rdma::CompletionQueue* queue, rdma::Completion& completion) {
   completion.qp_number = number_;
   completion.qp_context = context_;
   if (queue == nullptr) return;
+  if (s.hooks != nullptr && !spoil(completion)) return;
   if (static_cast<SoftCompletionQueue*>(queue)->push(completion) || overrun_) return;
   // Not from here: an engine is in the middle of its work.
   overrun_ = true;
