@@ -72,6 +72,8 @@ constexpr std::pair<std::string_view, Rule> kOnPurpose[] = {
     {"overfilled_queue_ends_the_association", Rule::nvme_queue_full},
     {"packets_above_the_unit_are_dropped", Rule::mi_one_command},
     {"packets_of_answers_join_no_request", Rule::mctp_start},
+    {"packets_of_other_messages_are_no_part", Rule::mctp_start},
+    {"packets_of_other_messages_are_no_part", Rule::mctp_sequence},
     {"pdu_of_the_other_direction_is_fatal", Rule::tcp_type},
     {"property_command_on_io_queue_is_refused", Rule::nvme_property_queue},
     {"read_only_property_keeps_its_value", Rule::nvme_property_read_only},

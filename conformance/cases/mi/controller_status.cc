@@ -16,7 +16,7 @@ namespace entry_field = mi::controller_health;
 
 constexpr std::size_t kEntry = mi::ControllerHealth::size;
 constexpr std::uint32_t kAll = 1u << 31, kEvery = 7u << 24, kMost = 254u << 16;
-constexpr std::uint32_t kClear = 1u << 31, kStatus = 1;
+constexpr std::uint32_t kClear = 1u << 31, kStatus = 1, kTemperature = 2;
 
 /// What is polled, by controller.
 std::map<std::uint16_t, Bytes> entries(EndpointBench& bench, Check& check, std::uint32_t nmd0, std::uint32_t nmd1 = 0) {
@@ -34,8 +34,8 @@ void clear_all(EndpointBench& bench, Check& check) {
   entries(bench, check, kAll, kClear);
   health(bench, check, true);
 }
-std::uint16_t composite(EndpointBench& bench, Check& check) {
-  return View<mi::SubsystemHealth>{health(bench, check)}.get(mi::subsystem_health::ccs);
+std::uint16_t composite(EndpointBench& bench, Check& check, bool clear = false) {
+  return View<mi::SubsystemHealth>{health(bench, check, clear)}.get(mi::subsystem_health::ccs);
 }
 
 subsystem::Controller& controller(EndpointBench& bench, std::uint16_t id) {
@@ -117,6 +117,17 @@ CONFORMANCE_CASE(a_ready_controller_is_a_change, "mi.health.changes.status", rol
   clear_all(bench, check);
   shut_down(bench, 9);
   check.equal("SHST after a controller was shut down", composite(bench, check) & bits::shst, bits::shst);
+}
+
+CONFORMANCE_CASE(either_clearing_is_its_own, "mi.health.clear.composite", roles::endpoint,
+                 arranged("a temperature that changes", &three_controllers)) {
+  clear_all(bench, check);
+  bench.drive().subsystem().set_temperature(320);
+  entries(bench, check, kAll, kClear);
+  check.equal("CTEMP of the composite status after a poll with CCF", composite(bench, check) & bits::ctemp, bits::ctemp);
+  bench.drive().subsystem().set_temperature(321);
+  composite(bench, check, true);
+  are(check, changed(bench, check, kTemperature), {1, 4, 9}, "a poll for changes after one with CS");
 }
 
 }  // namespace fb::conformance
