@@ -122,30 +122,30 @@ void SoftQueuePair::commit_packet() {
 bool SoftQueuePair::spoil(rdma::Completion& completion) {
   using rdma::CompletionOpcode;
   using rdma::CompletionStatus;
+  const auto told = [this](std::string_view point) { return softroce::departs(*this, point); };
   const bool with_immediate = completion.opcode == CompletionOpcode::receive_rdma_with_immediate;
   const bool receive = completion.opcode == CompletionOpcode::receive || with_immediate;
-  if (completion.status == CompletionStatus::local_length_error &&
-      softroce::departs(*this, finer::kCompletionTooShortFlushed)) {
+  const bool too_short = completion.status == CompletionStatus::local_length_error;
+  if (too_short && told(finer::kCompletionTooShortFlushed)) {
     completion.status = CompletionStatus::flushed;
   }
-  if (receive && softroce::departs(*this, finer::kCompletionReceivesMixedUp)) {
+  if (receive && told(finer::kCompletionReceivesMixedUp)) {
     completion.opcode = with_immediate ? CompletionOpcode::receive
                                        : CompletionOpcode::receive_rdma_with_immediate;
   }
-  if (softroce::departs(*this, finer::kCompletionOtherQueuePair)) ++completion.qp_number;
-  if (completion.opcode == CompletionOpcode::rdma_read && softroce::departs(*this, finer::kCompletionReadLonger)) {
-    completion.byte_length += 8;
-  }
-  if (!receive && softroce::departs(*this, finer::kCompletionAllSends)) completion.opcode = CompletionOpcode::send;
-  if (completion.status == CompletionStatus::flushed &&
-      softroce::departs(*this, receive ? finer::kCompletionFlushedReceivesVanish
-                      : finer::kCompletionFlushedSendsVanish)) {
+  if (told(finer::kCompletionOtherQueuePair)) ++completion.qp_number;
+  const bool read = completion.opcode == CompletionOpcode::rdma_read;
+  if (read && told(finer::kCompletionReadLonger)) completion.byte_length += 8;
+  if (!receive && told(finer::kCompletionAllSends)) completion.opcode = CompletionOpcode::send;
+  const bool flushed = completion.status == CompletionStatus::flushed;
+  if (flushed && told(receive ? finer::kCompletionFlushedReceivesVanish
+                              : finer::kCompletionFlushedSendsVanish)) {
     return false;
   }
   constexpr unsigned kRound = 65;
   return ++completions_[receive ? 1 : 0] != kRound ||
-         !softroce::departs(*this, receive ? finer::kCompletionReceivesEndAfterRound
-                          : finer::kCompletionSendsEndAfterRound);
+         !told(receive ? finer::kCompletionReceivesEndAfterRound
+                       : finer::kCompletionSendsEndAfterRound);
 }
 
 void SoftQueuePair::push(rdma::CompletionQueue* queue, rdma::Completion& completion) {
