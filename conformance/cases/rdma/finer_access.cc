@@ -110,9 +110,12 @@ CONFORMANCE_CASE(reads_and_atomics_keep_their_kind, "rdma.read.among-atomics", r
   auto& numbers = bench.product().memory(16);
   auto& memory = bench.product().memory(64);
   std::uint64_t value = load_le<std::uint64_t>(numbers.bytes.data());
+  constexpr std::uint32_t kAtomics = 0b101101110010;
+  std::uint64_t originals[12] = {};
   // More of either kind than there are places to remember them.
   for (std::uint32_t i = 0; i < 12; ++i) {
-    if ((0b101101110010u >> i & 1) != 0) {
+    originals[i] = value;
+    if ((kAtomics >> i & 1) != 0) {
       for (int time = 0; time < 2; ++time) {
         bench.peer().send(fetch_and_add(c, i, numbers.address(), numbers.rkey(), 3));
         atomic_seen(bench, check, c, i, value, time == 0 ? "answer to an atomic" : "answer to the atomic again");
@@ -123,6 +126,16 @@ CONFORMANCE_CASE(reads_and_atomics_keep_their_kind, "rdma.read.among-atomics", r
         bench.peer().send(read_request(c, i, all_of(memory)));
         read_seen(bench, check, c, i, memory.bytes, time == 0 ? "answer to a READ" : "answer to the READ again");
       }
+    }
+    if (i == 0) continue;
+    // There are two places: the one before is remembered as well.
+    const std::uint32_t before = i - 1;
+    if ((kAtomics >> before & 1) != 0) {
+      bench.peer().send(fetch_and_add(c, before, numbers.address(), numbers.rkey(), 3));
+      atomic_seen(bench, check, c, before, originals[before], "answer to the atomic before it, again");
+    } else {
+      bench.peer().send(read_request(c, before, all_of(memory)));
+      read_seen(bench, check, c, before, memory.bytes, "answer to the READ before it, again");
     }
   }
   check.equal("the number after all atomics", load_le<std::uint64_t>(numbers.bytes.data()), value);

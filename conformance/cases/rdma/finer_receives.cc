@@ -49,11 +49,12 @@ CONFORMANCE_CASE(a_gap_after_waiting_is_told, "rdma.rnr.then-gap", roles::respon
 }
 
 CONFORMANCE_CASE(a_receive_that_is_too_short_fails, "rdma.message.too-long.status", roles::responder) {
-  const auto c = bench.connect_to_product({.receives = 2, .receive_bytes = 128}, kSmallPackets);
-  bench.peer().send(c.request(Opcode::send_only, 0, pattern(132)));
+  const auto c = bench.connect_to_product({.receives = 3, .receive_bytes = 128}, kSmallPackets);
+  serves_send(bench, check, c, 0, 0, "a SEND that fits");
+  bench.peer().send(c.request(Opcode::send_only, 1, pattern(132)));
   const auto completion = c.queue->wait_receive(kAnswerTime);
   check.require(completion.has_value(), "the receive completes", "no receive completion");
-  check.equal("the receive that it is", completion->id, 0u);
+  check.equal("the receive that it is", completion->id, 1u);
   check.equal("its status", completion->status,
               one_of(CompletionStatus::local_length_error, CompletionStatus::local_qp_operation_error,
                      CompletionStatus::remote_invalid_request));
@@ -125,11 +126,12 @@ CONFORMANCE_CASE(receives_go_round, "rdma.receive.goes-round", roles::responder)
 
 CONFORMANCE_CASE(the_receive_of_a_broken_message_comes_back, "rdma.error.receive-held", roles::responder,
                  reaches{"rc.nak.fatal.sent"}) {
-  const auto c = bench.connect_to_product({.receives = 3}, kSmallPackets);
-  bench.peer().send(unacknowledged(c.request(Opcode::send_first, 0, pattern(kSmallMtu))));
+  const auto c = bench.connect_to_product({.receives = 4}, kSmallPackets);
+  serves_send(bench, check, c, 0, 0, "a SEND before it");
+  bench.peer().send(unacknowledged(c.request(Opcode::send_first, 1, pattern(kSmallMtu))));
   bench.world().run_for(Duration::ms(1));
-  end_by_bad_write(bench, check, c, 1);
-  for (std::uint64_t id = 0; id < 3; ++id) {
+  end_by_bad_write(bench, check, c, 2);
+  for (std::uint64_t id = 1; id < 4; ++id) {
     const auto completion = c.queue->wait_receive(kAnswerTime);
     check.require(completion.has_value(), "every receive comes back", "no receive completion");
     check.equal("the receive that comes back", completion->id, id);

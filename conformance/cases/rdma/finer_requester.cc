@@ -155,7 +155,11 @@ CONFORMANCE_CASE(atomics_are_asked_for_as_posted, "rdma.requester.atomic", roles
     answer.atomic_ack.emplace();
     answer.atomic_ack->set(roce::atomicacketh::origremdt, kOriginal);
     bench.peer().send(answer);
-    completed(check, c, ordinal, "completion of the atomic");
+    const auto completion = completed(check, c, ordinal, "completion of the atomic");
+    if (!completion) return;
+    check.that(completion->opcode == (swap ? rdma::CompletionOpcode::compare_and_swap
+                                           : rdma::CompletionOpcode::fetch_and_add),
+               "the completion tells which atomic it was", "another operation");
     check.equal("the original value", load_le<std::uint64_t>(memory.bytes.data()), kOriginal);
     check.bytes("memory behind it", part(memory.bytes, 8, 8), behind);
   }
