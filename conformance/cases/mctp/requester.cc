@@ -134,6 +134,29 @@ CONFORMANCE_CASE(spoiled_answers_are_not_taken, "mctp.requester.spoiled", roles:
   }
 }
 
+CONFORMANCE_CASE(packets_of_other_messages_are_no_part, "mctp.requester.one-message", roles::management_requester) {
+  struct Other {
+    std::string_view what;
+    void (*change)(MctpPacket&);
+  };
+  constexpr Other kOthers[] = {
+      {"another tag", [](MctpPacket& packet) { packet.tag = (packet.tag + 3) & 7; }},
+      {"the tag owner bit", [](MctpPacket& packet) { packet.owner = true; }},
+      {"another source", [](MctpPacket& packet) { packet.source = 0x41; }},
+  };
+  for (const Other& other : kOthers) {
+    for (const std::size_t which : {1u, 2u}) {
+      auto reply = ask(bench);
+      const SeenMessage request = bench.request();
+      auto packets = answer_packets(bench, request, 0x3D);
+      other.change(packets[which]);
+      send_all(bench, packets);
+      check.that(!reply.wait().ok(), "an answer of which a packet has " + std::string(other.what) + " is not taken");
+      serves(bench, check, other.what);
+    }
+  }
+}
+
 CONFORMANCE_CASE(stray_packets_are_dropped, "mctp.requester.strays", roles::management_requester) {
   auto reply = ask(bench);
   const SeenMessage request = bench.request();

@@ -108,12 +108,17 @@ inline std::string words_of_psn(std::uint32_t psn) {
   return text + "h";
 }
 
-/// The next packet; a FAIL that says `expected` when none comes.
-inline std::optional<RocePacket> next_packet(RdmaBench& bench, Check& check, std::string_view what,
-                                             std::string expected) {
-  std::optional<RocePacket> packet = bench.peer().wait_packet(kAnswerTime);
+/// The next packet within `limit`; a FAIL that says `expected` when none comes.
+inline std::optional<RocePacket> next_packet_within(RdmaBench& bench, Check& check, std::string_view what,
+                                                    std::string expected, Duration limit) {
+  std::optional<RocePacket> packet = bench.peer().wait_packet(limit);
   if (!packet) check.fails(what, {std::move(expected)}, "silence");
   return packet;
+}
+
+inline std::optional<RocePacket> next_packet(RdmaBench& bench, Check& check, std::string_view what,
+                                             std::string expected) {
+  return next_packet_within(bench, check, what, std::move(expected), kAnswerTime);
 }
 
 /// The next packet acknowledges everything up to the request with this ordinal.

@@ -115,6 +115,17 @@ CONFORMANCE_CASE(a_write_longer_than_announced_is_refused, "rdma.write.length-mi
   check.bytes("memory behind the announced length", part(memory.bytes, 300, 512), before);
 }
 
+CONFORMANCE_CASE(a_write_that_ends_with_nothing_is_refused, "rdma.write.length-mismatch",
+                 roles::responder) {
+  const auto c = bench.connect_to_product({}, kSmallPackets);
+  auto& memory = bench.product().memory(1024);
+  const Remote to{memory.address(), memory.rkey(), kSmallMtu};
+  bench.peer().send(
+      unacknowledged(with_reth(c.request(Opcode::write_first, 0, pattern(kSmallMtu)), to)));
+  bench.peer().send(c.request(Opcode::write_last, 1));
+  refused_with(bench, check, {kInvalidRequest}, "answer to a WRITE whose last packet is empty");
+}
+
 CONFORMANCE_CASE(a_write_of_nothing_needs_no_key, "rdma.write.zero-length", roles::responder) {
   const auto c = bench.connect_to_product();
   bench.peer().send(write_only(c, 0, {0x1234, 0xDEADBE00, 0}, {}));

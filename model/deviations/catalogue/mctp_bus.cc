@@ -24,6 +24,28 @@ class AlteringArrivals final : public mctp::EndpointHooks {
   void packet_in(const mctp::PhysicalAddress&, Bytes& packet) override { Change(packet); }
 };
 
+/// What follows a first packet is taken for a part of its message: by its tag, or whoever it is from.
+template <bool AnySource>
+class JoinsWhatFollows final : public mctp::EndpointHooks {
+ public:
+  void packet_in(const mctp::PhysicalAddress&, Bytes& packet) override {
+    constexpr std::uint8_t kStart = 0x80, kOwner = 0x08, kTag = 0x07;
+    if (packet.size() < mctp::kHeaderSize) return;
+    if ((packet[3] & kStart) != 0) {
+      first_ = packet;
+      return;
+    }
+    if (first_.empty()) return;
+    packet[3] = static_cast<std::uint8_t>((packet[3] & ~kOwner) | (first_[3] & kOwner));
+    if (!AnySource) return;
+    packet[3] = static_cast<std::uint8_t>((packet[3] & ~kTag) | (first_[3] & kTag));
+    packet[2] = first_[2];
+  }
+
+ private:
+  Bytes first_;
+};
+
 bool is_request(const Bytes& packet) { return packet.size() > 6 && (packet[3] & 0x08) != 0 && (packet[4] & 0x7F) == 0; }
 bool sets_eid(const Bytes& packet) { return is_request(packet) && packet[6] == 0x01; }
 
@@ -153,6 +175,10 @@ REQUESTER(requester_wants_to_start_at_zero, "mctp.requester.any-start", "answers
 REQUESTER(requester_puts_one_together, "mctp.requester.interleaved", "one message is put together at a time (F28)", hooks<OneAssembly>());
 REQUESTER(requester_does_not_look_at_sequence, "mctp.requester.spoiled", "sequence numbers are not looked at",
           Departs{departure::kSequence});
+REQUESTER(requester_overlooks_the_owner, "mctp.requester.one-message", "the tag owner bit is looked at in first packets alone",
+          hooks<JoinsWhatFollows<false>>());
+REQUESTER(requester_joins_what_follows, "mctp.requester.one-message",
+          "whatever follows a first packet is taken for a part of its message", hooks<JoinsWhatFollows<true>>());
 REQUESTER(requester_takes_any_destination, "mctp.requester.strays", "packets for other EIDs are taken",
           hooks<AlteringArrivals<&any_destination>>());
 REQUESTER(requester_takes_any_version, "mctp.requester.strays", "packets of other header versions are taken",

@@ -97,6 +97,37 @@ class EndpointsShareChanges final : public mi::EndpointHooks {
   unsigned told_ = 0;  // the first two polls with CS are those that clear both endpoints to begin with
 };
 
+bool is_controller_poll(ByteView body) {
+  return body.size() >= mi::MiRequest::size && (body[1] & 0xFE) == 0x08 &&
+         body[4] == static_cast<std::uint8_t>(Opcode::controller_health_poll);
+}
+/// What a poll of either kind clears is cleared in the other kind too, until something changes.
+template <bool OfControllers>
+class ClearsTheOther final : public mi::EndpointHooks {
+ public:
+  void response(const MessageContext& message, Bytes& body) override {
+    if (body.size() < kData) return;
+    const bool subsystem = of_subsystem(message, body), controllers = is_controller_poll(message.request);
+    const bool clears = (subsystem || controllers) && (message.request[15] & 0x80) != 0;
+    if (OfControllers ? controllers : subsystem) {
+      if (cleared_ && !clears) hide(body);
+      cleared_ = false;
+    }
+    if (clears && (OfControllers ? subsystem : controllers)) cleared_ = true;
+  }
+
+ private:
+  static void hide(Bytes& body) {
+    if (!OfControllers) {
+      store_le(&body[kData + 4], std::uint16_t{0});
+      return;
+    }
+    body.resize(kData);
+    body[7] = 0;
+  }
+  bool cleared_ = false;
+};
+
 // ---- of the controllers ----
 
 void keep_entries(Bytes& body, bool (*keeps)(ByteView entry)) {
@@ -137,6 +168,17 @@ void no_namespace_changes_in_status(const MessageContext& message, Bytes& body) 
   if (!of_controllers(message, body)) return;
   for (std::size_t at = kData; at + kEntry <= body.size(); at += kEntry) body[at + 2] &= 0xBF;
 }
+/// Clears bits of the status in every entry.
+template <std::uint8_t Bits>
+void without_status(const MessageContext& message, Bytes& body) {
+  if (!of_controllers(message, body)) return;
+  for (std::size_t at = kData; at + kEntry <= body.size(); at += kEntry)
+    body[at + 2] = static_cast<std::uint8_t>(body[at + 2] & ~Bits);
+}
+void status_of_the_first(const MessageContext& message, Bytes& body) {
+  if (!of_controllers(message, body)) return;
+  for (std::size_t at = kData + kEntry; at + kEntry <= body.size(); at += kEntry) body[at + 2] = body[kData + 2];
+}
 void inverted_warnings(const MessageContext& message, Bytes& body) {
   if (!of_controllers(message, body)) return;
   for (std::size_t at = kData; at + kEntry <= body.size(); at += kEntry) body[at + 8] ^= 0x7F;
@@ -148,10 +190,6 @@ void celsius_in_entries(const MessageContext& message, Bytes& body) {
   }
 }
 
-bool is_controller_poll(ByteView body) {
-  return body.size() >= mi::MiRequest::size && (body[1] & 0xFE) == 0x08 &&
-         body[4] == static_cast<std::uint8_t>(Opcode::controller_health_poll);
-}
 void physical_for_virtual(Bytes& body) {
   if (!is_controller_poll(body)) return;
   const unsigned kinds = body[11], physical = kinds >> 1 & 1, virtual_ones = kinds >> 2 & 1;
@@ -170,6 +208,9 @@ void starts_behind(Bytes& body) {
 }
 void maximum_counts_from_one(Bytes& body) {
   if (is_controller_poll(body) && body[10] != 0 && body[10] != 255) --body[10];
+}
+void status_selects_all(Bytes& body) {
+  if (is_controller_poll(body) && (body[12] & 0x01) != 0) body[11] |= 0x80;
 }
 void clears_unasked(Bytes& body) {
   if (is_controller_poll(body)) body[15] |= 0x80;
@@ -274,6 +315,23 @@ DEVIATION(entries_have_no_changed_flags, "mi.chsp.changes", Product::endpoint,
           "tells no changed flags in entries", alters_answers<&no_changes_in_entries>());
 DEVIATION(entries_have_no_namespace_changes, "mi.chsp.changes", Product::endpoint,
           "leaves NAC out of the status of controllers", alters_answers<&no_namespace_changes_in_status>());
+DEVIATION(entries_are_never_ready, "mi.chsp.status", Product::endpoint, "leaves RDY out of the status of controllers",
+          alters_answers<&without_status<0x01>>());
+DEVIATION(entries_are_never_shut_down, "mi.chsp.status", Product::endpoint,
+          "leaves SHST out of the status of controllers", alters_answers<&without_status<0x0C>>());
+DEVIATION(entries_have_one_status, "mi.chsp.status", Product::endpoint,
+          "tells the status of the first controller for all", alters_answers<&status_of_the_first>());
+DEVIATION(one_change_is_of_all, "mi.chsp.status.own", Product::endpoint,
+          "tells of all controllers where those whose status changed are asked for",
+          misreads_requests<&status_selects_all>());
+DEVIATION(ready_never_changes, "mi.health.changes.status", Product::endpoint,
+          "does not tell that a controller became ready", alters_answers<&hides_change<bits::rdy>>());
+DEVIATION(shutdown_never_changes, "mi.health.changes.status", Product::endpoint,
+          "does not tell that a controller was shut down", alters_answers<&hides_change<bits::shst>>());
+DEVIATION(polls_of_controllers_clear_the_composite, "mi.health.clear.composite", Product::endpoint,
+          "clears the composite status with CCF", hooks<ClearsTheOther<false>>());
+DEVIATION(polls_of_the_subsystem_clear_controllers, "mi.health.clear.composite", Product::endpoint,
+          "clears the changed flags of controllers with CS", hooks<ClearsTheOther<true>>());
 DEVIATION(controller_health_differs_from_smart, "mi.chsp.smart", Product::endpoint,
           "tells another temperature than the SMART log", Departs{departure::poll_smart});
 DEVIATION(controller_warnings_are_inverted, "mi.chsp.smart", Product::endpoint,

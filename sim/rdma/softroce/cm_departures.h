@@ -39,6 +39,7 @@ inline constexpr std::string_view kRepWrongCommId = "cm.rep.remote_comm_id.wrong
 inline constexpr std::string_view kPsnSwapped = "cm.psn.swapped";
 inline constexpr std::string_view kDepthNotClamped = "cm.depth.not_clamped";
 inline constexpr std::string_view kRepIdsUnchecked = "cm.rep.ids.unchecked";
+inline constexpr std::string_view kRepRnrIgnored = "cm.rep.rnr_retry.ignored";
 inline constexpr std::string_view kRtuNotRepeated = "cm.rtu.not_repeated";
 inline constexpr std::string_view kRtuIdsUnchecked = "cm.rtu.ids.unchecked";
 inline constexpr std::string_view kDataBeforeRtuIgnored = "cm.data_before_rtu.ignored";
@@ -96,6 +97,7 @@ inline constexpr CmDeparturePoint kCmDeparturePoints[] = {
     {cm_departure::kPsnSwapped, "the announced starting PSN is taken as our own send PSN"},
     {cm_departure::kDepthNotClamped, "depths beyond what the peer offered are promised and used"},
     {cm_departure::kRepIdsUnchecked, "a REP for another REQ is taken as the answer"},
+    {cm_departure::kRepRnrIgnored, "the RNR retry count of a REP is not used"},
     {cm_departure::kRtuNotRepeated, "a repeated REP is not answered with the RTU"},
     {cm_departure::kRtuIdsUnchecked, "an RTU that names another ID of the peer confirms"},
     {cm_departure::kDataBeforeRtuIgnored, "data before the RTU does not establish"},

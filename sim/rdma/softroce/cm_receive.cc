@@ -279,7 +279,9 @@ void ConnectionManager::accept_rep(CmConnection& connection, ByteView mad) {
   PathFacts& path = connection.path;
   connection.peer_psn = path.send_psn = rep.get(cm::rep::starting_psn);
   if (departs(cm_departure::kPsnSwapped)) std::swap(path.send_psn, path.receive_psn);
-  path.rnr_retry_count = rep.get(cm::rep::rnr_retry_count);
+  if (!departs(cm_departure::kRepRnrIgnored)) {
+    path.rnr_retry_count = rep.get(cm::rep::rnr_retry_count);
+  }
   path.initiator_depth = rep.get(cm::rep::responder_resources);
   path.responder_resources = rep.get(cm::rep::initiator_depth);
   if (departs(cm_departure::kDepthNotClamped)) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/rdma/softroce/finer_departure_points.h"
 #include "sim/rdma/softroce/queue_pair.h"
 #include "sim/rdma/softroce/softroce.h"
 
@@ -291,6 +292,9 @@ void SoftDevice::on_datagram(const net::Arrival& arrival) {
   }
   if (facts.kind == roce::OpcodeKind::datagram) {
     ++counters_.drop_wrong_transport;
+    if (qp->takes_packets() && softroce::departs(*qp, finer::kAnswerOtherTransport)) {
+      qp->answer_unknown(header.get(roce::bth::psn));
+    }
     return;
   }
   if (!passes_checks(arrival, *qp)) return;

@@ -1,5 +1,7 @@
 #include "sim/rdma/softroce/memory.h"
 
+#include "sim/rdma/softroce/finer_departure_points.h"
+
 namespace fb::softroce {
 
 namespace {
@@ -65,7 +67,7 @@ const MemoryTable::Region* MemoryTable::slot_of(std::uint32_t key) const {
 void MemoryTable::remove(std::uint32_t key) {
   Region* region = slot_of(key);
   BENCH_ASSERT(region != nullptr, "a region is removed once");
-  *region = Region{};
+  region->live = false;  // what it was is kept for who asks in vain
   --live_;
   free_.push_back(static_cast<std::size_t>(region - regions_.data()));
 }
@@ -102,6 +104,10 @@ MemoryTable::Found MemoryTable::find(std::uint32_t domain, std::uint32_t key, st
                                      std::uint64_t length, rdma::Access access,
                                      SoftHooks* hooks, std::uint32_t queue) const {
   const Region* region = slot_of(key);
+  if (region == nullptr && departs(hooks, finer::kResponderServesDeregistered)) {
+    const std::size_t slot = static_cast<std::size_t>(key >> 8) - first_index_;
+    if (slot < regions_.size()) region = &regions_[slot];
+  }
   if (region == nullptr || !region->valid) return {KeyCheck::unknown_key, nullptr};
   if (hooks != nullptr && hooks->key_lost()) return {KeyCheck::unknown_key, nullptr};
   if (region->key_byte != (key & 0xFF) &&
@@ -118,7 +124,9 @@ MemoryTable::Found MemoryTable::find(std::uint32_t domain, std::uint32_t key, st
   }
   // No sum that could wrap: address + length may exceed 2^64.
   const std::uint64_t offset = address - region->iova;
-  if (address < region->iova || offset > region->length || length > region->length - offset) {
+  const std::uint64_t end =
+      region->length + (departs(hooks, finer::kResponderRangeOneMore) ? 1 : 0);
+  if (address < region->iova || offset > end || length > end - offset) {
     if (length <= region->length && departs(hooks, Departure::responder_range_unchecked)) {
       return {KeyCheck::ok, region->data};
     }

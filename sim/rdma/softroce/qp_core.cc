@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/rdma/softroce/finer_departure_points.h"
+
 namespace fb::softroce {
 
 MutableBytes QpCore::open(const OutPacket& out) {
@@ -33,7 +35,9 @@ namespace {
 template <class Use>
 bool for_each_piece(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset,
                     std::size_t length, rdma::Access access, Use&& use) {
-  for (const rdma::Sge& sge : sges) {
+  const bool reverse = departs(core, finer::kSgesInReverse);
+  for (std::size_t i = 0; i < sges.size(); ++i) {
+    const rdma::Sge& sge = sges[reverse ? sges.size() - 1 - i : i];
     if (length == 0) return true;
     if (offset >= sge.length) {
       offset -= sge.length;

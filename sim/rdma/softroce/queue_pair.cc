@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/rdma/softroce/finer_departure_points.h"
+
 namespace fb::softroce {
 
 using rdma::QpState;
@@ -116,10 +118,41 @@ void SoftQueuePair::commit_packet() {
   owner_.port().commit();
 }
 
+/// What departures make of a completion; false when they swallow it.
+bool SoftQueuePair::spoil(rdma::Completion& completion) {
+  using rdma::CompletionOpcode;
+  using rdma::CompletionStatus;
+  const auto told = [this](std::string_view point) { return softroce::departs(*this, point); };
+  const bool with_immediate = completion.opcode == CompletionOpcode::receive_rdma_with_immediate;
+  const bool receive = completion.opcode == CompletionOpcode::receive || with_immediate;
+  const bool too_short = completion.status == CompletionStatus::local_length_error;
+  if (too_short && told(finer::kCompletionTooShortFlushed)) {
+    completion.status = CompletionStatus::flushed;
+  }
+  if (receive && told(finer::kCompletionReceivesMixedUp)) {
+    completion.opcode = with_immediate ? CompletionOpcode::receive
+                                       : CompletionOpcode::receive_rdma_with_immediate;
+  }
+  if (told(finer::kCompletionOtherQueuePair)) ++completion.qp_number;
+  const bool read = completion.opcode == CompletionOpcode::rdma_read;
+  if (read && told(finer::kCompletionReadLonger)) completion.byte_length += 8;
+  if (!receive && told(finer::kCompletionAllSends)) completion.opcode = CompletionOpcode::send;
+  const bool flushed = completion.status == CompletionStatus::flushed;
+  if (flushed && told(receive ? finer::kCompletionFlushedReceivesVanish
+                              : finer::kCompletionFlushedSendsVanish)) {
+    return false;
+  }
+  constexpr unsigned kRound = 65;
+  return ++completions_[receive ? 1 : 0] != kRound ||
+         !told(receive ? finer::kCompletionReceivesEndAfterRound
+                       : finer::kCompletionSendsEndAfterRound);
+}
+
 void SoftQueuePair::push(rdma::CompletionQueue* queue, rdma::Completion& completion) {
   completion.qp_number = number_;
   completion.qp_context = context_;
   if (queue == nullptr) return;
+  if (s.hooks != nullptr && !spoil(completion)) return;
   if (static_cast<SoftCompletionQueue*>(queue)->push(completion) || overrun_) return;
   // Not from here: an engine is in the middle of its work.
   overrun_ = true;

@@ -89,6 +89,7 @@ class SoftQueuePair final : public rdma::QueuePair, public CmQueuePair, public Q
   void stop_and_flush(std::string_view why);
   void report(Report report);
   void deliver();
+  bool spoil(rdma::Completion& completion);
   void push(rdma::CompletionQueue* queue, rdma::Completion& completion);
 
   QueuePairOwner& owner_;
@@ -104,6 +105,7 @@ class SoftQueuePair final : public rdma::QueuePair, public CmQueuePair, public Q
   RcResponder responder_;
   bool established_ = false;
   bool overrun_ = false;
+  unsigned completions_[2] = {};  // of requests and of receives; only departures ask
 
   Endpoint peer_;
   IcrcPath icrc_;

@@ -1,4 +1,5 @@
 // Posting and sending. What comes back is handled in requester_responses.cc.
+#include "sim/rdma/softroce/finer_departure_points.h"
 #include "sim/rdma/softroce/requester.h"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ bool RcRequester::post(const rdma::SendRequest& request) {
   e.signaled = request.signaled;
   e.solicited = request.solicited;
   e.fence = request.fence;
-  e.inlined = request.inline_data;
+  e.inlined = request.inline_data && !departs(core_, finer::kRequesterInlineByReference);
   e.started = e.asked_again = e.done = false;
   e.length = static_cast<std::uint32_t>(length);
   e.sge_count = static_cast<std::uint32_t>(request.sges.size());

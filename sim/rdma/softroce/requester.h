@@ -157,6 +157,7 @@ class RcRequester {
   bool running_ = false;
   bool rnr_waiting_ = false;
   bool recovering_ = false;  // a NAK has been obeyed and no progress was made since
+  bool one_nak_obeyed_ = false;  // only a departure asks
   Instant ack_deadline_;
   Timer<RcRequester, &RcRequester::on_ack_timer> ack_timer_{"rc.ack_timeout", *this};
   Timer<RcRequester, &RcRequester::on_rnr_timer> rnr_timer_{"rc.rnr_timer", *this};

@@ -1,6 +1,7 @@
 // Acknowledgements, responses, and recovery: how the requester learns what became of its requests.
 #include <algorithm>
 
+#include "sim/rdma/softroce/finer_departure_points.h"
 #include "sim/rdma/softroce/requester.h"
 
 namespace fb::softroce {
@@ -80,6 +81,10 @@ void RcRequester::on_acknowledge(const InPacket& packet) {
   switch (roce::kind_of_syndrome(syndrome)) {
     case roce::SyndromeKind::ack:
       if (!acknowledge_before(psn_add(packet.psn, 1))) implied_nak();
+      if (running_ && una_psn_ != next_psn_ &&
+          departs(core_, finer::kRequesterResendsOnPartialAck)) {
+        rewind();
+      }
       return;
     case roce::SyndromeKind::rnr_nak:
       ++core_.s.counters.rnr_naks_received;
@@ -147,6 +152,7 @@ bool RcRequester::reach_head(std::uint32_t psn) {
 
 void RcRequester::on_sequence_nak(std::uint32_t psn) {
   if (core_.departs(Departure::requester_ignores_sequence_nak)) return;
+  if (one_nak_obeyed_ && departs(core_, finer::kRequesterObeysOneSequenceNak)) return;
   if (rnr_waiting_ && psn == rnr_psn_) {
     ++core_.s.counters.drop_ignored_nak;
     core_.mark("rc.nak.sequence.ignored_in_rnr_wait");
@@ -161,6 +167,7 @@ void RcRequester::on_sequence_nak(std::uint32_t psn) {
   core_.mark("rc.nak.sequence.obeyed");
   if (!spend_retry()) return;
   recovering_ = true;
+  one_nak_obeyed_ = true;
   if (core_.departs(Departure::requester_resends_one_packet_only)) {
     const std::uint32_t resume_psn = next_psn_;
     const std::uint32_t resume_send = send_;
@@ -186,7 +193,8 @@ void RcRequester::on_rnr_nak(std::uint32_t psn, std::uint8_t timer_code) {
       return;
     }
     recovering_ = true;
-  } else if (core_.path.rnr_retry_count < 7) {
+  } else if (core_.path.rnr_retry_count < 7 ||
+             departs(core_, finer::kRequesterRnrSevenIsFinite)) {
     --rnr_retries_left_;
   }
   core_.mark("rc.rnr.wait");
@@ -217,6 +225,10 @@ void RcRequester::on_read_response(const InPacket& packet) {
   if (!reach_head(packet.psn)) return;
   Entry& e = at(head_);
   if (e.opcode != SendOpcode::rdma_read) {
+    if (departs(core_, finer::kRequesterTakesAnyResponse)) {
+      acknowledge_before(psn_add(packet.psn, 1));
+      return;
+    }
     fail_head(CompletionStatus::bad_response, "read response for another kind of request");
     return;
   }
@@ -245,9 +257,12 @@ void RcRequester::on_atomic_response(const InPacket& packet) {
     fail_head(CompletionStatus::bad_response, "atomic response for another kind of request");
     return;
   }
-  const std::uint64_t original =
+  std::uint64_t original =
       View<roce::AtomicAckEth>{packet.headers.subspan(roce::Aeth::size)}.get(
           roce::atomicacketh::origremdt);
+  if (departs(core_, finer::kRequesterAtomicResultSwapped)) {
+    original = __builtin_bswap64(original);
+  }
   std::uint8_t bytes[8];
   store_le<std::uint64_t>(bytes, original);
   if (!scatter_sges(core_, sges_of(head_), 0, bytes)) {
@@ -273,7 +288,8 @@ bool RcRequester::acknowledge_before(std::uint32_t limit) {
       finish_head();
       if (core_.departs(Departure::requester_ack_completes_one)) return true;
     } else {
-      progress(limit);
+      const bool skips = departs(core_, finer::kRequesterPartialAckSkips);
+      progress(skips ? psn_add(limit, 1) : limit);
     }
   }
   retire();
@@ -296,13 +312,16 @@ void RcRequester::progress(std::uint32_t una) {
     next_psn_ = una;
     send_ = head_;
   }
-  retries_left_ = retry_limit();
-  rnr_retries_left_ = core_.path.rnr_retry_count;
+  if (!departs(core_, finer::kRequesterRetriesNotReloaded)) retries_left_ = retry_limit();
+  if (!departs(core_, finer::kRequesterRnrRetriesNotReloaded)) {
+    rnr_retries_left_ = core_.path.rnr_retry_count;
+  }
   recovering_ = false;
   if (rnr_waiting_ && psn_before(rnr_psn_, una)) {
     rnr_waiting_ = false;
     core_.s.world.loop().cancel(rnr_timer_);
   }
+  if (departs(core_, finer::kRequesterTimerNotRestarted)) return;
   ack_deadline_ = core_.s.world.now() + roce::ack_timeout(core_.path.ack_timeout_code);
 }
 

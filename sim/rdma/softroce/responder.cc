@@ -1,5 +1,6 @@
 // SEND and WRITE in order, acknowledgements and NAKs. Reads, atomics and duplicates are in
 // responder_reads.cc.
+#include "sim/rdma/softroce/finer_departure_points.h"
 #include "sim/rdma/softroce/responder.h"
 
 #include <algorithm>
@@ -30,7 +31,8 @@ void RcResponder::stop() {
 }
 
 void RcResponder::flush_held_receive() {
-  if (receive_held_) complete_held(CompletionStatus::flushed);
+  if (!receive_held_ || departs(core_, finer::kResponderHeldReceiveLost)) return;
+  complete_held(CompletionStatus::flushed);
 }
 
 void RcResponder::on_request(const InPacket& packet) {
@@ -45,7 +47,7 @@ void RcResponder::on_request(const InPacket& packet) {
     return;
   }
   if (!core_.departs(Departure::responder_nak_stays_armed)) nak_sent_ = false;
-  rnr_waiting_ = false;
+  if (!departs(core_, finer::kResponderRnrWaitStays)) rnr_waiting_ = false;
   late_nak_ = false;
   switch (packet.facts->kind) {
     case roce::OpcodeKind::send:
@@ -215,7 +217,10 @@ bool RcResponder::begin_write(const InPacket& packet) {
   const bool check =
       write_length_ > 0 || core_.departs(Departure::responder_zero_length_checks_key);
   if (!check) return true;
-  const auto found = core_.s.memory.find(core_.s.domain, write_rkey_, write_address_, write_length_,
+  const std::uint32_t length = departs(core_, finer::kResponderRangeByPacket)
+                                   ? std::min(write_length_, core_.mtu)
+                                   : write_length_;
+  const auto found = core_.s.memory.find(core_.s.domain, write_rkey_, write_address_, length,
                                          rdma::Access::remote_write, core_.s.hooks, core_.s.number);
   if (found.check == KeyCheck::ok) return true;
   if (found.check == KeyCheck::unknown_key && core_.departs(Departure::responder_rkey_unchecked)) {

@@ -2,6 +2,7 @@
 // replay of answers that were lost.
 #include <algorithm>
 
+#include "sim/rdma/softroce/finer_departure_points.h"
 #include "sim/rdma/softroce/responder.h"
 
 namespace fb::softroce {
@@ -41,7 +42,9 @@ RcResponder::Accepted& RcResponder::remember(std::uint32_t first_psn, std::uint3
   }
   Accepted& accepted = accepted_[(accepted_first_ + accepted_count_) % accepted_.size()];
   ++accepted_count_;
+  const bool atomic = accepted.atomic && departs(core_, finer::kResponderSlotStaysAtomic);
   accepted = Accepted{};
+  accepted.atomic = atomic;
   accepted.first_psn = first_psn;
   accepted.last_psn = psn_add(first_psn, count - 1);
   return accepted;
@@ -68,7 +71,10 @@ void RcResponder::on_read(const InPacket& packet) {
     return;
   }
   if (length > 0 || core_.departs(Departure::responder_zero_length_checks_key)) {
-    const auto found = core_.s.memory.find(core_.s.domain, rkey, address, length,
+    const std::uint32_t checked = departs(core_, finer::kResponderRangeByPacket)
+                                      ? std::min(length, core_.mtu)
+                                      : length;
+    const auto found = core_.s.memory.find(core_.s.domain, rkey, address, checked,
                                            rdma::Access::remote_read, core_.s.hooks, core_.s.number);
     if (found.check != KeyCheck::ok) {
       access_refused(packet, "RDMA READ refused by key, domain, right or range");
@@ -95,18 +101,21 @@ void RcResponder::on_atomic(const InPacket& packet) {
   }
   const auto found = core_.s.memory.find(core_.s.domain, eth.get(roce::atomiceth::rkey), address, 8,
                                          rdma::Access::remote_atomic, core_.s.hooks, core_.s.number);
-  if (found.check != KeyCheck::ok) {
+  const bool unchecked = departs(core_, finer::kResponderAtomicKeyUnchecked);
+  if (found.check != KeyCheck::ok && !unchecked) {
     access_refused(packet, "atomic refused by key, domain, right or range");
     return;
   }
   // The value in memory is an integer of this machine's byte order; the wire is big-endian.
-  const std::uint64_t original = load_le<std::uint64_t>(found.data);
+  std::uint8_t nowhere[8] = {};
+  std::uint8_t* const data = found.check == KeyCheck::ok ? found.data : nowhere;
+  const std::uint64_t original = load_le<std::uint64_t>(data);
   const std::uint64_t operand = eth.get(roce::atomiceth::swapdt);
   const bool swap = packet.opcode == Opcode::compare_and_swap;
   std::uint64_t result = swap ? operand : original + operand;
   if (swap && original != eth.get(roce::atomiceth::cmpdt)) result = original;
   if (!core_.departs(Departure::responder_atomic_not_stored)) {
-    store_le<std::uint64_t>(found.data, result);
+    store_le<std::uint64_t>(data, result);
   }
   Accepted& accepted = remember(packet.psn, 1);
   accepted.atomic = true;
@@ -151,8 +160,10 @@ void RcResponder::replay_read(const InPacket& packet) {
     const std::uint32_t offset =
         static_cast<std::uint32_t>(psn_distance(packet.psn, accepted.first_psn)) * core_.mtu;
     const bool whole = offset == 0 && length == accepted.length;
+    const bool unbounded = departs(core_, finer::kResponderReplayUnbounded);
+    if (unbounded) accepted.rkey = reth.get(roce::reth::rkey);
     if (reth.get(roce::reth::rkey) != accepted.rkey || offset > accepted.length ||
-        length > accepted.length - offset ||
+        (length > accepted.length - offset && !unbounded) ||
         reth.get(roce::reth::va) != accepted.address + offset ||
         (!whole && core_.departs(Departure::responder_partial_replay_refused))) {
       break;

@@ -23,6 +23,7 @@
 #include "sim/networkdirect/consumer/departures.h"
 #include "sim/rdma/softroce/cm_departures.h"
 #include "sim/rdma/softroce/departures.h"
+#include "sim/rdma/softroce/finer_departure_points.h"
 
 namespace fb::conformance {
 namespace {
@@ -71,9 +72,11 @@ std::set<std::string, std::less<>> points_of(Product product) {
       break;
     case Product::rdma:
       for (const auto& one : softroce::soft_departure_points()) points.emplace(one.name);
+      for (const auto& one : softroce::kFinerDeparturePoints) points.emplace(one.name);
       break;
     case Product::cm:
       for (const auto& one : softroce::cm_departure_points()) points.emplace(one.name);
+      for (const auto& one : softroce::kFinerDeparturePoints) points.emplace(one.name);
       break;
     case Product::endpoint:
       for (const auto& one : mi::kEndpointDeparturePoints) points.emplace(one.name);

@@ -38,7 +38,8 @@ struct Record {
     }
     for (const auto& qp : dut.qps) {
       out += qp->log + " " + std::to_string(qp->path.send_psn) + " " +
-             std::to_string(qp->path.initiator_depth) + "\n";
+             std::to_string(qp->path.initiator_depth) + " " +
+             std::to_string(qp->path.rnr_retry_count) + "\n";
     }
     return out;
   }
@@ -148,7 +149,10 @@ constexpr Scenario kScenarios[] = {
     [](Record& r) {
       r.dut.connect(kRawAddress, {.private_data = {}, .responder_resources = 4, .initiator_depth = 4});
       cm::Mad rep = Record::with_ids(Attribute::rep, 0x5000, r.own_id());
-      rep.message<cm::Rep>().set(cm::rep::local_qpn, 0x700).set(cm::rep::starting_psn, 77);
+      rep.message<cm::Rep>()
+          .set(cm::rep::local_qpn, 0x700)
+          .set(cm::rep::starting_psn, 77)
+          .set(cm::rep::rnr_retry_count, 3);
       r.deliver(rep);
       r.deliver(rep);
     },

@@ -1,6 +1,7 @@
 // Every departure point changes what a device does: a tour of small scenes, written down byte by
 // byte and to the nanosecond, differs from the honest one.
 #include "sim/rdma/softroce/departures.h"
+#include "sim/rdma/softroce/finer_departure_points.h"
 
 #include <set>
 
@@ -90,6 +91,7 @@ class Scene {
       for (const rdma::Completion& c : Side::take(*side)) {
         log += "completion " + std::to_string(c.id) + " " +
                std::to_string(static_cast<int>(c.status)) + " " + std::to_string(c.byte_length) +
+               " " + std::to_string(static_cast<int>(c.opcode)) + " " + std::to_string(c.qp_number) +
                " " + std::to_string(c.immediate) + " " + std::to_string(c.invalidated_rkey) + "\n";
       }
     }
@@ -233,6 +235,48 @@ void responder_scenes(SoftHooks* hooks, std::string& text) {
     s.in({packet(Opcode::send_only_with_invalidate, kIn, word(fast->rkey()), 4),
           packet(Opcode::write_only, kIn + 1, reth(0, fast->rkey(), 8), 8)});
   });
+  scene([](Scene& s) {  // of another transport service
+    Record<roce::Deth> deth;
+    s.in({packet(Opcode::ud_send_only, kIn, bytes_of(deth.bytes()), 4)});
+  });
+  scene([](Scene& s) {  // a gap behind an RNR NAK that was made good
+    for (std::uint32_t i = 0; i < 7; ++i) s.in({only(kIn + i)});
+    s.rig.dut.post_receive(9, 0, 300);
+    s.in({only(kIn + 6), only(kIn + 8)});
+  });
+  scene([](Scene& s) {  // a receive of two pieces
+    for (std::uint32_t i = 0; i < 6; ++i) s.in({only(kIn + i)});
+    const rdma::Sge pieces[] = {s.rig.dut.region->sge(0x40, 3), s.rig.dut.region->sge(0x80, 40)};
+    s.rig.dut.qp->post_receive({9, pieces});
+    s.in({only(kIn + 6)});
+  });
+  for (int i = 0; i < 4; ++i) {
+    scene([i](Scene& s) {  // the end of a region
+      const std::uint64_t end = s.va + s.rig.dut.region->length();
+      const std::vector<RawPacket> kBeyond = {
+          packet(Opcode::write_only, kIn, reth(end - 7, s.rkey, 8), 8),
+          packet(Opcode::read_request, kIn, reth(end - kMtu, s.rkey, 2 * kMtu)),
+          packet(Opcode::write_first, kIn, reth(end - kMtu, s.rkey, 2 * kMtu), kMtu),
+          packet(Opcode::fetch_and_add, kIn, atomic_eth(end, s.rkey, 1, 0))};
+      s.in({kBeyond[static_cast<std::size_t>(i)]});
+    });
+  }
+  scene([](Scene& s) {
+    auto region = s.rig.dut.domain->register_memory(s.rig.dut.memory, s.rig.options.access);
+    const Bytes there = reth(region->address(), region->rkey(), 8);
+    region.reset();
+    s.in({packet(Opcode::write_only, kIn, there, 8)});
+  });
+  scene([](Scene& s) {  // a duplicate that asks for more
+    s.in({packet(Opcode::read_request, kIn, reth(s.va, s.rkey, 8)),
+          packet(Opcode::read_request, kIn, reth(s.va, s.rkey, 16))});
+  });
+  scene(
+      [](Scene& s) {  // a READ that is remembered in the place of an atomic
+        s.in({packet(Opcode::fetch_and_add, kIn, atomic_eth(s.va, s.rkey, 3, 0)),
+              packet(Opcode::read_request, kIn + 1, reth(s.va, s.rkey, 8))});
+      },
+      [](RigOptions& o) { o.depth = 1; });
 }
 
 void requester_scenes(SoftHooks* hooks, std::string& text) {
@@ -286,6 +330,62 @@ void requester_scenes(SoftHooks* hooks, std::string& text) {
     for (int i = 0; i < 4; ++i) s.post(SendOpcode::send, 4);
     s.run().in({answer(kOut, 0x62)}).run();
   });
+  scene([](Scene& s) {  // inline data that changes behind the post
+    s.post(SendOpcode::send, 8, [](auto& r) { r.inline_data = true; });
+    s.rig.dut.fill(77);
+    s.run();
+  });
+  scene([](Scene& s) {
+    s.post(SendOpcode::fetch_and_add, 8).run();
+    Record<roce::AtomicAckEth> original;
+    original.set(roce::atomicacketh::origremdt, 0x0102030405060708);
+    s.in({packet(Opcode::atomic_acknowledge, kOut, aeth(0x1F) + bytes_of(original.bytes()))});
+  });
+  scene([](Scene& s) {  // an ACK inside a message, and silence
+    s.post(SendOpcode::send, 4 * kMtu).run().in({answer(kOut + 1, 0x1F)});
+    for (int i = 0; i < 30; ++i) s.run(Duration::us(100));
+  });
+  scene([](Scene& s) {  // progress in time
+    s.post(SendOpcode::send, 4).post(SendOpcode::send, 4).run();
+    s.run(Duration::us(700)).in({answer(kOut, 0x1F)}).run(Duration::us(700));
+    s.in({answer(kOut + 1, 0x1F)}).run();
+  });
+  scene([](Scene& s) {  // progress between timeouts, and between RNR NAKs
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      s.post(SendOpcode::send, 4).run(Duration::us(1200)).in({answer(kOut + i, 0x1F)});
+    }
+    for (std::uint32_t i = 4; i < 8; ++i) {
+      s.post(SendOpcode::send, 4).run().in({answer(kOut + i, 0x21)}).run();
+      s.in({answer(kOut + i, 0x1F)});
+    }
+  });
+  scene(
+      [](Scene& s) {
+        s.post(SendOpcode::send, 4).run();
+        for (int i = 0; i < 9; ++i) s.in({answer(kOut, 0x21)}).run();
+      },
+      [](RigOptions& o) { o.rnr_retry_count = 7; });
+  scene([](Scene& s) {  // two NAKs, with progress between them
+    for (std::uint32_t i = 0; i < 4; i += 2) {
+      s.post(SendOpcode::send, 4).post(SendOpcode::send, 4).run();
+      s.in({answer(kOut + i, 0x60)}).in({answer(kOut + i + 1, 0x1F)});
+    }
+  });
+  scene([](Scene& s) {  // more than go into a queue at a time
+    for (std::uint32_t i = 0; i < 70; ++i) {
+      s.post(SendOpcode::send, 4).run().in({answer(kOut + i, 0x1F)});
+      s.rig.dut.post_receive(10 + i, 0, 300);
+      s.in({only(kIn + i)});
+    }
+  });
+  scene([](Scene& s) {
+    s.post(SendOpcode::rdma_read, 8).run();
+    s.in({packet(Opcode::read_response_only, kOut, aeth(0x1F), 8)});
+  });
+  scene([](Scene& s) {
+    s.post(SendOpcode::send, 4).run();
+    s.in({packet(Opcode::read_response_only, kOut, aeth(0x1F), 4)});
+  });
 }
 
 std::string tour(SoftHooks* hooks) {
@@ -323,6 +423,10 @@ TEST(Departures, HooksThatSayNoChangeNothing) {
 TEST(Departures, EachChangesWhatTheDeviceDoes) {
   const std::string honest = tour(nullptr);
   for (const DeparturePoint& p : soft_departure_points()) {
+    OneDeparture hooks{p.name};
+    EXPECT_NE(tour(&hooks), honest) << p.name << (hooks.asked ? "" : " was never asked for");
+  }
+  for (const FinerDeparturePoint& p : kFinerDeparturePoints) {
     OneDeparture hooks{p.name};
     EXPECT_NE(tour(&hooks), honest) << p.name << (hooks.asked ? "" : " was never asked for");
   }
