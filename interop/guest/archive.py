@@ -142,4 +142,4 @@ def reason_in(text: str) -> str:
     """The line of what apt said that names what went wrong: the first complaint, or the last line."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
     complaints = [line for line in lines if line.startswith(("E: ", "W: Failed"))]
-    return (complaints or lines[-1:] or ["no reason given"])[0]
+    return (complaints or lines[-1:] or ["no reason given"])[0].removeprefix("E: ")

@@ -176,6 +176,19 @@ def verbs_target(scene: Scene) -> str:
     return "every byte equal"
 
 
+@cell("verbs-suite", "the conformance suite on verbs over rdma_rxe in a guest against nvmet in another",
+      kernels=("6.1", "6.12"), link="pair", limit_s=520)
+def verbs_suite(scene: Scene) -> str:
+    with scene.pair() as (target, initiator):
+        target.run(linux.rxe(GUEST))
+        target.run(linux.nvmet("rdma"))
+        initiator.run(linux.rxe(OURS))
+        summary = scene.suite_inside(initiator, f"--dut {AT} {DEVICE}", limit_s=400)
+        close(initiator)
+        close(target, linux.nvmet_down("rdma"))
+    return summary
+
+
 TEST = "test_sim_rdma_verbs"
 
 
