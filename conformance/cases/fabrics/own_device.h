@@ -8,9 +8,9 @@
 
 namespace fb::conformance::fabrics_cases {
 
-/// Of memory that user space registered a kernel's device lets nobody invalidate the key.
+/// Only keys of fast registrations can; a kernel's device has none for user space.
 inline std::optional<std::string> keys_can_be_invalidated(const Declared& declared) {
-  if (!declared.known || declared.rdma.remote_invalidation) return {};
+  if (!declared.known || declared.rdma.fast_registration) return {};
   return "the bench's own RDMA device (--device) has no keys that a peer could invalidate";
 }
 
