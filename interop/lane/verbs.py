@@ -2,7 +2,6 @@
 
 import re
 
-from interop.guest.archive import Unavailable
 from interop.guest.guest import Guest
 from interop.lane import linux
 from interop.lane.bench import CellFailure
@@ -194,10 +193,7 @@ TEST = "test_sim_rdma_verbs"
 
 @cell("verbs-device", f"the device's own tests ({TEST}) over rdma_rxe that talks to itself", kernels=("6.1", "6.12"), link="pair")
 def verbs_device(scene: Scene) -> str:
-    program = scene.bench.program.parent / TEST
-    if not program.exists():
-        raise Unavailable(f"no {program}")
-    with scene.pair(program) as (guest, _):
+    with scene.pair(scene.bench.program.parent / TEST) as (guest, _):
         guest.run(linux.rxe(GUEST))
         said = guest.run(f"{TEST} --gtest_brief=1", limit_s=150).output
         close(guest)
