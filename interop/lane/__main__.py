@@ -55,10 +55,7 @@ def run_here(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
 def run_apart(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
     """The cell in a process group of its own, with a time limit over everything."""
     folder = evidence_of(cell)
-    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    if cell.link == "tap":
-        network.require_tap()
     command = [*(network.IN_NAMESPACE if cell.link == "tap" else []), sys.executable, "-m",
                "interop.lane", "--inside", cell.name, "--image", str(image.folder), "--bench",
                str(program)]
@@ -102,6 +99,8 @@ def build_kernel() -> None:
 
 def run_once(cell: Cell, known: dict, program: pathlib.Path) -> dict:
     try:
+        if cell.link == "tap":
+            network.require_tap()
         return run_apart(cell, prepare(cell.flavour, known), program)
     except Unavailable as missing:
         return {"verdict": "not run", "text": str(missing)}
@@ -113,6 +112,7 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
 
     def run(cell: Cell) -> dict:
         started = time.monotonic()
+        shutil.rmtree(evidence_of(cell), ignore_errors=True)  # what is not run has none
         if started - begin > budget_s:
             result = {"verdict": "not run", "text": f"the {budget_s:.0f} s are over"}
         else:
