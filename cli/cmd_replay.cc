@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/rdma_device.h"
 #include "cli/replay_world.h"
 #include "conformance/report/gatherer.h"
 #include "conformance/report/report.h"
@@ -20,6 +21,7 @@ struct ReplayArguments {
   std::string what;
   std::string case_name;
   std::string local;
+  RdmaDeviceArguments device;
   std::string report;
   bool json = false;
 };
@@ -71,6 +73,7 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
     local = to_string(or_throw(local_address_towards(or_throw(parse_fabric_url(token.dut)).to)));
   }
   options.product = or_throw(parse_product(token.dut, local));
+  choose_own_device(arguments.device, options.product);
   if (options.product.embedded) options.product.transport = token.transport;
   if (!options.product.embedded) {
     options.product.nonce = nonce();
@@ -148,6 +151,9 @@ void add_replay(CLI::App& app, Outcome& outcome) {
       ->add_option("--local", arguments->local,
                    "Our own address, or l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS, for a product at an address")
       ->type_name("HOST");
+  command->add_option("--device", arguments->device.name, "What our own RDMA runs on, for a product at rdma://...: softroce or verbs:NAME")
+      ->type_name("DEVICE")
+      ->capture_default_str();
   command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");
   command->callback([arguments, &outcome] { outcome.code = replay(*arguments); });

@@ -7,6 +7,7 @@
 
 #include "cli/authentication.h"
 #include "cli/common.h"
+#include "cli/rdma_device.h"
 #include "cli/suite_options.h"
 #include "cli/tls_options.h"
 #include "conformance/report/gatherer.h"
@@ -23,7 +24,7 @@ using namespace conformance;
 
 struct RunArguments {
   Selection selection;
-  std::string device = "softroce";
+  RdmaDeviceArguments device;
   std::string dut = "embedded";
   std::string local;
   AuthenticationArguments authentication;
@@ -67,13 +68,10 @@ Product product_of(const RunArguments& arguments) {
   }
   if (product.embedded) {
     product.transport = arguments.selection.transport;
-    product.layer = or_throw(parse_device_layer(arguments.device));
+    product.layer = or_throw(parse_device_layer(arguments.device.name));
     return product;
   }
-  if (arguments.device != "softroce") {
-    throw UserError("--device " + arguments.device + " is not for a product at " + arguments.dut +
-                    ": the bench's own side is softroce there");
-  }
+  choose_own_device(arguments.device, product);
   product.nonce = nonce();
   if (!product.device.empty()) {
     check_answers(product);
@@ -205,6 +203,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
                   "  fabricbench run --report report\n"
                   "  fabricbench run --suite fabrics --role controller --seed 7\n"
                   "  fabricbench run --dut rdma://192.0.2.7:4420 --report report\n"
+                  "  fabricbench run --dut rdma://192.0.2.7:4420 --device verbs:rxe0\n"
                   "  fabricbench run --dut verbs:rxe0 --local packet:veth1,192.0.2.9\n"
                   "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero");
   add_selection(*command, arguments->selection);
@@ -214,7 +213,10 @@ void add_run(CLI::App& app, Outcome& outcome) {
                    "or verbs:NAME")
       ->type_name("URL")
       ->capture_default_str();
-  command->add_option("--device", arguments->device, "What RDMA runs on: softroce, ND:default or NDK:default (embedded)")
+  command
+      ->add_option("--device", arguments->device.name,
+                   "What RDMA runs on: softroce; ND:default or NDK:default (embedded); verbs:NAME (the bench's side of rdma://...)")
+      ->type_name("DEVICE")
       ->capture_default_str();
   command
       ->add_option("--local", arguments->local,

@@ -27,6 +27,16 @@ void check_rdma_device(const RdmaDeviceArguments& arguments, const net::LocalHos
   }
 }
 
+void choose_own_device(const RdmaDeviceArguments& arguments, conformance::Product& product) {
+  if (arguments.software()) return;
+  if (product.embedded || product.transport != "rdma" || !product.device.empty()) {
+    throw UserError("--device " + arguments.name + " is not for a product at " + product.url +
+                    ": the bench's own side has no RDMA device there");
+  }
+  check_rdma_device(arguments, product.local);
+  product.own_device = arguments.verbs_name();
+}
+
 OpenRdmaDevice::OpenRdmaDevice(World& world, const std::string& name, const RdmaDeviceArguments& arguments,
                                const net::LocalHost& local, softroce::SoftHooks* hooks) {
   if (!arguments.software()) {

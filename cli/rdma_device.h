@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "conformance/runner/product.h"
 #include "sim/core/world.h"
 #include "sim/net/local_host.h"
 #include "sim/rdma/device.h"
@@ -27,6 +28,9 @@ void add_rdma_device(CLI::App& command, RdmaDeviceArguments& arguments);
 
 /// UserError for a name that is none, and for a device that this machine's kernel has beside a network of our own.
 void check_rdma_device(const RdmaDeviceArguments& arguments, const net::LocalHost& local);
+
+/// The bench's own side towards a product at rdma://... UserError for any other product, and as check_rdma_device().
+void choose_own_device(const RdmaDeviceArguments& arguments, conformance::Product& product);
 
 /// A device, and what it stands on.
 class OpenRdmaDevice {

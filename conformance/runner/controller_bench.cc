@@ -146,6 +146,7 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     at_ = environment.product->to;
     device.address = environment.product->local.address;
     device.ca_guid = fresh_guid(*environment.product);
+    device.kernel = environment.product->own_device;
     setup.host_keys = environment.product->keys;
     setup.identity_version = environment.product->identity_version;
     setup.connect.authentication.secure_channel = false;

@@ -113,7 +113,7 @@ class ControllerBench final : public Bench {
   RawAssociation& associate(const AssociationOptions& options = {});
   transport::HostFabric& fabric() { return side_->fabric(); }
   /// The bench's RDMA device, for connections whose private data is made by hand.
-  softroce::SoftRoceDevice& device() { return side_->device(); }
+  rdma::Device& device() { return side_->device(); }
   /// The bench's streams, for PDUs that are made by hand: over TLS where the product has it.
   net::StreamHost& streams();
   /// Without TLS.

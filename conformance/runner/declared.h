@@ -14,6 +14,7 @@
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/property.h"
 #include "wire/mi/data_structures.h"
+#include "wire/nvme/features.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_namespace.h"
 
@@ -84,6 +85,8 @@ struct Declared {
   /// static.
   std::uint16_t any_cntlid = fabrics::kAnyController;
   std::uint32_t usual_kato_ms = 0;  ///< 0, but for a product that takes no host without a keep alive timeout
+  std::uint32_t features = 0;  ///< a bit for each identifier below 32 whose current value Get Features tells
+  std::uint16_t kelvin = 0;    ///< composite temperature of the health log; 0: not known
   bool mutual_authentication = false;  ///< the bench knows the controller's secret too
   Bytes controller = Bytes(4096);
   Bytes name_space = Bytes(4096);
@@ -95,6 +98,7 @@ struct Declared {
     return View<nvme::IdentifyNamespace>{name_space};
   }
   Record<fabrics::Cap> capabilities() const { return record_from_integer<fabrics::Cap>(cap); }
+  bool has_feature(nvme::FeatureId id) const { return (features >> static_cast<unsigned>(id) & 1) != 0; }
   /// Entries of the largest I/O queue.
   std::uint32_t queue_entries_max() const {
     return static_cast<std::uint32_t>(capabilities().get(fabrics::cap::mqes).count());

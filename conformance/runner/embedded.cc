@@ -2,6 +2,7 @@
 
 #include "conformance/runner/embedded_controller.h"
 #include "conformance/runner/managed_setup.h"
+#include "sim/rdma/verbs/verbs_device.h"
 
 namespace fb::conformance {
 
@@ -42,7 +43,11 @@ EmbeddedHostFabric::EmbeddedHostFabric(World& world, net::SimHost& host, const D
 
 EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local,
                                        const DeviceOptions& options, const EmbeddedSetup& setup) {
-  if (setup.transport == "rdma") {
+  if (setup.transport == "rdma" && !options.kernel.empty()) {
+    auto device = verbs::open_device(world, {.name = options.kernel, .address = options.address});
+    if (!device) throw UserError(device.error().text);
+    kernel_device_ = std::move(device).value();
+  } else if (setup.transport == "rdma") {
     auto machine = net::open_local_host(world, local);
     if (!machine) throw UserError(machine.error().text);
     machine_ = std::move(machine).value();
@@ -58,8 +63,9 @@ EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local
 
 void EmbeddedHostFabric::make(World& world, const IpAddress& address, const EmbeddedSetup& setup,
                               transport::TransportHooks* hooks) {
-  if (device_ != nullptr) {
-    fabric_ = std::make_unique<transport::RdmaHostFabric>(world, device_->top(), hooks);
+  if (setup.transport == "rdma") {
+    rdma::Device& device = kernel_device_ != nullptr ? *kernel_device_ : device_->top();
+    fabric_ = std::make_unique<transport::RdmaHostFabric>(world, device, hooks);
   } else {
     auto fabric =
         std::make_unique<transport::TcpHostFabric>(world, *streams_, address, setup.tcp_host, hooks);
@@ -75,7 +81,8 @@ void EmbeddedHostFabric::make(World& world, const IpAddress& address, const Embe
   }
 }
 
-softroce::SoftRoceDevice& EmbeddedHostFabric::device() {
+rdma::Device& EmbeddedHostFabric::device() {
+  if (kernel_device_ != nullptr) return *kernel_device_;
   BENCH_ASSERT(device_ != nullptr, "what needs an RDMA device runs over_rdma");
   return device_->soft();
 }

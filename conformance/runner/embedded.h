@@ -78,6 +78,7 @@ struct DeviceOptions {
   IpAddress address;
   softroce::SoftHooks* hooks = nullptr;
   std::uint64_t ca_guid = 0;
+  std::string kernel = {};  ///< on this machine: a device of its kernel in place of a soft one; Product::own_device
 };
 /// A device, and what is between it and those who use it.
 class DeviceStack {
@@ -110,8 +111,8 @@ class EmbeddedHostFabric {
                      const EmbeddedSetup& setup);
 
   transport::HostFabric& fabric() { return *fabric_; }
-  /// Over RDMA: the soft device, whatever is on top of it.
-  softroce::SoftRoceDevice& device();
+  /// Over RDMA: the device, whatever is on top of it.
+  rdma::Device& device();
   /// Over TCP: where streams come from, without TLS.
   net::StreamHost& streams();
   /// Null where the side has no keys.
@@ -126,6 +127,7 @@ class EmbeddedHostFabric {
   auth::PskStore keys_;
   std::unique_ptr<transport::TlsSide> tls_;
   std::unique_ptr<DeviceStack> device_;
+  std::unique_ptr<rdma::Device> kernel_device_;
   std::unique_ptr<transport::HostFabric> fabric_;
 };
 

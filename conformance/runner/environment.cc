@@ -8,6 +8,8 @@
 #include "conformance/runner/management_requester_bench.h"
 #include "conformance/runner/provider_bench.h"
 #include "conformance/runner/rdma_bench.h"
+#include "wire/nvme/features.h"
+#include "wire/nvme/logs.h"
 
 namespace fb::conformance {
 
@@ -68,6 +70,17 @@ void ask_queues_and_namespace(host::Controller& controller, Declared& found) {
   if (reply.ok()) found.name_space = reply.data;
 }
 
+/// What cases are about that some products do without.
+void ask_features_and_temperature(host::Controller& controller, Declared& found) {
+  using nvme::FeatureId;
+  for (const FeatureId id : {FeatureId::power_management, FeatureId::temperature_threshold, FeatureId::error_recovery,
+                             FeatureId::write_atomicity}) {
+    if (controller.admin(host::get_features(id)).wait().ok()) found.features |= 1u << static_cast<unsigned>(id);
+  }
+  const auto log = controller.admin(host::get_log(nvme::LogPage::smart, nvme::SmartLog::size), nvme::SmartLog::size).wait();
+  if (log.ok()) found.kelvin = View<nvme::SmartLog>{log.data}.get(nvme::smart::ctemp);
+}
+
 /// Connects as a host that behaves, in the ways that a product may ask for, the usual one first. Null: it
 /// lets nobody in, and `found` says why.
 host::Controller* connect_somehow(ControllerBench& bench, Declared& found) {
@@ -98,6 +111,8 @@ void explore_controller(World& world, const Environment& environment, Declared& 
   found.controller.resize(4096);
   found.in_capsule_bytes = facts.in_capsule_bytes;
   ask_queues_and_namespace(*controller, found);
+  ask_features_and_temperature(*controller, found);
+  if (!found.embedded && environment.transport == "rdma") found.rdma = bench.device().limits();
   found.mutual_authentication = bench.authentication().controller_secret.has_value();
   bench.finish();
   found.known = true;
@@ -137,6 +152,7 @@ Declared explore(World& world, const Environment& environment) {
 
 const Declared& DeclarationCache::of(const Product& product, void (*arrange)(EmbeddedSetup&),
                                      std::string_view transport) {
+  if (!product.embedded) arrange = nullptr;  // a real one is as it is, and asking it again takes what a case holds
   const std::pair key(reinterpret_cast<std::uintptr_t>(arrange), std::string(transport));
   const std::lock_guard lock(mutex_);
   auto& entry = known_[key];

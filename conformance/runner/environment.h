@@ -12,7 +12,7 @@
 
 namespace fb::conformance {
 
-/// What products declare, found out once for each arrangement. Shared by the threads of a run.
+/// What products declare, found out once: an emulated one for each arrangement. Shared by the threads of a run.
 class DeclarationCache {
  public:
   const Declared& of(const Product& product, void (*arrange)(EmbeddedSetup&), std::string_view transport);

@@ -30,6 +30,8 @@ struct Product {
   Endpoint to = {};
   std::string nqn = {};       ///< empty: the first one that its discovery service lists
   net::LocalHost local = {};  ///< our own side
+  /// Over RDMA: our own side is this device of this machine, by rdma-core, "rxe0"; empty: softroce.
+  std::string own_device = {};
   /// What our own host authenticates with; empty: nothing.
   std::vector<auth::SecretPair> secrets = {};
   /// Over TCP: every connection of ours is TLS with these keys.

@@ -76,14 +76,14 @@ class Archive:
             if done.returncode == 0 and "W: Failed to fetch" not in done.stderr:
                 stamp.touch()
             elif not stamp.exists():
-                raise Unavailable("the package archive cannot be read: " + last_line(done.stderr))
+                raise Unavailable("the package archive cannot be read: " + reason_in(done.stderr))
 
     def find(self, names: list[str], suite: str = "") -> list[Package]:
         """The candidates of these packages, with their digests."""
         targets = [f"{name}/{suite}" if suite else name for name in names]
         done = self._apt("apt-get", "download", "--print-uris", *targets)
         if done.returncode != 0:
-            raise Unavailable("no package: " + last_line(done.stderr))
+            raise Unavailable("no package: " + reason_in(done.stderr))
         found = []
         for line in done.stdout.splitlines():
             match = re.fullmatch(r"'(\S+)' (\S+) \d+ (\S+)", line.strip())
@@ -112,7 +112,7 @@ class Archive:
             targets = [f"{package.name}/{suite}" if suite else package.name for package in wanted]
             done = self._apt("apt-get", "-q", "download", *targets, folder=debs)
             if done.returncode != 0:
-                raise Unavailable("a package cannot be fetched: " + last_line(done.stderr))
+                raise Unavailable("a package cannot be fetched: " + reason_in(done.stderr))
         return [debs / package.file for package in packages]
 
     def _apt(self, *command: str, folder: pathlib.Path | None = None) -> subprocess.CompletedProcess:
@@ -138,6 +138,8 @@ def codename() -> str:
     return match.group(1)
 
 
-def last_line(text: str) -> str:
+def reason_in(text: str) -> str:
+    """The line of what apt said that names what went wrong: the first complaint, or the last line."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    return lines[-1] if lines else "no reason given"
+    complaints = [line for line in lines if line.startswith(("E: ", "W: Failed"))]
+    return (complaints or lines[-1:] or ["no reason given"])[0].removeprefix("E: ")

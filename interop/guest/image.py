@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ from interop.guest.archive import Archive, Package, Unavailable, cache_root, cod
 HERE = pathlib.Path(__file__).parent
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 LOADER = "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"  # lib64 has an absolute link to it
+
+CUT_OFF_S = 3600
 
 # What programs ask for by name when they run: pthread_exit() does.
 LOADED_LATE = ["lib/x86_64-linux-gnu/libgcc_s.so.1"]
@@ -125,6 +128,7 @@ def _folder(name: str, packages: list[Package], built: str = "") -> pathlib.Path
 def _make(folder: pathlib.Path, debs: list[pathlib.Path], release: str,
           kernel_in: Callable[[pathlib.Path], bytes]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
+    _forget_cut_off(folder.parent)
     with tempfile.TemporaryDirectory(prefix="build-", dir=folder.parent) as work_name:
         work = pathlib.Path(work_name)
         packages, tree, made = work / "packages", work / "tree", work / "made"
@@ -141,6 +145,13 @@ def _make(folder: pathlib.Path, debs: list[pathlib.Path], release: str,
         except OSError:
             if not folder.exists():  # else somebody else was faster, with the same bytes
                 raise
+
+
+def _forget_cut_off(cache: pathlib.Path) -> None:
+    """What a build leaves that was killed. One that goes on is younger."""
+    for left in cache.glob("build-*"):
+        if time.time() - left.stat().st_mtime > CUT_OFF_S:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _unpack(deb: pathlib.Path, to: pathlib.Path) -> None:

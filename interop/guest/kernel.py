@@ -19,7 +19,7 @@ import signal
 import subprocess
 import sys
 
-from interop.guest.archive import Archive, Package, Unavailable, cache_root, last_line
+from interop.guest.archive import Archive, Package, Unavailable, cache_root, reason_in
 
 CONFIG = pathlib.Path(__file__).parent / "kernel.config"
 SOURCE = "linux-source-6.1"
@@ -121,7 +121,7 @@ def _run(command: list, log) -> None:
     if status != 0:
         text = pathlib.Path(log.name).read_text(errors="replace")
         errors = re.findall(r"^.*\b[Ee]rror:.*$", text, re.MULTILINE)
-        raise Unavailable(f"the kernel cannot be built (kept in {log.name}): {errors[0] if errors else last_line(text)}")
+        raise Unavailable(f"the kernel cannot be built (kept in {log.name}): {errors[0] if errors else reason_in(text)}")
 
 
 def main() -> int:

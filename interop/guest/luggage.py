@@ -19,6 +19,8 @@ HOME = "opt/luggage"
 
 def carry(image: Image, program: pathlib.Path, folder: pathlib.Path) -> Image:
     """An image in `folder` that has the program in /bin."""
+    if not program.exists():
+        raise Unavailable(f"no {program}")
     folder.mkdir(parents=True)
     (folder / "release").write_text(image.release + "\n")
     (folder / "vmlinux").symlink_to(image.kernel)

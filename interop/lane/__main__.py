@@ -2,7 +2,7 @@
 
     ci/interop [--list] [--bench PROGRAM] [--jobs CELLS] [--budget SECONDS] [--again] [--build-kernel] [CELL-PATTERN ...]
 
-Exit code 0: nothing failed and something ran. 1: a cell failed. 2: nothing could be run.
+Exit code 0: nothing failed and something ran. 1: a cell failed. 2: nothing could be run. 130: interrupted.
 """
 
 import argparse
@@ -55,10 +55,7 @@ def run_here(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
 def run_apart(cell: Cell, image: images.Image, program: pathlib.Path) -> dict:
     """The cell in a process group of its own, with a time limit over everything."""
     folder = evidence_of(cell)
-    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    if cell.link == "tap":
-        network.require_tap()
     command = [*(network.IN_NAMESPACE if cell.link == "tap" else []), sys.executable, "-m",
                "interop.lane", "--inside", cell.name, "--image", str(image.folder), "--bench",
                str(program)]
@@ -82,6 +79,8 @@ def prepare(flavour: str, known: dict) -> images.Image:
                 known[flavour] = images.build(flavour)
             except Unavailable as missing:
                 known[flavour] = missing
+            except (OSError, subprocess.CalledProcessError) as problem:  # no such program, no room, no permission
+                known[flavour] = Unavailable(f"the guest's image cannot be made: {problem}")
     if isinstance(known[flavour], Unavailable):
         raise known[flavour]
     return known[flavour]
@@ -100,6 +99,8 @@ def build_kernel() -> None:
 
 def run_once(cell: Cell, known: dict, program: pathlib.Path) -> dict:
     try:
+        if cell.link == "tap":
+            network.require_tap()
         return run_apart(cell, prepare(cell.flavour, known), program)
     except Unavailable as missing:
         return {"verdict": "not run", "text": str(missing)}
@@ -111,6 +112,7 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
 
     def run(cell: Cell) -> dict:
         started = time.monotonic()
+        shutil.rmtree(evidence_of(cell), ignore_errors=True)  # what is not run has none
         if started - begin > budget_s:
             result = {"verdict": "not run", "text": f"the {budget_s:.0f} s are over"}
         else:
@@ -122,20 +124,27 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
         seconds = round(time.monotonic() - started, 1)
         return {"cell": cell.name, "title": cell.title, "seconds": seconds, "boots": boots(cell), **result}
 
-    ended = {}
-    for cell, result in itertools.chain(side_by_side([one for one in cells if not one.alone], jobs, run),
-                                        side_by_side([one for one in cells if one.alone], 1, run)):
-        ended[cell.name] = result
-        print(f"{result['verdict']:8} {cell.name:20} {result['seconds']:5.1f} s  {result['text']}", flush=True)
-        for line in notes(cell):
-            print(f"         {line}", flush=True)
+    ended = {cell.name: {"cell": cell.name, "title": cell.title, "seconds": 0.0, "boots": [],
+                         "verdict": "not run", "text": "interrupted"} for cell in cells}
+    interrupted = False
+    try:
+        for cell, result in itertools.chain(side_by_side([one for one in cells if not one.alone], jobs, run),
+                                            side_by_side([one for one in cells if one.alone], 1, run)):
+            ended[cell.name] = result
+            print(f"{result['verdict']:8} {cell.name:20} {result['seconds']:5.1f} s  {result['text']}", flush=True)
+            for line in notes(cell):
+                print(f"         {line}", flush=True)
+    except KeyboardInterrupt:
+        interrupted = True
     results = [ended[cell.name] for cell in cells]
     EVIDENCE.mkdir(parents=True, exist_ok=True)
     (EVIDENCE / "results.json").write_text(json.dumps({"cells": results}, indent=1) + "\n")
     counts = {word: sum(one["verdict"] == word for one in results)
               for word in ("passed", "FAILED", "not run")}
-    print(f"interop: {counts['passed']} passed, {counts['FAILED']} failed, {counts['not run']} not run in "
+    print(f"interop: {'interrupted: ' if interrupted else ''}{counts['passed']} passed, {counts['FAILED']} failed, {counts['not run']} not run in "
           f"{time.monotonic() - begin:.0f} s{boots_text(results)}; evidence in {EVIDENCE}")
+    if interrupted:
+        return 130
     if counts["FAILED"]:
         return 1
     return 0 if counts["passed"] else 2
@@ -236,11 +245,12 @@ def main() -> int:
         result = run_here(cell, images.load(options.image), options.bench)
         (evidence_of(cell) / "result.json").write_text(json.dumps(result))
         return 0
+    for pattern in options.patterns:
+        if not any(fnmatch.fnmatchcase(one.name, pattern) for one in CELLS):
+            print(f"interop: no cell matches {pattern} (ci/interop --list names them)", file=sys.stderr)
+            return 2
     chosen = [one for one in CELLS if not options.patterns or
               any(fnmatch.fnmatchcase(one.name, pattern) for pattern in options.patterns)]
-    if not chosen:
-        print(f"interop: no cell matches {' '.join(options.patterns)}", file=sys.stderr)
-        return 2
     if options.list:
         for one in chosen:
             print(f"{one.name:20} {one.title}")
@@ -254,4 +264,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("interop: interrupted", file=sys.stderr)
+        sys.exit(130)

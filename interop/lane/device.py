@@ -1,10 +1,7 @@
 """rdma_rxe as the device under test: the RDMA and CM suites, with both sides in one guest. The bench's peer is another
 machine on a link with the device: the other end of a veth pair."""
 
-import json
-
 from interop.lane import linux
-from interop.lane.bench import CellFailure, summary_of
 from interop.lane.network import GUEST, MTU, OURS
 from interop.lane.scene import Scene, cell, close
 
@@ -19,15 +16,6 @@ ip link add eth0 mtu {MTU} type veth peer name bench mtu {MTU}
 ip link set bench up
 """)
         guest.run(linux.rxe(GUEST))
-        said = guest.run(f"""fabricbench run --dut verbs:rxe0 --local packet:bench,{OURS} --profile linux-{scene.kernel} \\
-  --report /tmp/report >/tmp/said.txt 2>&1
-status=$?
-[ $status -le 1 ] || cat /tmp/said.txt
-exit $status
-""", limit_s=LIMIT_S, check=False)
-        if said.status not in (0, 1):
-            raise CellFailure(f"fabricbench run ended with {said.status}: {said.output.strip()}")
-        results = guest.run("cat /tmp/report/results.json").output
-        (scene.folder / "results.json").write_text(results)
+        summary = scene.suite_inside(guest, f"--dut verbs:rxe0 --local packet:bench,{OURS}", LIMIT_S)
         close(guest)
-    return summary_of(json.loads(results), said.status)
+    return summary

@@ -1,5 +1,6 @@
 """What every cell stands on: a guest, the command, a link between them, packets recorded and judged."""
 
+import json
 import pathlib
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from interop.guest import luggage
 from interop.guest.guest import Guest
 from interop.guest.image import Image
 from interop.lane import linux
-from interop.lane.bench import Bench
+from interop.lane.bench import Bench, CellFailure, summary_of
 from interop.lane.network import GUEST, OURS, l2_sockets, make_tap, two_guests
 
 TARGET_NQN = "nqn.2026-11.org.fabricbench:interop"
@@ -73,6 +74,19 @@ class Scene:
             for guest in guests:
                 guest.kill()
             shutil.rmtree(image.folder)
+
+    def suite_inside(self, guest: Guest, arguments: str, limit_s: int) -> str:
+        """Runs the conformance suite in a guest that has the command, with its kernel's profile; as Bench.suite()."""
+        said = guest.run(f"""fabricbench run {arguments} --profile linux-{self.kernel} --report /tmp/report >/tmp/said.txt 2>&1
+status=$?
+[ $status -le 1 ] || cat /tmp/said.txt
+exit $status
+""", limit_s=limit_s, check=False)
+        if said.status not in (0, 1):
+            raise CellFailure(f"fabricbench run ended with {said.status}: {said.output.strip()}")
+        results = guest.run("cat /tmp/report/results.json").output
+        (self.folder / "results.json").write_text(results)
+        return summary_of(json.loads(results), said.status)
 
     @contextmanager
     def recorded(self):

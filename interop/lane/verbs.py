@@ -2,7 +2,6 @@
 
 import re
 
-from interop.guest.archive import Unavailable
 from interop.guest.guest import Guest
 from interop.lane import linux
 from interop.lane.bench import CellFailure
@@ -176,15 +175,25 @@ def verbs_target(scene: Scene) -> str:
     return "every byte equal"
 
 
+@cell("verbs-suite", "the conformance suite on verbs over rdma_rxe in a guest against nvmet in another",
+      kernels=("6.1", "6.12"), link="pair", limit_s=520)
+def verbs_suite(scene: Scene) -> str:
+    with scene.pair() as (target, initiator):
+        target.run(linux.rxe(GUEST))
+        target.run(linux.nvmet("rdma"))
+        initiator.run(linux.rxe(OURS))
+        summary = scene.suite_inside(initiator, f"--dut {AT} {DEVICE}", limit_s=400)
+        close(initiator)
+        close(target, linux.nvmet_down("rdma"))
+    return summary
+
+
 TEST = "test_sim_rdma_verbs"
 
 
 @cell("verbs-device", f"the device's own tests ({TEST}) over rdma_rxe that talks to itself", kernels=("6.1", "6.12"), link="pair")
 def verbs_device(scene: Scene) -> str:
-    program = scene.bench.program.parent / TEST
-    if not program.exists():
-        raise Unavailable(f"no {program}")
-    with scene.pair(program) as (guest, _):
+    with scene.pair(scene.bench.program.parent / TEST) as (guest, _):
         guest.run(linux.rxe(GUEST))
         said = guest.run(f"{TEST} --gtest_brief=1", limit_s=150).output
         close(guest)

@@ -16,7 +16,7 @@ def one_line(result, *words):
 
 @pytest.mark.parametrize("command", [
     ["host", "connect", URL], ["host", "io", URL, "--local", "127.0.0.2"], ["host", "discover", URL],
-    ["target", "--listen", URL, "--namespace", "1M"]])
+    ["target", "--listen", URL, "--namespace", "1M"], ["run", "--dut", URL + "/nqn.2026-11.test:a"], ["run", "--dut", URL]])
 def test_no_such_device(fabricbench, command):
     one_line(fabricbench(*command, "--device", NAME), NAME, *COMMANDS)
 
@@ -24,7 +24,8 @@ def test_no_such_device(fabricbench, command):
 @pytest.mark.parametrize("command, word", [
     (["host", "connect", "tcp://127.0.0.1:4420"], "tcp://127.0.0.1:4420"),
     (["target", "--listen", "tcp://127.0.0.1:4420", "--namespace", "1M"], "tcp://127.0.0.1:4420"),
-    (["run", "--dut", URL], URL),
+    (["run", "--dut", "verbs:rxe0", "--local", "packet:lo,192.0.2.1"], "verbs:rxe0"),
+    (["run", "--dut", URL, "--local", "l2:/a,/b,192.0.2.1"], "l2"),
     (["run", "--dut", "tcp://127.0.0.1:4420"], "tcp://127.0.0.1:4420"),
     (["run"], NAME),
     (["host", "connect", URL, "--local", "l2:/a,/b,192.0.2.1"], "l2"),
@@ -36,7 +37,8 @@ def test_where_it_has_no_place(fabricbench, command, word):
 
 @pytest.mark.parametrize("name", ["verbs", "verbs:", "IB:default", "ND:default"])
 def test_a_wrong_name(fabricbench, name):
-    one_line(fabricbench("host", "connect", URL, "--device", name), f"'{name}'", "verbs:NAME")
+    for command in (["host", "connect", URL], ["run", "--dut", URL]):
+        one_line(fabricbench(*command, "--device", name), f"'{name}'", "verbs:NAME")
 
 
 def test_the_list_names_all_or_says_how_to_make_one(fabricbench):

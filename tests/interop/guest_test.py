@@ -22,7 +22,7 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from interop.guest import cpio, guest, image, kernel, vmlinux  # noqa: E402
-from interop.guest.archive import Package, Unavailable  # noqa: E402
+from interop.guest.archive import Package, Unavailable, reason_in  # noqa: E402
 from interop.lane import __main__ as lane  # noqa: E402
 from interop.lane import document, lifeline, line, matrix, scene  # noqa: E402
 
@@ -77,6 +77,24 @@ class Cache(unittest.TestCase):
                 with self.assertRaises(KeyboardInterrupt):
                     image._make(made, [], "6.1.0", lambda packages: (packages / "vmlinuz").read_bytes())
             self.assertEqual(list(made.parent.iterdir()), [])
+
+    def test_what_a_killed_build_left_is_removed_when_it_is_old(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cache = pathlib.Path(folder)
+            for name in ("build-old", "build-new", "6.1-abc"):
+                (cache / name).mkdir()
+            for name in ("build-old", "6.1-abc"):
+                os.utime(cache / name, (1, 1))
+            image._forget_cut_off(cache)
+            self.assertEqual({path.name for path in cache.iterdir()}, {"build-new", "6.1-abc"})
+
+
+class Apt(unittest.TestCase):
+    def test_the_first_complaint_is_told(self):
+        said = "W: Failed to fetch http://a  Could not connect\nW: Some index files failed to download.\n"
+        self.assertIn("Could not connect", reason_in(said))
+        self.assertEqual(reason_in("one\ntwo\n"), "two")
+        self.assertEqual(reason_in(""), "no reason given")
 
 
 class Kernel(unittest.TestCase):
@@ -314,6 +332,8 @@ class Lane(unittest.TestCase):
                 (evidence / one.name).mkdir(exist_ok=True)
                 (evidence / one.name / "lane.log").write_text("a-cell-host: booted in 4.5 s\nother\na-cell: booted in 12.0 s\n")
                 verdict, _, text = next(ends).partition(": ")
+                if verdict == "interrupted":
+                    raise KeyboardInterrupt
                 return {"verdict": verdict, "text": text}
 
             with mock.patch.object(lane, "EVIDENCE", evidence), mock.patch.object(lane, "prepare"), \
@@ -350,6 +370,25 @@ class Lane(unittest.TestCase):
 
     def test_a_failure_is_red(self):
         self.assertEqual(self.run_lane(["FAILED"])[0], 1)
+
+    def test_an_interrupted_cell_is_not_run(self):
+        code, result, _ = self.run_lane(["interrupted"])
+        self.assertEqual((code, result["verdict"], result["text"]), (130, "not run", "interrupted"))
+
+    def test_what_breaks_the_making_of_an_image_is_told(self):
+        for broken in (FileNotFoundError(2, "No such file", "depmod"), subprocess.CalledProcessError(1, "depmod")):
+            known: dict = {}
+            with mock.patch.object(lane.guests, "require_qemu"), mock.patch.object(lane.images, "build", side_effect=broken):
+                for _ in range(2):  # remembered
+                    with self.assertRaisesRegex(Unavailable, "depmod"):
+                        lane.prepare("6.1", known)
+
+    def test_every_pattern_names_a_cell(self):
+        with mock.patch.object(sys, "argv", ["lane", matrix.CELLS[0].name, "nonesuch-*"]), \
+             mock.patch.object(lane, "run_all") as run_all, contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(lane.main(), 2)
+        self.assertIn("nonesuch-*", said.getvalue())
+        run_all.assert_not_called()
 
     def test_a_second_try_counts_and_the_first_is_told(self):
         code, result, runs = self.run_lane(["FAILED: late", "passed: at last"], again=True)

@@ -1,5 +1,6 @@
 // Capsules and data over RDMA: the order of data and response, keys, SGLs.
 #include "conformance/cases/fabrics/common.h"
+#include "conformance/cases/fabrics/own_device.h"
 
 namespace fb::conformance {
 
@@ -112,7 +113,7 @@ CONFORMANCE_CASE(key_is_kept_where_nobody_asked, "fabrics.rdma.invalidate.only-a
 }
 
 CONFORMANCE_CASE(key_of_the_command_is_invalidated, "fabrics.rdma.invalidate.right-key",
-                 roles::controller, needs{&a_namespace}) {
+                 roles::controller, needs{&a_namespace}, needs{&keys_can_be_invalidated}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   host::RawQueue::Exposed& memory = queue.expose(Bytes(kRoom));

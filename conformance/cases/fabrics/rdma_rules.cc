@@ -1,5 +1,6 @@
 // NVMe over RDMA, further rules: where data goes, what a response looks like, lists of descriptors in a capsule.
 #include "conformance/cases/fabrics/common.h"
+#include "conformance/cases/fabrics/own_device.h"
 #include "conformance/runner/host_bench.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/rdma_private_data.h"
@@ -115,7 +116,7 @@ CONFORMANCE_CASE(memory_is_left_alone_after_the_response, "fabrics.rdma.read-dat
 }
 
 CONFORMANCE_CASE(of_two_keys_the_last_is_invalidated, "fabrics.rdma.invalidate.last-key", roles::controller,
-                 furnished{&four_descriptors}, needs{&lists_in_capsules}) {
+                 furnished{&four_descriptors}, needs{&lists_in_capsules}, needs{&keys_can_be_invalidated}) {
   host::RawQueue& queue = bench.associate().open_io();
   const auto [blocks, bytes] = extent(bench);
   const Bytes data = prepare(bench, queue, blocks, 0x23);

@@ -29,6 +29,11 @@ std::optional<std::string> manages_no_namespaces(const Declared& declared) {
   if (!declared.known || (declared.identify().get(nvme::id_ctrl::oacs) & bit) == 0) return {};
   return "OACS bit 3 (namespace management) is set";
 }
+std::optional<std::string> knows_its_temperature(const Declared& declared) {
+  if (!declared.known || declared.kelvin != 0) return {};
+  return "the composite temperature of the health log is 0: it is not known";
+}
+
 const furnished without_namespace_management{
     [](EmbeddedSetup& setup) { setup.subsystem.namespace_management.supported = false; }};
 
@@ -199,7 +204,8 @@ CONFORMANCE_CASE(names_are_the_same_on_both_pages, "nvme.identify.names-agree", 
   check.that(!seen.empty(), "there is a descriptor", "there is none");
 }
 
-CONFORMANCE_CASE(heat_shows_in_the_critical_warning, "nvme.temperature.warning", roles::controller) {
+CONFORMANCE_CASE(heat_shows_in_the_critical_warning, "nvme.temperature.warning", roles::controller,
+                 needs(knows_its_temperature), needs(has_feature<FeatureId::temperature_threshold>)) {
   HotScene scene(bench, check);
   scene.heat();
   bool warned = false;
@@ -213,7 +219,8 @@ CONFORMANCE_CASE(heat_shows_in_the_critical_warning, "nvme.temperature.warning",
   scene.restore();
 }
 
-CONFORMANCE_CASE(heat_is_announced, "nvme.temperature.event", roles::controller) {
+CONFORMANCE_CASE(heat_is_announced, "nvme.temperature.event", roles::controller,
+                 needs(knows_its_temperature), needs(has_feature<FeatureId::temperature_threshold>)) {
   HotScene scene(bench, check);
   const std::uint32_t mask = nvme::smart_warning_bits::temperature;
   check.precondition_success(

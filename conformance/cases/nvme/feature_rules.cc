@@ -80,7 +80,7 @@ CONFORMANCE_CASE(number_of_queues_reads_as_granted, "nvme.features.number-of-que
 }
 
 CONFORMANCE_CASE(power_states_that_do_not_exist_are_refused, "nvme.features.power-state", roles::controller,
-                 reaches{"feature.power_state"}) {
+                 needs(has_feature<FeatureId::power_management>), reaches{"feature.power_state"}) {
   constexpr std::uint32_t kLast = 31;
   const std::uint64_t states = bench.declared().identify().get(nvme::id_ctrl::npss).count();
   check.precondition(states <= kLast, "NPSS leaves power states out");
@@ -92,7 +92,7 @@ CONFORMANCE_CASE(power_states_that_do_not_exist_are_refused, "nvme.features.powe
 }
 
 CONFORMANCE_CASE(reserved_thresholds_are_refused, "nvme.features.temperature-reserved", roles::controller,
-                 reaches{"feature.temperature"}) {
+                 needs(has_feature<FeatureId::temperature_threshold>), reaches{"feature.temperature"}) {
   constexpr std::uint32_t kReservedSensor = 9u << 16 | 400, kReservedType = 3u << 20 | 400;
   RawAssociation& association = bench.associate();
   check.precondition_success(association.admin().send(host::get_features(FeatureId::temperature_threshold)).wait(),

@@ -104,7 +104,8 @@ CONFORMANCE_CASE(keep_alive_timeout_that_is_set_is_not_cut, "nvme.features.keep-
              words(reply.dw0()) + " instead of " + words(asked_ms));
 }
 
-CONFORMANCE_CASE(plain_features_are_kept_whole, "nvme.features.kept-whole", roles::controller) {
+CONFORMANCE_CASE(plain_features_are_kept_whole, "nvme.features.kept-whole", roles::controller,
+                 needs(has_feature<FeatureId::error_recovery, FeatureId::write_atomicity>)) {
   constexpr struct {
     FeatureId id;
     std::uint32_t value, fields;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conformance/runner/controller_bench.h"
+#include "wire/nvme/features.h"
 #include "wire/nvme/identify_misc.h"
 
 namespace fb::conformance {
@@ -28,6 +29,15 @@ template <std::uint8_t Bits>
 std::optional<std::string> claims_lpa(const Declared& declared) {
   if (!declared.known || (declared.identify().get(nvme::id_ctrl::lpa) & Bits) == Bits) return {};
   return "LPA does not have the bits " + std::to_string(Bits);
+}
+template <nvme::FeatureId... Ids>
+std::optional<std::string> has_feature(const Declared& declared) {
+  if (!declared.known || (declared.has_feature(Ids) || ...)) return {};
+  std::string names;
+  for (const nvme::FeatureId id : {Ids...}) {
+    names += (names.empty() ? "" : " or ") + std::string(nvme::feature_name(static_cast<std::uint8_t>(id)));
+  }
+  return "Get Features does not tell " + names;
 }
 inline std::optional<std::string> is_version_2(const Declared& declared) {
   if (!declared.known || declared.version_at_least(2, 0)) return {};

@@ -1,0 +1,17 @@
+// What the bench's own RDMA device cannot do.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "conformance/runner/declared.h"
+
+namespace fb::conformance::fabrics_cases {
+
+/// Only keys of fast registrations can; a kernel's device has none for user space.
+inline std::optional<std::string> keys_can_be_invalidated(const Declared& declared) {
+  if (!declared.known || declared.rdma.fast_registration) return {};
+  return "the bench's own RDMA device (--device) has no keys that a peer could invalidate";
+}
+
+}  // namespace fb::conformance::fabrics_cases
