@@ -1,6 +1,7 @@
 // Admin commands: which there are, Abort, Asynchronous Event Request, and where the others go.
 #include <algorithm>
 
+#include "model/subsystem/command_departure_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
 #include "model/subsystem/discovery.h"
@@ -245,6 +246,7 @@ void Controller::deliver_events() {
     transport::ArrivedCommand* const request = admin_queue_->oldest(Phase::event);
     if (request == nullptr) return;
     nvme::Event event = *events_.take(repeat);
+    if (departs(departure::event_types_shared)) events_.mask_all(event);
     if (departs(departure::aer_wrong_log)) event.lid = static_cast<std::uint8_t>(event.lid + 1);
     if (departs(departure::aer_wrong_type)) event.type = nvme::EventType::vendor;
     const Command command{admin_queue_, request};

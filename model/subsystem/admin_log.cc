@@ -296,7 +296,7 @@ Bytes Controller::log_effects(std::uint8_t command_set) const {
     const bool of_zones = changes_zones || io == nvme::IoOpcode::zone_management_receive;
     if (of_zones && (!zoned || departs(departure::zone_effects_missing))) continue;
     const bool changes = changes_zones || io == nvme::IoOpcode::write || io == nvme::IoOpcode::write_zeroes ||
-                         io == nvme::IoOpcode::write_uncorrectable ||
+                         io == nvme::IoOpcode::write_uncorrectable || io == nvme::IoOpcode::copy ||
                          io == nvme::IoOpcode::dataset_management;
     edit_element<nvme::CommandEffect>(page, nvme::command_effects::iocs, opcode)
         .set(ce::csupp, true)

@@ -21,6 +21,8 @@ class EventQueue {
   bool deliverable(bool ignore_mask = false) const;
   /// The host has read log page `lid` with RAE = 0; of one namespace, where the events name it.
   void clear(std::uint8_t lid, std::uint32_t parameter = 0);
+  /// For deviations: what masks one type masks them all, until the log page of that one has been read.
+  void mask_all(const nvme::Event& event) { masked_.fill(event); }
   void drop_pending() { pending_.clear(); }
   void reset();
 

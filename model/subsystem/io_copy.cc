@@ -2,6 +2,7 @@
 // written in one go: a Copy that fails has written nothing.
 #include <algorithm>
 
+#include "model/subsystem/command_departure_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
 #include "model/subsystem/subsystem.h"
@@ -106,6 +107,7 @@ void Controller::copy_data(const Command& command) {
   const std::size_t each = nvme::copy_range_bytes(format);
   const CopyOptions& options = subsystem_.options().copy;
   CopyPlan plan;
+  const std::uint32_t spared = departs(departure::copy_limits_short) ? 1 : 0;
   bool overlaps = false;
   for (std::size_t at = 0; at + each <= command.data().size(); at += each) {
     const ByteView range = ByteView{command.data()}.subspan(at, each);
@@ -115,7 +117,7 @@ void Controller::copy_data(const Command& command) {
     if (from == nullptr) return;
     if (departs(departure::copy_one_namespace)) from = to;
     const CopySource source = nvme::read_copy_source(range, format, from->layout());
-    if (source.blocks > options.range_blocks && queue.refuse(command, check::copy_length)) return;
+    if (source.blocks + spared > options.range_blocks && queue.refuse(command, check::copy_length)) return;
     if (!from->in_range(source.slba, source.blocks)) {
       if (departs(departure::copy_progress)) return queue.complete(command, sc::lba_out_of_range, at / each);
       if (queue.refuse(command, check::io_range)) return;
@@ -127,7 +129,7 @@ void Controller::copy_data(const Command& command) {
     plan.parts.push_back({from, source});
     plan.blocks += source.blocks;
   }
-  if (plan.blocks > options.total_blocks && queue.refuse(command, check::copy_total)) return;
+  if (plan.blocks + spared > options.total_blocks && queue.refuse(command, check::copy_total)) return;
   const std::uint64_t first = sqe.get(cs::sdlba);
   if (!to->in_range(first, plan.blocks)) {
     if (!queue.refuse(command, check::io_range)) queue.complete(command, sc::success);
@@ -167,7 +169,10 @@ void Controller::copy_data(const Command& command) {
     }
     subsystem_.sanitizer().note_write();
     status = to->write(first, gathered);
-    if (status.ok()) status = after_write(*to, first, gathered.size() / layout.bytes(), sqe.get(cs::fua));
+    if (status.ok()) {
+      const bool fua = sqe.get(cs::fua) && !departs(departure::copy_cached);
+      status = after_write(*to, first, gathered.size() / layout.bytes(), fua);
+    }
     const std::uint64_t written = gathered.size() / layout.bytes();
     if (to->zoned() && status.ok() && written != 0) zone_written(*to, first, written);
     if (departs(departure::copy_moves)) {

@@ -1,6 +1,7 @@
 // Reservation Register, Acquire, Release and Report; what a reservation keeps other hosts from; notifications.
 #include <algorithm>
 
+#include "model/subsystem/command_departure_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
 #include "model/subsystem/subsystem.h"
@@ -69,6 +70,8 @@ ReservationFaults Controller::reservation_faults() const {
           .anybody_releases = departs(departure::reservation_release_any),
           .releases_nothing = departs(departure::reservation_release_lost),
           .tells_every_release = departs(departure::reservation_notice_exclusive),
+          .keeps_release_of_all = departs(departure::reservation_release_all),
+          .keeps_change_of_type = departs(departure::reservation_type_silent),
           .generation_stays = departs(departure::reservation_gen_stays),
           .generation_runs = departs(departure::reservation_gen_runs)};
 }
@@ -301,7 +304,8 @@ void Controller::announce_reservation(const Namespace& ns, const ReservationEffe
   }
   for (const ReservationEffects::Notice& notice : notices) {
     const std::uint32_t bit = 1u << static_cast<unsigned>(notice.what);
-    const bool masked = (ns.reservations().mask() & bit) != 0;
+    const std::uint32_t known = departs(departure::reservation_mask_first) ? 1u << 1 : nvme::kReservationNoticeMask;
+    const bool masked = (ns.reservations().mask() & bit & known) != 0;
     if (masked && !departs(departure::reservation_mask_ignored)) continue;
     for (const auto& [id, controller] : subsystem_.controllers()) {
       const bool meant = controller->reservation_host() == notice.host ||
@@ -336,11 +340,14 @@ void Controller::set_reservation_feature(const Command& command, nvme::FeatureId
   const bool possible = !persistence || (value & 1) == 0 || subsystem_.options().reservations_persist;
   if (!possible && queue.refuse(command, check::reservation_persistence)) return;
   for (const auto& [nsid, ns] : subsystem_.namespaces()) {
-    if (command.nsid() != nvme::kAllNamespaces && command.nsid() != nsid) continue;
+    const bool all = command.nsid() == nvme::kAllNamespaces;
+    const bool wide = !persistence && departs(departure::reservation_mask_wide);
+    if (!all && command.nsid() != nsid && !wide) continue;
     if (persistence) {
       ns->reservations().set_persists((value & 1) != 0);
     } else {
       ns->reservations().set_mask(value & nvme::kReservationNoticeMask);
+      if (all && departs(departure::reservation_mask_narrow)) break;
     }
   }
   queue.complete(command, sc::success);

@@ -1,6 +1,7 @@
 // Writes to zones, and the commands that change them: Zone Append and Zone Management Send.
 #include <algorithm>
 
+#include "model/subsystem/command_departure_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/departures.h"
 #include "model/subsystem/subsystem.h"
@@ -185,7 +186,11 @@ void Controller::zone_send(const Command& command, Namespace& ns) {
   if (one) chosen.push_back(zones.index_of(slba));
   for (std::size_t i = 0; i < zones.count() && !one; ++i) {
     const bool empty = zones.state(i) == ZoneState::empty && action == ZoneSendAction::finish;
-    if (all_takes(zones.state(i), action) || (empty && departs(departure::zone_all_empty))) chosen.push_back(i);
+    const bool opened = zones.state(i) == ZoneState::empty || zones.state(i) == ZoneState::implicitly_opened;
+    const bool opens = opened && action == ZoneSendAction::open && departs(departure::zone_all_opens);
+    const bool closed = zones.state(i) == ZoneState::closed && action == ZoneSendAction::reset;
+    if (closed && departs(departure::zone_all_closed)) continue;
+    if (opens || all_takes(zones.state(i), action) || (empty && departs(departure::zone_all_empty))) chosen.push_back(i);
   }
   if (!one && departs(departure::zone_all_first) && chosen.size() > 1) chosen.resize(1);
   zone_act(command, ns, chosen);

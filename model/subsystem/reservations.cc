@@ -141,7 +141,7 @@ ReservationEffects ReservationTable::preempt(const HostId& host, std::uint64_t v
   if (moves) {
     if (faults.preempts_no_holder) return effects;
     hold(host, type);
-    if (before != type) tell_others(effects, host, ReservationNotice::reservation_released);
+    if (before != type && !faults.keeps_change_of_type) tell_others(effects, host, ReservationNotice::reservation_released);
   } else if (all && registrants_.empty()) {
     type_ = ReservationType::none;
   }
@@ -154,7 +154,8 @@ ReservationEffects ReservationTable::release(const HostId& host, const Reservati
   if (!held() || faults.releases_nothing || (!holds(host) && !faults.anybody_releases)) return effects;
   const ReservationType ended = type_;
   type_ = ReservationType::none;
-  if (of_registrants_only(ended) || of_all_registrants(ended) || faults.tells_every_release) {
+  const bool all = of_all_registrants(ended) && !faults.keeps_release_of_all;
+  if (of_registrants_only(ended) || all || faults.tells_every_release) {
     tell_others(effects, host, ReservationNotice::reservation_released);
   }
   return effects;

@@ -51,6 +51,8 @@ struct ReservationFaults {
   bool anybody_releases = false;
   bool releases_nothing = false;
   bool tells_every_release = false;
+  bool keeps_release_of_all = false;
+  bool keeps_change_of_type = false;
   bool generation_stays = false;
   bool generation_runs = false;
 };

@@ -292,6 +292,8 @@ std::optional<PduFault> TcpControllerChannel::place_data(PduIn& pdu) {
   const std::uint64_t end = std::uint64_t{offset} + length;
   const std::uint64_t range_end = std::uint64_t{request->offset} + request->length;
   const bool last = (pdu.flags & tcp::pdu_flags::last_pdu) != 0;
+  const bool below = offset < request->offset && !overlooks("tcp.h2c_data.below");
+  const bool skips = offset != request->offset + request->received;
   const struct {
     bool wrong;
     FatalStatus fes;
@@ -306,11 +308,11 @@ std::optional<PduFault> TcpControllerChannel::place_data(PduIn& pdu) {
        "DATAL is not the length of the data"},
       {length > fabric_.tcp_.maxh2cdata, FatalStatus::limit_exceeded, 0, "tcp.h2c_data.limit",
        "H2CData longer than MAXH2CDATA"},
-      {offset < request->offset || end > range_end, FatalStatus::data_out_of_range, 0,
+      {below || end > range_end, FatalStatus::data_out_of_range, 0,
        "tcp.h2c_data.range", "H2CData outside of the range of its R2T"},
-      {offset != request->offset + request->received, FatalStatus::sequence_error, 0,
+      {skips && (below || offset >= request->offset), FatalStatus::sequence_error, 0,
        "tcp.h2c_data.offset", "H2CData that does not continue the data before it"},
-      {last && end != range_end, FatalStatus::sequence_error, 0, "tcp.h2c_data.early_last",
+      {last && end != range_end && !overlooks("tcp.h2c_data.last_ends"), FatalStatus::sequence_error, 0, "tcp.h2c_data.early_last",
        "LAST_PDU before the end of the R2T"},
   };
   for (const auto& check : checks) {
@@ -337,6 +339,8 @@ std::optional<PduFault> TcpControllerChannel::data_done(const PduIn& pdu) {
     command.fault = nvme::sc::transient_transport_error;
   }
   request.received = std::min(request.received + pdu.data_bytes, request.length);
+  const bool last = (pdu.flags & tcp::pdu_flags::last_pdu) != 0;
+  if (last && !request.done() && overlooks("tcp.h2c_data.last_ends")) request.received = request.length;
   if (!request.done()) return std::nullopt;
   command.pulled += request.length;
   --command.r2ts;

@@ -43,7 +43,8 @@ Status TcpControllerChannel::check_sgl(const Command& command, std::size_t bytes
   if (inside) {
     // Data to the host has no way through a command capsule.
     const std::uint8_t code = sqe[0] == nvme::kFabricsOpcode ? sqe[4] : sqe[0];
-    if (bytes > 0 && (code & 3) == 2) return nvme::sc::sgl_descriptor_type_invalid;
+    const bool reads = bytes > 0 && (code & 3) == 2;
+    if (reads && !departs(hooks(), "tcp.sgl.read_inside")) return nvme::sc::sgl_descriptor_type_invalid;
     const bool outside = sgl.address != 0 || sgl.length > command.capsule_data;
     if (outside && !departs(hooks(), "tcp.sgl.offset")) return nvme::sc::sgl_offset_invalid;
   }

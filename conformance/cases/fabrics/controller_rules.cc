@@ -113,6 +113,30 @@ CONFORMANCE_CASE(every_granted_queue_can_be_connected, "fabrics.connect.qid.gran
   check.success(connected, "Connect of queue " + std::to_string(qid) + ", the last that was granted");
 }
 
+CONFORMANCE_CASE(queue_beyond_the_granted_is_refused, "fabrics.connect.qid.above-granted", roles::controller) {
+  RawAssociation& association = bench.associate();
+  const host::RawReply reply = association.admin().send(host::set_features(nvme::FeatureId::number_of_queues, 0)).wait();
+  check.precondition_success(reply, "Set Features, Number of Queues");
+  // Who is asked for one queue may grant as many as there are.
+  const std::uint32_t granted = std::max(reply.dw0() & 0xFFFF, reply.dw0() >> 16) + 1;
+  check.precondition(granted < 0xFFFE, "not every queue identifier is granted");
+  const auto qid = static_cast<std::uint16_t>(granted + 1);
+  auto connect = association.io_connect(qid);
+  const auto entries = static_cast<std::uint16_t>(connect.sqe.get(cs::sqsize).count());
+  host::RawQueue& queue = bench.unconnected_queue({.qid = qid,
+                                                   .entries = entries,
+                                                   .cntlid = association.cntlid(),
+                                                   .in_capsule_bytes = bench.declared().in_capsule_bytes});
+  const host::RawConnection made = queue.connect_transport().wait();
+  if (!made.connected) {  // over RDMA the request names the queue, and may be rejected for it
+    check.that(true, "queue " + std::to_string(qid) + " is refused");
+    return;
+  }
+  const host::RawReply connected = answered(check, queue.send(connect).wait());
+  check.status(connected, one_of(sc::connect_invalid_parameters, sc::invalid_queue_identifier),
+               "Connect of queue " + std::to_string(qid) + ", one more than was granted");
+}
+
 CONFORMANCE_CASE(reset_clears_the_shutdown_status, "fabrics.reset.shutdown-status", roles::controller) {
   RawAssociation& association = bench.associate();
   check.precondition(shut_down(bench, check, association, kNormal), "the shutdown completes");

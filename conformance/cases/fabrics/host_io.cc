@@ -42,14 +42,20 @@ CONFORMANCE_CASE(host_describes_its_data_exactly, "fabrics.host.keyed-length", r
 
 CONFORMANCE_CASE(host_keeps_to_the_capsule_size, "fabrics.host.capsule-size", roles::host,
                  over_rdma) {
+  // A little less than the 4096 bytes behind the entry that are there, so that what is a little too long is found out.
+  constexpr std::uint32_t kRoom = 4080;
+  bench.script.data_out = [](const CommandContext& command, MutableBytes data) {
+    constexpr std::size_t kIoccsz = 1792;
+    const bool controller = command.qid == 0 && command.sqe[0] == 0x06 && command.sqe[40] == 0x01;
+    if (controller && data.size() == 4096) store_le(&data[kIoccsz], (64 + kRoom) / 16);
+  };
   bench.connect_product();
   for (const std::size_t bytes : {512u, 4096u, 8192u, 65536u}) {
     Bytes& data = bench.keep(pattern(bytes));
     check.require_success(bench.product().write(1, 0, data).wait(), "write");
   }
-  // The bench's controller announces IOCCSZ for 4096 bytes behind the entry.
   for (const SeenCommand& seen : bench.commands()) {
-    const std::size_t most = seen.qid == 0 ? 64 : 64 + 4096;
+    const std::size_t most = seen.qid == 0 ? 64 : 64 + kRoom;
     check.that(seen.capsule.size() <= most, "a capsule that fits",
                std::to_string(seen.capsule.size()) + " bytes on queue " + std::to_string(seen.qid));
   }
@@ -88,6 +94,23 @@ CONFORMANCE_CASE(host_sends_keep_alive, "fabrics.host.keep-alive.sent", roles::h
   }
   longest = std::max(longest, end - last);
   check.that(longest < 5_s, "a Keep Alive in every 5 s", to_string(longest) + " without one");
+}
+
+CONFORMANCE_CASE(host_keeps_alive_where_traffic_counts, "fabrics.host.keep-alive.sent", roles::host,
+                 arranged("a controller for which any command keeps the association",
+                          [](EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = true; })) {
+  bench.connect_product({.kato_ms = 5000});
+  bench.forget_seen();
+  Instant last = bench.world().now();
+  Duration longest;
+  const Instant end = last + 60_s;
+  bench.run_until([] { return false; }, 60_s);
+  for (const SeenCommand& seen : bench.commands()) {
+    longest = std::max(longest, seen.at - last);
+    last = seen.at;
+  }
+  longest = std::max(longest, end - last);
+  check.that(longest < 5_s, "a command in every 5 s", to_string(longest) + " without one");
 }
 
 CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost", roles::host) {

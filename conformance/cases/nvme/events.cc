@@ -158,6 +158,38 @@ CONFORMANCE_CASE(health_warnings_are_told_apart, "nvme.aer.health-kinds", roles:
   judge(warning::reliability, nvme::event_info::smart_reliability, "event of a degraded reliability");
 }
 
+CONFORMANCE_CASE(event_holds_no_other_type_back, "nvme.aer.types-apart", roles::controller,
+                 arranged("a namespace that changes, and health that gets worse")) {
+  namespace warning = nvme::smart_warning_bits;
+  RawAssociation& association = listen(bench, check, bits::namespace_attribute | warning::spare);
+  auto first = request_event(association);
+  auto second = request_event(association);
+  change_namespace(bench);
+  event_of(check, first);
+  bench.subsystem().set_critical_warning(warning::spare);
+  check.equal("event of another type, while the log of the first has not been read", event_of(check, second),
+              nvme::Event{nvme::EventType::smart, nvme::event_info::smart_spare, lid_of(nvme::LogPage::smart)});
+}
+
+CONFORMANCE_CASE(changed_namespaces_ascend, "nvme.log.changed-namespaces-order", roles::controller,
+                 arranged("namespaces that change")) {
+  RawAssociation& association = listen(bench, check, bits::namespace_attribute);
+  const auto& all = bench.declared().namespaces;
+  check.precondition(all.size() >= 2, "there are two namespaces");
+  const std::uint32_t low = std::min(all[0].nsid, all[1].nsid), high = std::max(all[0].nsid, all[1].nsid);
+  for (const bool descending : {true, false}) {
+    for (const std::uint32_t nsid : {descending ? high : low, descending ? low : high}) {
+      subsystem::Namespace* const ns = bench.subsystem().find_namespace(nsid);
+      BENCH_ASSERT(ns != nullptr, "the arranged product has its namespaces");
+      bench.subsystem().resize_namespace(nsid, ns->blocks() - 8);
+    }
+    const auto reply = read_changed_list(association, false);
+    check.require_success(reply, "Get Log Page 04h");
+    check.that(nvme::read_namespace_list(reply.data) == std::vector<std::uint32_t>{low, high},
+               "the list has both namespaces, in ascending order");
+  }
+}
+
 CONFORMANCE_CASE(event_is_retained_when_the_read_says_so, "nvme.aer.retain", roles::controller,
                  arranged("a namespace that changes")) {
   RawAssociation& association = listen(bench, check, bits::namespace_attribute);

@@ -202,9 +202,9 @@ CONFORMANCE_CASE(host_keeps_to_the_limits_of_commands, "nvme.host.command-limits
 }
 
 CONFORMANCE_CASE(host_keeps_to_the_limits_of_copy, "nvme.host.copy-limits", roles::host,
-                 arranged("a namespace that copies 16 blocks at most, and a user who wants more",
+                 arranged("a namespace that copies 12 blocks at most, and a user who wants more",
                           [](EmbeddedSetup& setup) {
-                            setup.subsystem.copy = {.formats = 1, .range_blocks = 8, .total_blocks = 16, .ranges = 2};
+                            setup.subsystem.copy = {.formats = 1, .range_blocks = 8, .total_blocks = 12, .ranges = 2};
                           })) {
   host::Namespace& space = namespace_of(bench);
   check.success(space.copy({{0, 20}, {100, 3}, {120, 30}}, 500).wait(), "Copy of 53 blocks");
@@ -220,7 +220,7 @@ CONFORMANCE_CASE(host_keeps_to_the_limits_of_copy, "nvme.host.copy-limits", role
       check.that(blocks <= 8, "at most eight blocks in a range", std::to_string(blocks));
       whole += blocks;
     }
-    check.that(whole <= 16, "at most sixteen blocks in all", std::to_string(whole));
+    check.that(whole <= 12, "at most twelve blocks in all", std::to_string(whole));
   }
 }
 

@@ -279,6 +279,15 @@ CONFORMANCE_CASE(fused_halves_are_of_one_range, "nvme.fused.ranges", roles::cont
   check.precondition(compared.wait().answered(), "Compare is answered");
   check.refused(written.wait(), "Write of another block");
   is_unchanged(check, scene, kLba, before, "the blocks");
+  if (bench.declared().namespaces.size() < 2) return;
+  const host::NamespaceFacts& other = bench.declared().namespaces[1];
+  if (other.nsid == scene.nsid || other.blocks <= kLba) return;
+  auto elsewhere = host::write(other.nsid, kLba, 1);
+  elsewhere.set(nvme::sqe::fuse, nvme::Fuse::second);
+  auto compared_again = scene.io.send(compare, scene.block(before, 0));
+  auto written_elsewhere = scene.io.send(elsewhere, pattern(0x7A, 1, other.layout.bytes()));
+  check.precondition(compared_again.wait().answered(), "Compare is answered");
+  check.refused(written_elsewhere.wait(), "Write to another namespace");
 }
 
 CONFORMANCE_CASE(fused_halves_are_of_one_length, "nvme.fused.lengths", roles::controller, needs(has_namespace),

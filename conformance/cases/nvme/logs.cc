@@ -48,14 +48,18 @@ constexpr OptionalCommand kOptionalAdmin[] = {
     {0x81, nvme::oacs_bits::security},       {0x82, nvme::oacs_bits::security},
     {0x19, nvme::oacs_bits::directives},     {0x1A, nvme::oacs_bits::directives},
     {0x1C, nvme::oacs_bits::virtualization}, {0x86, nvme::oacs_bits::get_lba_status},
-    {0x0D, nvme::oacs_bits::namespace_management}};
+    {0x0D, nvme::oacs_bits::namespace_management},
+    {0x15, nvme::oacs_bits::namespace_management}};
 constexpr OptionalCommand kOptionalIo[] = {{0x05, nvme::oncs_bits::compare},
                                            {0x04, nvme::oncs_bits::write_uncorrectable},
                                            {0x09, nvme::oncs_bits::dataset_management},
                                            {0x08, nvme::oncs_bits::write_zeroes},
                                            {0x0C, nvme::oncs_bits::verify},
                                            {0x19, nvme::oncs_bits::copy},
-                                           {0x0D, nvme::oncs_bits::reservations}};
+                                           {0x0D, nvme::oncs_bits::reservations},
+                                           {0x0E, nvme::oncs_bits::reservations},
+                                           {0x11, nvme::oncs_bits::reservations},
+                                           {0x15, nvme::oncs_bits::reservations}};
 /// Since 2.0 a controller may have these up to a size limit without the bit of ONCS, which stands for no limit.
 bool may_be_limited(std::uint8_t opcode) {
   constexpr std::uint8_t kLimited[] = {0x04, 0x08, 0x09, 0x0C};

@@ -12,8 +12,10 @@ namespace rn = nvme::reservation_notification;
 
 constexpr ReservationType kExclusive = ReservationType::write_exclusive;
 constexpr ReservationType kRegistrants = ReservationType::write_exclusive_registrants_only;
+constexpr ReservationType kAll = ReservationType::write_exclusive_all_registrants;
 const needs exclusive{claims_types<kExclusive>};
 const needs registrants_only{claims_types<kRegistrants>};
+const needs all_registrants{claims_types<kAll>};
 
 constexpr nvme::Event kEvent{nvme::EventType::command_set, nvme::event_info::command_set_reservation,
                              lid_of(nvme::LogPage::reservation_notification)};
@@ -56,10 +58,13 @@ void event_comes(Check& check, Op<host::RawReply>& request) {
   check.equal("event", nvme::Event::from_dw0(reply->dw0()), kEvent);
 }
 
-/// Of the namespace; none masked at the end of the case.
+/// Of the namespace, or of one that is named; none masked at the end of the case.
 class Mask {
  public:
-  Mask(ReservationScene& scene, std::uint32_t mask) : scene_(scene) { reply = set(mask).wait(); }
+  Mask(ReservationScene& scene, std::uint32_t mask) : Mask(scene, mask, scene.nsid()) {}
+  Mask(ReservationScene& scene, std::uint32_t mask, std::uint32_t nsid) : scene_(scene), nsid_(nsid) {
+    reply = set(mask).wait();
+  }
   ~Mask() { set(0).wait_for(kSoon); }
   Mask(const Mask&) = delete;
   Mask& operator=(const Mask&) = delete;
@@ -68,11 +73,20 @@ class Mask {
  private:
   Op<host::RawReply> set(std::uint32_t mask) {
     auto command = host::set_features(nvme::FeatureId::reservation_notification_mask, mask);
-    command.set(nvme::sqe::nsid, scene_.nsid());
+    command.set(nvme::sqe::nsid, nsid_);
     return scene_.association(0).admin().send(command);
   }
   ReservationScene& scene_;
+  std::uint32_t nsid_;
 };
+
+host::RawReply read_mask(ReservationScene& scene, std::uint32_t nsid) {
+  auto command = host::get_features(nvme::FeatureId::reservation_notification_mask);
+  command.set(nvme::sqe::nsid, nsid);
+  return scene.association(0).admin().send(command).wait();
+}
+
+constexpr std::uint32_t kMaskReleased = 1u << 2, kMaskPreempted = 1u << 3;
 
 }  // namespace
 
@@ -198,6 +212,69 @@ CONFORMANCE_CASE(masked_notices_do_not_come, "nvme.reservation.notice.mask", rol
   scene.registered(0, scene.key(0));
   check.precondition_success(scene.clear(1, scene.key(1)), "Clear");
   tells(check, scene, 0, ReservationNotice::reservation_preempted);
+}
+
+CONFORMANCE_CASE(all_registrants_hear_of_a_release, "nvme.reservation.notice.released-all", roles::controller,
+                 all_registrants) {
+  ReservationScene scene(bench, check, 2);
+  scene.held(kAll, 2);
+  check.precondition_success(scene.release(0, kAll), "Release");
+  tells(check, scene, 1, ReservationNotice::reservation_released);
+}
+
+CONFORMANCE_CASE(registrants_hear_of_another_type, "nvme.reservation.notice.type", roles::controller, exclusive,
+                 registrants_only) {
+  ReservationScene scene(bench, check, 3);
+  scene.held(kExclusive, 3);
+  check.precondition_success(scene.preempt(1, scene.key(0), kRegistrants), "Preempt with another type");
+  tells(check, scene, 2, ReservationNotice::reservation_released);
+}
+
+CONFORMANCE_CASE(each_notice_has_its_mask, "nvme.reservation.notice.masks", roles::controller, registrants_only) {
+  ReservationScene scene(bench, check, 2);
+  {
+    const Mask masked(scene, kMaskReleased);
+    check.require_success(masked.reply, "Set Features, Reservation Notification Mask");
+    scene.held(kRegistrants, 2);
+    check.precondition_success(scene.release(0, kRegistrants), "Release");
+    tells(check, scene, 1, ReservationNotice::empty);
+    check.precondition_success(scene.clear(0, scene.key(0)), "Clear");
+    tells(check, scene, 1, ReservationNotice::reservation_preempted);
+  }
+  const Mask masked(scene, kMaskPreempted);
+  check.require_success(masked.reply, "Set Features, Reservation Notification Mask");
+  scene.held(kRegistrants, 2);
+  check.precondition_success(scene.release(0, kRegistrants), "Release");
+  tells(check, scene, 1, ReservationNotice::reservation_released);
+  check.precondition_success(scene.clear(0, scene.key(0)), "Clear");
+  tells(check, scene, 1, ReservationNotice::empty);
+}
+
+CONFORMANCE_CASE(mask_is_of_its_namespace, "nvme.reservation.notice.mask-namespace", roles::controller, reservations,
+                 needs(has_two_namespaces)) {
+  ReservationScene scene(bench, check, 1);
+  const std::uint32_t other = bench.declared().namespaces.at(1).nsid;
+  const auto before = read_mask(scene, other);
+  check.precondition_success(before, "Get Features of another namespace");
+  const Mask masked(scene, kMaskReleased);
+  check.require_success(masked.reply, "Set Features, Reservation Notification Mask");
+  const auto after = read_mask(scene, other);
+  if (check.success(after, "Get Features")) check.equal("mask of the other namespace", after.dw0(), before.dw0());
+}
+
+CONFORMANCE_CASE(mask_of_all_is_of_each, "nvme.reservation.notice.mask-all", roles::controller, reservations,
+                 needs(has_two_namespaces)) {
+  ReservationScene scene(bench, check, 1);
+  const std::uint32_t other = bench.declared().namespaces.at(1).nsid;
+  check.precondition_success(read_mask(scene, other), "Get Features of another namespace");
+  const Mask masked(scene, kMaskReleased, nvme::kAllNamespaces);
+  check.require_success(masked.reply, "Set Features of all namespaces");
+  for (const std::uint32_t nsid : {scene.nsid(), other}) {
+    const auto got = read_mask(scene, nsid);
+    if (check.success(got, "Get Features")) {
+      check.equal("mask of namespace " + std::to_string(nsid), got.dw0(), kMaskReleased);
+    }
+  }
 }
 
 CONFORMANCE_CASE(mask_can_be_read, "nvme.reservation.notice.mask-read", roles::controller, reservations) {

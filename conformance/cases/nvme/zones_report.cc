@@ -1,5 +1,7 @@
 // Zone Management Receive.
 #include "conformance/cases/nvme/zone_scene.h"
+#include "conformance/runner/embedded_controller.h"
+#include "model/subsystem/subsystem.h"
 
 namespace fb::conformance {
 
@@ -57,6 +59,38 @@ CONFORMANCE_CASE(report_options_choose_states, "nvme.zones.report.option", roles
   only(ZoneReporting::explicitly_opened, scene.zone(0), ZoneState::explicitly_opened);
   only(ZoneReporting::closed, scene.zone(2), ZoneState::closed);
   only(ZoneReporting::full, scene.zone(3), ZoneState::full);
+}
+
+CONFORMANCE_CASE(each_state_has_its_report, "nvme.zones.report.option.each", roles::controller, failing_zones, zones) {
+  ZoneScene scene(bench, check, plainly_zoned, 7);
+  subsystem::Namespace& ns = *bench.subsystem().find_namespace(scene.nsid());
+  scene.fill(scene.zone(1), 2);
+  scene.open(scene.zone(2));
+  scene.fill(scene.zone(3), 2);
+  scene.close(scene.zone(3));
+  scene.finish(scene.zone(4));
+  bench.subsystem().make_zone_read_only(ns, ns.zones()->index_of(scene.zone(5)));
+  bench.subsystem().take_zone_offline(ns, ns.zones()->index_of(scene.zone(6)));
+  const struct {
+    ZoneReporting option;
+    ZoneState state;
+  } kinds[] = {{ZoneReporting::empty, ZoneState::empty},
+               {ZoneReporting::implicitly_opened, ZoneState::implicitly_opened},
+               {ZoneReporting::explicitly_opened, ZoneState::explicitly_opened},
+               {ZoneReporting::closed, ZoneState::closed},
+               {ZoneReporting::full, ZoneState::full},
+               {ZoneReporting::read_only, ZoneState::read_only},
+               {ZoneReporting::offline, ZoneState::offline}};
+  for (std::size_t i = 0; i < std::size(kinds); ++i) {
+    const std::string name(nvme::name_of(kinds[i].state));
+    scene.precondition(scene.zone(i), kinds[i].state);
+    const auto reply = scene.report(scene.zone(i), kRoom, kinds[i].option);
+    check.require_success(reply, "Zone Management Receive");
+    const auto list = nvme::read_zone_report(reply.data);
+    check.that(!list.empty() && list.front().start == scene.zone(i), "the zone that is " + name + " is reported first",
+               list.empty() ? "no zone is" : "another one is");
+    for (const nvme::ZoneFacts& zone : list) check.equal("state of a zone that is reported", zone.state, kinds[i].state);
+  }
 }
 
 CONFORMANCE_CASE(report_counts_all_zones, "nvme.zones.report.count", roles::controller, zoned_namespaces, zones) {

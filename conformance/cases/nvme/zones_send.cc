@@ -142,6 +142,59 @@ CONFORMANCE_CASE(reset_of_all_empties_all, "nvme.zones.send.all.reset", roles::c
   for (const std::size_t i : {0u, 1u, 2u}) scene.is(scene.zone(i), ZoneState::empty);
 }
 
+CONFORMANCE_CASE(reset_of_all_empties_closed_zones, "nvme.zones.send.all.reset-closed", roles::controller,
+                 zoned_namespaces, zones) {
+  ZoneScene scene(bench, check);
+  scene.fill(scene.zone(0), 2);
+  scene.close(scene.zone(0));
+  scene.precondition(scene.zone(0), ZoneState::closed);
+  if (!check.success(scene.send(ZoneSendAction::reset, 0, true), "Reset Zone of all")) return;
+  scene.is(scene.zone(0), ZoneState::empty, "state of a zone that was closed");
+}
+
+CONFORMANCE_CASE(open_of_all_opens_closed_zones, "nvme.zones.send.all.open", roles::controller, zoned_namespaces,
+                 zones) {
+  ZoneScene scene(bench, check, plainly_zoned, 4);
+  for (const std::size_t i : {0u, 1u}) {
+    scene.fill(scene.zone(i), 2);
+    scene.close(scene.zone(i));
+  }
+  scene.fill(scene.zone(2), 2);
+  scene.precondition(scene.zone(0), ZoneState::closed);
+  scene.precondition(scene.zone(1), ZoneState::closed);
+  scene.precondition(scene.zone(2), ZoneState::implicitly_opened);
+  const auto reply = scene.send(ZoneSendAction::open, 0, true);
+  check.precondition(!nvme::same_code(reply.status(), sc::too_many_open_zones), "three zones can be open");
+  if (!check.success(reply, "Open Zone of all")) return;
+  for (const std::size_t i : {0u, 1u}) {
+    scene.is(scene.zone(i), ZoneState::explicitly_opened, "state of a zone that was closed");
+  }
+  scene.is(scene.zone(2), ZoneState::implicitly_opened, "state of a zone that was open");
+  scene.is(scene.zone(3), ZoneState::empty, "state of an empty zone");
+}
+
+CONFORMANCE_CASE(offline_of_all_takes_read_only_zones, "nvme.zones.send.all.offline", roles::controller, failing_zones,
+                 zones) {
+  ZoneScene scene(bench, check);
+  for (const std::size_t i : {0u, 1u}) make(bench, scene, scene.zone(i), ZoneState::read_only);
+  if (!check.success(scene.send(ZoneSendAction::offline, 0, true), "Offline Zone of all")) return;
+  for (const std::size_t i : {0u, 1u}) {
+    scene.is(scene.zone(i), ZoneState::offline, "state of a zone that was read only");
+  }
+  scene.is(scene.zone(2), ZoneState::empty, "state of an empty zone");
+}
+
+CONFORMANCE_CASE(read_only_zones_stay, "nvme.zones.send.read-only", roles::controller, failing_zones, zones) {
+  ZoneScene scene(bench, check);
+  make(bench, scene, scene.zone(0), ZoneState::read_only);
+  for (const ZoneSendAction action :
+       {ZoneSendAction::open, ZoneSendAction::close, ZoneSendAction::finish, ZoneSendAction::reset}) {
+    check.status(scene.send(action, scene.zone(0)), one_of(sc::invalid_zone_state_transition, sc::zone_is_read_only),
+                 "action " + std::to_string(static_cast<unsigned>(action)) + " on a zone that is read only");
+  }
+  scene.is(scene.zone(0), ZoneState::read_only);
+}
+
 CONFORMANCE_CASE(close_of_all_closes_all, "nvme.zones.send.all.close", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   scene.fill(scene.zone(0), 2);
@@ -228,6 +281,21 @@ CONFORMANCE_CASE(open_zones_are_limited, "nvme.zones.limits.open", roles::contro
   for (std::uint32_t i = 0; i < most; ++i) scene.open(scene.zone(i));
   check.status(scene.write(scene.zone(most), 1), sc::too_many_open_zones, "a write to one more zone");
   check.status(scene.send(ZoneSendAction::open, scene.zone(most)), sc::too_many_open_zones, "Open Zone of one more");
+}
+
+CONFORMANCE_CASE(written_zones_are_counted, "nvme.zones.limits.counted", roles::controller, zoned_namespaces,
+                 needs(has_zoned<limits_open>)) {
+  const std::uint32_t most = zoned_of(bench.declared(), limits_open).zones.max_open;
+  ZoneScene scene(bench, check, limits_open, most + 1);
+  // The controller closes one that it has opened by itself, or refuses the last write.
+  for (std::uint32_t i = 0; i < most; ++i) scene.fill(scene.zone(i), 1);
+  scene.write(scene.zone(most), 1);
+  std::uint32_t open = 0;
+  for (std::uint32_t i = 0; i <= most; ++i) {
+    const ZoneState state = scene.state(scene.zone(i));
+    if (state == ZoneState::implicitly_opened || state == ZoneState::explicitly_opened) ++open;
+  }
+  check.between("zones that are open", open, 1u, most);
 }
 
 CONFORMANCE_CASE(refused_open_changes_nothing, "nvme.zones.limits.refused", roles::controller, zoned_namespaces,

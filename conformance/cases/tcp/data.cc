@@ -1,5 +1,6 @@
 // Data: R2T and H2CData from the host, C2HData to it.
 #include "conformance/cases/tcp/scene.h"
+#include "conformance/runner/embedded.h"
 
 namespace fb::conformance::tcp_cases {
 
@@ -70,6 +71,12 @@ std::vector<Transfer> unanswered_r2ts(ControllerBench& bench, std::uint32_t maxr
   while (io.raw->next(PduType::r2t, 500_ms)) found.emplace_back();
   return found;
 }
+
+/// Data that comes and goes in several PDUs; a real product is taken as it is.
+const furnished in_pieces{[](EmbeddedSetup& setup) {
+  setup.tcp.c2h_data_bytes = 16384;
+  setup.tcp.r2t_bytes = 8192;
+}};
 
 }  // namespace
 
@@ -157,12 +164,40 @@ CONFORMANCE_CASE(h2cdata_beyond_its_r2t_is_fatal, "tcp.h2cdata.range", roles::co
                  needs{&a_namespace}) {
   Write write = begun_write(bench, beyond_capsule(bench));
   RawTcp& raw = *write.io.raw;
-  const Bytes data(write.r2t.length + 512);
-  raw.send(h2c_data(write.r2t, write.r2t.offset, write.r2t.length + 512, true), data);
+  const Bytes data(write.r2t.length + 4);  // a dword is enough to be out of range
+  raw.send(h2c_data(write.r2t, write.r2t.offset, write.r2t.length + 4, true), data);
   std::vector<Fatal> allowed{{FatalStatus::data_out_of_range}};
   // Then it is too long besides.
   if (data.size() > h2c_data_max(raw)) allowed.push_back({FatalStatus::limit_exceeded});
   expect_fatal(check, raw, "H2CData beyond the range of its R2T", allowed);
+}
+
+CONFORMANCE_CASE(h2cdata_below_its_r2t_is_fatal, "tcp.h2cdata.below", roles::controller, needs{&a_namespace}, in_pieces) {
+  Write write = begun_write(bench, beyond_capsule(bench));
+  RawTcp& raw = *write.io.raw;
+  check.precondition(write.r2t.length < write.data.size(), "the write takes more than one R2T");
+  serve_r2t(raw, write.r2t, write.data, h2c_data_max(raw));
+  const Transfer second = needed_r2t(raw);
+  check.precondition(second.offset >= 4, "the second R2T asks for what follows");
+  raw.send(h2c_data(second, second.offset - 4, 4, false), ByteView(write.data).subspan(second.offset - 4, 4));
+  expect_fatal(check, raw, "H2CData with an offset below that of its R2T",
+               {{FatalStatus::data_out_of_range}, {FatalStatus::sequence_error}});
+}
+
+CONFORMANCE_CASE(h2cdata_with_an_early_last_is_not_all, "tcp.h2cdata.early-last", roles::controller,
+                 needs{&a_namespace}) {
+  Write write = begun_write(bench, beyond_capsule(bench));
+  RawTcp& raw = *write.io.raw;
+  const std::uint32_t half = std::max(std::min(write.r2t.length, h2c_data_max(raw)) / 2 / 4 * 4, 4u);
+  raw.send(h2c_data(write.r2t, write.r2t.offset, half, true), ByteView(write.data).subspan(write.r2t.offset, half));
+  const auto answer = raw.next(1_s);
+  if (!answer || answer->is(PduType::c2h_term_req)) {
+    check.that(true, "the write is not done");
+    return;
+  }
+  check.require(answer->is(PduType::capsule_resp), "no more is asked for while data lacks", answer->text());
+  const nvme::Cqe cqe{ByteView(answer->bytes).subspan(tcp::kCommonHeaderBytes)};
+  check.refused(cqe.get(nvme::cqe::status), "Write of which half has come, with LAST_PDU");
 }
 
 CONFORMANCE_CASE(h2cdata_with_a_gap_is_fatal, "tcp.h2cdata.gap", roles::controller, needs{&a_namespace}) {
@@ -225,7 +260,7 @@ CONFORMANCE_CASE(h2cdata_after_the_last_is_fatal, "tcp.h2cdata.after-last", role
 }
 
 CONFORMANCE_CASE(c2hdata_is_contiguous_and_complete, "tcp.c2hdata.contiguous", roles::controller,
-                 needs{&a_namespace}) {
+                 needs{&a_namespace}, in_pieces) {
   IoQueue io = open_io(bench);
   const std::uint32_t blocks = blocks_for(bench, within_mdts(bench, 1u << 19));
   const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, 11);
@@ -243,7 +278,7 @@ CONFORMANCE_CASE(c2hdata_is_contiguous_and_complete, "tcp.c2hdata.contiguous", r
 }
 
 CONFORMANCE_CASE(c2hdata_last_pdu_is_on_the_last, "tcp.c2hdata.last", roles::controller,
-                 needs{&a_namespace}) {
+                 needs{&a_namespace}, in_pieces) {
   IoQueue io = open_io(bench);
   const ReadData read = read_all(check, bench, *io.raw, blocks_for(bench, beyond_capsule(bench)));
   for (std::size_t i = 0; i < read.pdus.size(); ++i) {
@@ -287,9 +322,9 @@ CONFORMANCE_CASE(success_needs_flow_control_off, "tcp.success.flow-control", rol
 }
 
 CONFORMANCE_CASE(success_stands_for_the_response, "tcp.success.alone", roles::controller,
-                 needs{&a_namespace}) {
+                 needs{&a_namespace}, in_pieces) {
   IoQueue io = open_io(bench, RawTcp::ic_req(), fabrics::cattr_bits::disable_sq_flow_control);
-  const ReadData read = read_all(check, bench, *io.raw, 1);
+  const ReadData read = read_all(check, bench, *io.raw, blocks_for(bench, beyond_capsule(bench)));
   for (const SeenPdu& pdu : read.pdus) {
     check.that(!pdu.has(flag::success) || pdu.has(flag::last_pdu), "SUCCESS comes with LAST_PDU", pdu.text());
   }

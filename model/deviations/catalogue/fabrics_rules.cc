@@ -48,6 +48,8 @@ DEVIATION(identifier_zero_unanswered, "fabrics.completion.identifier", Product::
           "commands of identifier 0 are not answered", hooks<LosesIdentifierZero>());
 DEVIATION(sqhd_runs_ahead, "fabrics.flow-control.not-ahead", Product::controller,
           "SQHD is one entry past what was fetched", Departs{"sub.sqhd.ahead"});
+DEVIATION(queues_not_granted_that_are, "fabrics.connect.qid.above-granted", Product::controller,
+          "takes queues beyond the number that it granted", Tolerate{"connect.io.qid.granted"});
 DEVIATION(queues_granted_that_are_not, "fabrics.connect.qid.granted", Product::controller,
           "Number of Queues grants more queues than there are", Departs{"sub.feature.queues"});
 DEVIATION(csts_ready_at_all_times, "fabrics.property.vs-cc-csts", Product::controller,

@@ -78,6 +78,13 @@ void shifts_offset(Bytes& pdu) {
 void shifts_later_offsets(Bytes& pdu) {
   if (load_le<std::uint32_t>(&pdu[16]) >= 16384) shifts_offset(pdu);
 }
+/// LAST_PDU in every PDU, or SUCCESS in every one but the last.
+void last_in_all(Bytes& pdu) { pdu[1] |= flag::last_pdu; }
+void success_before_the_end(Bytes& pdu) {
+  if ((pdu[1] & flag::last_pdu) == 0) pdu[1] |= flag::success;
+}
+/// Offsets that begin anew with every PDU.
+void offsets_of_zero(Bytes& pdu) { store_le<std::uint32_t>(&pdu[12], 0); }
 void pads_with_noise(Bytes& pdu) {
   for (std::size_t at = pdu[2]; at < pdu[3]; ++at) pdu[at] = 0xA5;
 }
@@ -246,6 +253,17 @@ TCP_PDUS(c2hdata_at_other_offsets, "tcp.c2hdata.contiguous", "DATAO of large dat
          &alter<PduType::c2h_data, &shifts_later_offsets>);
 TCP_PDUS(c2hdata_never_last, "tcp.c2hdata.last", "LAST_PDU is not set",
          &flip<PduType::c2h_data, 1, flag::last_pdu>);
+TCP_PDUS(c2hdata_always_last, "tcp.c2hdata.last", "LAST_PDU is set in every PDU",
+         &alter<PduType::c2h_data, &last_in_all>);
+TCP_PDUS(c2hdata_from_the_start_again, "tcp.c2hdata.contiguous", "each PDU begins at 0",
+         &alter<PduType::c2h_data, &offsets_of_zero>);
+TCP_PDUS(success_before_the_last, "tcp.success.alone", "sets SUCCESS before the last data",
+         &alter<PduType::c2h_data, &success_before_the_end>);
+TCP(h2cdata_below_r2t_taken, "tcp.h2cdata.below", "takes data below the range of its R2T", "tcp.h2c_data.below");
+TCP(h2cdata_early_last_is_all, "tcp.h2cdata.early-last", "takes LAST_PDU for the end of the data",
+    "tcp.h2c_data.last_ends");
+TCP(read_into_a_capsule_taken, "tcp.sgl.read-in-capsule", "says success to a read whose data goes nowhere",
+    "tcp.sgl.read_inside");
 TCP(c2hdata_not_aligned, "tcp.c2hdata.alignment", "does not look at HPDA", "tcp.c2h_data.alignment");
 TCP_PDUS(c2hdata_padded_with_noise, "tcp.c2hdata.padding", "padding is not zero",
          &alter<PduType::c2h_data, &pads_with_noise>);

@@ -14,6 +14,7 @@
 #include "model/mi/checks.h"
 #include "model/mi/departures.h"
 #include "model/subsystem/association_departure_points.h"
+#include "model/subsystem/command_departure_points.h"
 #include "model/subsystem/checks.h"
 #include "model/subsystem/departures.h"
 #include "model/transport/departure_points.h"
@@ -60,6 +61,7 @@ std::set<std::string, std::less<>> points_of(Product product) {
     case Product::controller:
       for (const auto& one : subsystem::kSubsystemDeparturePoints) points.emplace(one.name);
       for (const auto& one : subsystem::kAssociationDeparturePoints) points.emplace(one.name);
+      for (const auto& one : subsystem::kCommandDeparturePoints) points.emplace(one.name);
       for (const auto& one : transport::kTransportDeparturePoints) points.emplace(one.name);
       for (const auto& one : transport::kTcpControllerDeparturePoints) points.emplace(one.name);
       for (const auto& one : auth::kAuthDeparturePoints) points.emplace(one.name);
