@@ -120,7 +120,7 @@ class Check {
     if (!got.ok()) inconclusive(std::string(what) + " answered " + words(got));
   }
   void precondition(bool condition, std::string_view what) {
-    if (!condition) inconclusive(what);
+    if (!condition) inconclusive("not given: " + std::string(what));
   }
 
   // For the frame of a case.
