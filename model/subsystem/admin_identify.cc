@@ -54,7 +54,7 @@ void Controller::identify(const Command& command) {
   if (!identify_page(command, page)) return;
   if (!queue.stage(command, page.size())) return;
   std::copy(page.begin(), page.end(), command.data().begin());
-  queue.complete_with_data(command, page.size());
+  queue.complete_with_data(command, page.size() - (departs(departure::identify_short) ? 4 : 0));
 }
 
 /// False: the command has been answered.

@@ -83,7 +83,8 @@ bool check_host(Attempt& attempt) {
   const Check* failed = nullptr;
   if (!fabrics::terminated_text(field)) {
     failed = &check::connect_hostnqn_terminated;
-  } else if (!fabrics::valid_nqn(attempt.hostnqn)) {
+  } else if (!fabrics::valid_nqn(attempt.hostnqn) ||
+             (attempt.subsystem->departs(departure::connect_name_short) && attempt.hostnqn.size() == fabrics::kNqnBytesMax)) {
     failed = &check::connect_hostnqn_syntax;
   }
   if (failed != nullptr && !attempt.demand(false, *failed)) return false;

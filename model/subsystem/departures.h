@@ -79,6 +79,8 @@ struct DeparturePoint {
   X(discovery_subtype, "sub.discovery.subtype", "NVM subsystems are listed as referrals")          \
   X(discovery_tls_treq, "tcp.discovery.tls.treq", "TREQ does not say that TLS is required")        \
   X(discovery_tls_sectype, "tcp.discovery.tls.sectype", "TSAS says that there is no TLS")          \
+  X(connect_name_short, "sub.connect.name.short", "a HOSTNQN of the greatest length is refused")  \
+  X(identify_short, "sub.identify.short", "Identify brings less than its page")                    \
   X(identify_subnqn, "sub.identify.subnqn", "Identify carries another SUBNQN")                     \
   X(identify_maxcmd, "sub.identify.maxcmd", "MAXCMD is 0")                                         \
   X(identify_ioccsz, "sub.identify.ioccsz", "IOCCSZ is below 4")                                   \

@@ -100,6 +100,15 @@ CONFORMANCE_CASE(connect_refuses_unterminated_hostnqn, "fabrics.connect.hostnqn.
   expect_invalid_parameter(check, try_connect(bench, command), kHostnqn);
 }
 
+CONFORMANCE_CASE(connect_takes_the_longest_hostnqn, "fabrics.connect.hostnqn.longest", roles::controller) {
+  std::string name = "nqn.2024-01.com.example:";
+  name.resize(fabrics::kNqnBytesMax, 'x');
+  const host::RawReply reply = answered(check, bench.raw_queue().send(bench.connect_command({.hostnqn = name})).wait());
+  check.precondition(reply.ok() || !nvme::same_code(reply.status(), nvme::sc::connect_invalid_host),
+                     "the product lets unknown hosts in");
+  check.success(reply, "Connect of a host whose name has 223 bytes");
+}
+
 CONFORMANCE_CASE(connect_refuses_empty_hostnqn, "fabrics.connect.hostnqn.empty", roles::controller,
                  reaches{"connect.hostnqn.syntax"}) {
   const auto command = bench.connect_command({.hostnqn = ""});

@@ -59,6 +59,16 @@ CONFORMANCE_CASE(abort_of_an_event_request_says_what_it_did, "nvme.abort.aer", r
   const auto ended = event.wait_for(kSoon);
   check.require(ended.has_value(), "a request that was aborted is completed");
   check.status(*ended, sc::abort_requested);
+  // Its place is free again.
+  const std::uint64_t limit = bench.declared().identify().get(nvme::id_ctrl::aerl).count();
+  if (limit > 24) return;
+  std::vector<Op<host::RawReply>> requests;
+  for (std::uint64_t i = 0; i < limit; ++i) requests.push_back(association.admin().send(host::async_event_request()));
+  for (auto& later : requests) {
+    const auto early = later.wait_for(kSilence / 10);
+    check.that(!early || !nvme::same_code(early->status(), sc::async_event_request_limit_exceeded),
+               "as many requests as AERL says are taken after an abort", "one of them is refused");
+  }
 }
 
 }  // namespace fb::conformance

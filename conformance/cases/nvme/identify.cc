@@ -1,4 +1,6 @@
 // Identify: what a controller says of itself and of its namespaces.
+#include <fmt/format.h>
+
 #include "conformance/cases/nvme/scene.h"
 
 namespace fb::conformance {
@@ -42,6 +44,30 @@ CONFORMANCE_CASE(identify_names_the_connected_controller, "nvme.identify.control
   const View<nvme::IdentifyController> id{reply.data};
   check.equal("CNTLID", id.get(nvme::id_ctrl::cntlid), association.cntlid());
   check.equal("SUBNQN", text_of(id.get(nvme::id_ctrl::subnqn)), bench.nqn());
+}
+
+CONFORMANCE_CASE(identify_fills_its_page, "nvme.identify.whole", roles::controller) {
+  RawAssociation& association = bench.associate();
+  // What is not written keeps what was there before.
+  Bytes pages[2];
+  for (const bool second : {false, true}) {
+    host::RawCommand command{.sqe = host::as_sqe(host::identify(Cns::controller)),
+                             .data = Bytes(kPage, second ? std::uint8_t{0x5A} : std::uint8_t{0xA5}),
+                             .direction = transport::Direction::from_controller};
+    const auto reply = association.admin().send_command(std::move(command)).wait();
+    check.require_success(reply);
+    pages[second] = reply.data;
+  }
+  std::size_t untouched = 0;
+  for (std::size_t at = 0; at < kPage; ++at) untouched += pages[0][at] == 0xA5 && pages[1][at] == 0x5A;
+  check.equal("bytes of the page that were not written", untouched, 0u);
+}
+
+CONFORMANCE_CASE(identify_tells_of_firmware_slots, "nvme.identify.firmware-slots", roles::controller) {
+  const auto reply = identify(bench.associate(), Cns::controller);
+  check.require_success(reply);
+  const unsigned frmw = View<nvme::IdentifyController>{reply.data}.get(nvme::id_ctrl::frmw);
+  check.between("firmware slots of FRMW", frmw >> nvme::frmw_bits::slots_shift & 7, 1u, 7u);
 }
 
 CONFORMANCE_CASE(identify_strings_are_ascii, "nvme.identify.controller.text", roles::controller) {
@@ -124,6 +150,21 @@ CONFORMANCE_CASE(active_namespace_list_ascends_behind_its_start, "nvme.identify.
   const auto rest = check_active_list(
       check, identify(association, Cns::active_namespace_list, all.front()), all.front());
   check.equal("identifiers behind the first", rest.size(), all.size() - 1);
+}
+
+CONFORMANCE_CASE(listed_namespaces_are_known, "nvme.identify.active-known", roles::controller) {
+  constexpr std::size_t kTried = 16;
+  RawAssociation& association = bench.associate();
+  const auto list = identify(association, Cns::active_namespace_list);
+  check.precondition_success(list, "the active namespace list");
+  const std::vector<std::uint32_t> ids = nvme::read_namespace_list(list.data);
+  check.precondition(!ids.empty(), "there is an active namespace");
+  for (std::size_t i = 0; i < std::min(ids.size(), kTried); ++i) {
+    const auto reply = identify(association, Cns::identify_namespace, ids[i]);
+    check.require(reply.answered(), "Identify of an active namespace is answered");
+    check.that(!nvme::same_code(reply.status(), sc::invalid_namespace_or_format),
+               fmt::format("Identify knows namespace {}, which is active", ids[i]), nvme::to_string(reply.status()));
+  }
 }
 
 CONFORMANCE_CASE(active_namespace_list_cannot_start_at_the_end, "nvme.identify.active-list-limit",

@@ -109,6 +109,8 @@ DEVIATION(connect_takes_unterminated_subnqn, "fabrics.connect.subnqn.unterminate
           Product::controller, "accepts a SUBNQN without a terminator", hooks<UnterminatedSubnqn>());
 DEVIATION(connect_takes_unterminated_hostnqn, "fabrics.connect.hostnqn.unterminated",
           Product::controller, "accepts a HOSTNQN without a terminator", hooks<UnterminatedHostnqn>());
+DEVIATION(connect_refuses_the_longest_hostnqn, "fabrics.connect.hostnqn.longest", Product::controller,
+          "refuses a host whose name has 223 bytes", Departs{"sub.connect.name.short"});
 DEVIATION(connect_takes_empty_hostnqn, "fabrics.connect.hostnqn.empty", Product::controller,
           "accepts a host without a name", Tolerate{"connect.hostnqn.syntax"});
 DEVIATION(connect_takes_any_host, "fabrics.connect.host-not-allowed", Product::controller,

@@ -27,6 +27,10 @@ void identify_zeroed(const CommandContext& command, MutableBytes data) {
   std::fill_n(data.begin() + Field.offset, Field.size, std::uint8_t{0});
 }
 
+std::optional<nvme::Status> knows_no_namespace(const CommandContext& command) {
+  return identifies(command, nvme::Cns::identify_namespace) ? std::optional(nvme::sc::invalid_namespace_or_format) : std::nullopt;
+}
+
 void missing_format(const CommandContext& command, MutableBytes data) {
   if (!identifies(command, nvme::Cns::identify_namespace)) return;
   MutableView<nvme::IdentifyNamespace> ns{data};
@@ -49,6 +53,12 @@ DEVIATION(identify_names_another_controller, "nvme.identify.controller.cntlid", 
           "Identify reports the identifier of another controller", Departs{"sub.cntlid.identify"});
 DEVIATION(identify_names_another_subsystem, "nvme.identify.controller.cntlid", Product::controller,
           "Identify reports the name of another subsystem", Departs{"sub.identify.subnqn"});
+DEVIATION(identify_page_is_cut, "nvme.identify.whole", Product::controller,
+          "Identify brings four bytes less than its page has", Departs{"sub.identify.short"});
+DEVIATION(identify_knows_no_namespace, "nvme.identify.active-known", Product::controller,
+          "namespaces are listed, and unknown to Identify", hooks<Answering, &knows_no_namespace>());
+DEVIATION(identify_without_firmware_slots, "nvme.identify.firmware-slots", Product::controller,
+          "FRMW is 0", hooks<AlteringDataOut, &identify_zeroed<nvme::id_ctrl::frmw>>());
 DEVIATION(identify_without_model, "nvme.identify.controller.text", Product::controller,
           "the model number is all zeroes", hooks<AlteringDataOut, &identify_zeroed<nvme::id_ctrl::mn>>());
 DEVIATION(identify_without_version, "nvme.identify.controller.version", Product::controller,
