@@ -1,5 +1,7 @@
 #include "conformance/evidence/roce_reader.h"
 
+#include <array>
+
 #include "conformance/evidence/dissector.h"
 #include "wire/rdma/psn.h"
 #include "wire/rdma/syndrome.h"
@@ -18,6 +20,34 @@ constexpr std::uint64_t kAllChecked = 128;
 constexpr std::uint64_t kSampled = 61;  // a prime: no kind of packet may keep falling between
 constexpr std::size_t kCommandBytes = 64;
 constexpr std::size_t kCompletionBytes = 16;
+
+/// Where the headers behind the BTH stand, by opcode: asked for with every packet. 0: there is none.
+struct HeaderPlaces {
+  std::uint8_t deth = 0, reth = 0, atomic = 0, aeth = 0, ieth = 0;
+};
+
+std::array<HeaderPlaces, 256> header_places() {
+  std::array<HeaderPlaces, 256> all;
+  for (unsigned opcode = 0; opcode < all.size(); ++opcode) {
+    const roce::OpcodeFacts& facts = roce::facts_of(static_cast<std::uint8_t>(opcode));
+    std::size_t offset = roce::Bth::size;
+    const auto place = [&](bool there, std::size_t size) {
+      const std::size_t at = offset;
+      offset += there ? size : 0;
+      return static_cast<std::uint8_t>(there ? at : 0);
+    };
+    HeaderPlaces& places = all[opcode];
+    places.deth = place(facts.deth, roce::Deth::size);
+    places.reth = place(facts.reth, roce::Reth::size);
+    places.atomic = place(facts.atomic_eth, roce::AtomicEth::size);
+    places.aeth = place(facts.aeth, roce::Aeth::size);
+    place(facts.atomic_ack_eth, roce::AtomicAckEth::size);
+    place(facts.immdt, roce::ImmDt::size);
+    places.ieth = place(facts.ieth, roce::Ieth::size);
+  }
+  return all;
+}
+const std::array<HeaderPlaces, 256> kPlaces = header_places();
 
 }  // namespace
 
@@ -53,19 +83,14 @@ void RoceReader::on_packet(const TraceEvent& event, Sight& at) {
   const std::size_t pad = facts.payload ? bth.get(roce::bth::padcnt) : 0;
   const bool readable = facts.known() && bytes.size() >= facts.header_bytes + pad + roce::kIcrcBytes;
   if (readable) {
-    std::size_t offset = roce::Bth::size;
-    const auto header = [&](bool there, std::size_t size) -> const std::uint8_t* {
-      if (!there) return nullptr;
-      offset += size;
-      return &bytes[offset - size];
-    };
-    seen.deth = header(facts.deth, roce::Deth::size);
-    seen.reth = header(facts.reth, roce::Reth::size);
-    seen.atomic = header(facts.atomic_eth, roce::AtomicEth::size);
-    seen.aeth = header(facts.aeth, roce::Aeth::size);
-    header(facts.atomic_ack_eth, roce::AtomicAckEth::size);
-    header(facts.immdt, roce::ImmDt::size);
-    seen.ieth = header(facts.ieth, roce::Ieth::size);
+    const HeaderPlaces& places = kPlaces[bytes[0]];
+    const auto header = [&](std::uint8_t place) { return place != 0 ? &bytes[place] : nullptr; };
+    seen.deth = header(places.deth);
+    seen.reth = header(places.reth);
+    seen.atomic = header(places.atomic);
+    seen.aeth = header(places.aeth);
+    seen.ieth = header(places.ieth);
+    const std::size_t offset = facts.header_bytes;
     const std::size_t end = bytes.size() - roce::kIcrcBytes - pad;
     seen.payload = bytes.subspan(offset, end - offset);
     seen.pad = bytes.subspan(end, pad);
@@ -106,14 +131,13 @@ RdmaHalf* RoceReader::new_half(const Key& to) {
   half.index = halves_.size() - 1;
   half.to = Party::queue_pair(to.first, to.second);
   by_queue_pair_[to] = &half;
-  last_[0] = last_[1] = nullptr;
+  recent_ = {};
   return &half;
 }
 
 RdmaHalf* RoceReader::half_of(const IpAddress& from, const IpAddress& to, std::uint32_t qpn) {
-  for (RdmaHalf* half : last_) {
-    if (half != nullptr && half->to.number == qpn && half->to.address == to && half->from.address == from) return half;
-  }
+  RdmaHalf*& recent = recent_[qpn % kRecent];
+  if (recent != nullptr && recent->to.number == qpn && recent->to.address == to && recent->from.address == from) return recent;
   const auto found = by_queue_pair_.find({to, qpn});
   RdmaHalf* half = found == by_queue_pair_.end() ? nullptr : found->second;
   if (half == nullptr || half->from.address != from) {
@@ -128,8 +152,7 @@ RdmaHalf* RoceReader::half_of(const IpAddress& from, const IpAddress& to, std::u
     }
     said_unknown_ = true;
   }
-  last_[1] = last_[0];
-  last_[0] = half;
+  recent = half;
   return half;
 }
 

@@ -3,6 +3,7 @@
 // sent again.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <utility>
@@ -50,7 +51,8 @@ class RoceReader {
   std::uint64_t packets_ = 0;
   std::vector<std::unique_ptr<RdmaHalf>> halves_;
   std::map<Key, RdmaHalf*> by_queue_pair_;
-  RdmaHalf* last_[2] = {nullptr, nullptr};  // the two directions that are mostly asked for
+  static constexpr std::size_t kRecent = 32;
+  std::array<RdmaHalf*, kRecent> recent_ = {};  // by queue pair: the directions that are mostly asked for
   std::vector<std::unique_ptr<RdmaConnection>> connections_;
   std::map<std::pair<IpAddress, std::uint32_t>, RdmaConnection*> by_active_id_;
   bool said_unknown_ = false;

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "conformance/monitors/judge.h"
@@ -22,15 +23,15 @@ class Mctp final : public Judge {
   unsigned hears() const override { return heard::mctp | heard::words; }
 
   void on_words(const WordsSeen& seen) override {
-    if (seen.kind != TraceKind::fault) return;
-    open_.clear();
-    disturbed_ = true;
+    if (seen.kind == TraceKind::fault) disturb();
   }
 
   void on_mctp_packet(const MctpPacketSeen& seen) override {
     if (!seen.at.genuine()) {
-      open_.clear();
-      disturbed_ = true;
+      disturb();
+      // It may have come as it is, and others belong to it.
+      begins(seen);
+      lost_.insert(key_of(seen));
       return;
     }
     if (const auto version = seen.header.get(field::version); version != mctp::kHeaderVersion) {
@@ -67,6 +68,22 @@ class Mctp final : public Judge {
   /// Bus, source, destination, tag and owner.
   using Key = std::tuple<std::uint32_t, std::uint8_t, std::uint8_t, std::uint8_t>;
 
+  // What was under way may go on, or begin again, whenever it likes.
+  void disturb() {
+    for (const auto& [key, open] : open_) lost_.insert(key);
+    open_.clear();
+    disturbed_ = true;
+  }
+
+  static Key key_of(const MctpPacketSeen& seen) {
+    return {seen.at.from.bus, seen.header.get(field::source), seen.header.get(field::destination),
+            static_cast<std::uint8_t>(seen.packet[3] & 0x0F)};
+  }
+  void begins(const MctpPacketSeen& seen) {
+    if (!seen.header.get(field::som) || !seen.header.get(field::tag_owner)) return;
+    began_.insert({seen.at.from.bus, seen.header.get(field::source), seen.header.get(field::tag)});
+  }
+
   void judge_eids(const MctpPacketSeen& seen) {
     // Bus owners do assign reserved EIDs, and not every endpoint refuses them.
     if (seen.header.get(field::source) == mctp::kBroadcastEid) say(Rule::mctp_eid, seen.at, "the source is the broadcast EID");
@@ -74,9 +91,8 @@ class Mctp final : public Judge {
 
   // Bridges interleave whom they like, so that only packets of one message are held against each other.
   void judge_place(const MctpPacketSeen& seen) {
-    const std::uint8_t source = seen.header.get(field::source), destination = seen.header.get(field::destination);
-    if (source == mctp::kNullEid) return;  // anybody's
-    const Key key{seen.at.from.bus, source, destination, static_cast<std::uint8_t>(seen.packet[3] & 0x0F)};
+    if (seen.header.get(field::source) == mctp::kNullEid) return;  // anybody's
+    const Key key = key_of(seen);
     const bool som = seen.header.get(field::som), eom = seen.header.get(field::eom);
     const std::uint8_t sequence = seen.header.get(field::sequence);
     const std::size_t size = seen.packet.size() - mctp::kHeaderSize;
@@ -87,6 +103,7 @@ class Mctp final : public Judge {
       if (found != open_.end() && complete_ && !disturbed_ && seen.header.get(field::tag_owner) == false) {
         say(Rule::mctp_start, seen.at, fmt::format("a message begins, the one before with tag {} has no end", seen.header.get(field::tag)));
       }
+      begins(seen);
       found = open_.insert_or_assign(key, Open{static_cast<std::uint8_t>((sequence + 1) & 3), size}).first;
     } else if (found == open_.end()) {
       if (complete_ && !disturbed_ && !lost_.count(key)) {
@@ -101,7 +118,7 @@ class Mctp final : public Judge {
         say(Rule::mctp_unit, seen.at, fmt::format("{} bytes in a message whose first packet has {}", size, found->second.unit));
       }
       if (!in_order) {
-        lost_[key] = true;
+        lost_.insert(key);
         open_.erase(found);
         return;
       }
@@ -143,7 +160,8 @@ class Mctp final : public Judge {
     if (seen.source == mctp::kNullEid || seen.destination == mctp::kNullEid) return;
     const auto found = asked_.find({seen.at.from.bus, seen.destination, seen.tag});
     if (found == asked_.end()) {
-      if (complete_ && !disturbed_) {
+      // A request that a fault has cut off here may have come whole to its endpoint.
+      if (complete_ && !disturbed_ && began_.count({seen.at.from.bus, seen.destination, seen.tag}) == 0) {
         say(Rule::mctp_answer, seen.at, fmt::format("an answer with tag {}, EID {} asked nothing with it", seen.tag, seen.destination));
       }
       return;
@@ -168,9 +186,10 @@ class Mctp final : public Judge {
   }
 
   std::map<Key, Open> open_;
-  std::map<Key, bool> lost_;
+  std::set<Key> lost_;  // messages that are not followed to their end
   /// By bus, requester and tag.
   std::map<std::tuple<std::uint32_t, std::uint8_t, std::uint8_t>, Requests> asked_;
+  std::set<std::tuple<std::uint32_t, std::uint8_t, std::uint8_t>> began_;
   bool disturbed_ = false;
 };
 

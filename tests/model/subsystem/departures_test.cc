@@ -70,6 +70,7 @@ void connect_in_every_way(Rig& rig, Transcript& out, std::string subnqn, std::ui
   attempt([](auto& w) { w.hostnqn = "x"; });
   attempt([](auto& w) { w.hostnqn = std::string(256, 'a'); });
   attempt([](auto& w) { w.hostnqn = "nqn.2026-11.org.fabricbench:eve"; });
+  attempt([](auto& w) { (w.hostnqn = "nqn.2026-11.org.fabricbench:").resize(fabrics::kNqnBytesMax, 'x'); });
   attempt([](auto& w) { w.hostid = 0; });
   for (const unsigned id : {0xFFFFu, 0xFFFEu, 0xFFF5u, 1u, 2u, 500u}) {
     attempt([&](auto& w) { w.cntlid = static_cast<std::uint16_t>(id); });
