@@ -64,16 +64,17 @@ CONFORMANCE_CASE(tcp_sgl_shorter_than_data_is_refused, "tcp.sgl.too-short", role
     expect_status(check, *io.raw, one_of(sc::data_sgl_length_invalid), "Read", cid);
   }
   expect_alive(check, *io.raw);
-  // A Write too: either before anything is asked for, or nothing behind the descriptor is asked for.
-  constexpr std::uint32_t kShort = 512;
+  // A Write too, and one that no product expects in its capsule: either it is refused before anything is asked for, or
+  // nothing behind the descriptor is asked for.
   const std::uint32_t blocks = blocks_for(bench, beyond_capsule(bench));
-  io.raw->send_command(with_sgl(host::write(bench.nsid(), 0, blocks), SglDescriptor::transport(kShort), ++cid));
+  const std::uint32_t too_short = blocks * bench.declared().block_bytes - 4;
+  io.raw->send_command(with_sgl(host::write(bench.nsid(), 0, blocks), SglDescriptor::transport(too_short), ++cid));
   const auto first = io.raw->next();
   check.require(first.has_value(), "a Write with a short descriptor is answered");
   if (first->type() == static_cast<std::uint8_t>(PduType::r2t)) {
     const auto r2t = first->as<tcp::DataPdu>();
     const std::uint32_t end = r2t.get(tcp::data_pdu::offset) + r2t.get(tcp::data_pdu::length);
-    check.between("where the R2T of a Write with a short descriptor ends", end, 0u, kShort);
+    check.between("where the R2T of a Write with a short descriptor ends", end, 0u, too_short);
     return;
   }
   const nvme::Cqe cqe{ByteView(first->bytes).subspan(tcp::kCommonHeaderBytes)};
