@@ -2,7 +2,7 @@
 // some of what it asked for is done. The product is the passive side of the connection, as in requester.cc.
 #include <numeric>
 
-#include "conformance/cases/rdma/exchange.h"
+#include "conformance/cases/rdma/asking.h"
 
 namespace fb::conformance {
 namespace {
@@ -10,38 +10,6 @@ namespace {
 using rdma::CompletionStatus;
 using rdma::SendOpcode;
 using roce::Opcode;
-
-constexpr std::uint64_t kThere = 0x5000;
-constexpr std::uint32_t kKey = 0x1234;
-
-rdma::SendRequest to_there(SendOpcode opcode, std::uint64_t id) {
-  rdma::SendRequest request;
-  request.id = id;
-  request.opcode = opcode;
-  request.remote_address = kThere;
-  request.rkey = kKey;
-  return request;
-}
-
-VerbsMemory& post(RdmaBench& bench, const RcConnection& c, const rdma::SendRequest& request, std::uint32_t length) {
-  auto& memory = bench.product().memory(length);
-  c.queue->post_send(request, memory, 0, length);
-  return memory;
-}
-
-void acknowledge(RdmaBench& bench, const RcConnection& c, std::uint32_t ordinal, std::uint32_t messages,
-                 std::uint8_t syndrome = roce::kAckSyndrome) {
-  bench.peer().send(c.facts.acknowledge(roce::psn_add(c.facts.receive_psn, ordinal), messages, syndrome));
-}
-
-RocePacket response(const RcConnection& c, Opcode opcode, std::uint32_t ordinal, Bytes payload,
-                    std::uint32_t messages = 1) {
-  RocePacket packet = c.facts.acknowledge(roce::psn_add(c.facts.receive_psn, ordinal), messages);
-  packet.opcode = opcode;
-  if (opcode == Opcode::read_response_middle) packet.aeth.reset();
-  packet.payload = std::move(payload);
-  return packet;
-}
 
 /// The next packet is a request with this ordinal.
 std::optional<RocePacket> seen(RdmaBench& bench, Check& check, const RcConnection& c, std::uint32_t ordinal,
