@@ -58,6 +58,15 @@ bool is_reset(RawAssociation& association) {
 /// Invalid Field it is; SPDK says what it says of Connect.
 const auto kNoSuchProperty = one_of(sc::invalid_field, sc::connect_invalid_parameters);
 
+/// A queue of this number for a Connect, its transport not connected yet.
+host::RawQueue& queue_for(ControllerBench& bench, const RawAssociation& association, const host::ConnectCommand& connect,
+                          std::uint16_t qid) {
+  return bench.unconnected_queue({.qid = qid,
+                                  .entries = static_cast<std::uint16_t>(connect.sqe.get(cs::sqsize).count()),
+                                  .cntlid = association.cntlid(),
+                                  .in_capsule_bytes = bench.declared().in_capsule_bytes});
+}
+
 }  // namespace
 
 CONFORMANCE_CASE(responses_carry_the_identifier_of_their_command, "fabrics.completion.identifier",
@@ -101,11 +110,7 @@ CONFORMANCE_CASE(every_granted_queue_can_be_connected, "fabrics.connect.qid.gran
   const std::uint32_t granted = std::min(reply.dw0() & 0xFFFF, reply.dw0() >> 16) + 1;
   const auto qid = static_cast<std::uint16_t>(std::min(granted, kAsked));
   auto connect = association.io_connect(qid);
-  const auto entries = static_cast<std::uint16_t>(connect.sqe.get(cs::sqsize).count());
-  host::RawQueue& queue = bench.unconnected_queue({.qid = qid,
-                                                   .entries = entries,
-                                                   .cntlid = association.cntlid(),
-                                                   .in_capsule_bytes = bench.declared().in_capsule_bytes});
+  host::RawQueue& queue = queue_for(bench, association, connect, qid);
   const host::RawConnection made = queue.connect_transport().wait();
   check.require(made.connected, "the transport of queue " + std::to_string(qid) + " is connected", made.end.text);
   const host::RawReply connected = answered(check, queue.send(connect).wait());
@@ -122,11 +127,7 @@ CONFORMANCE_CASE(queue_beyond_the_granted_is_refused, "fabrics.connect.qid.above
   check.precondition(granted < 0xFFFE, "not every queue identifier is granted");
   const auto qid = static_cast<std::uint16_t>(granted + 1);
   auto connect = association.io_connect(qid);
-  const auto entries = static_cast<std::uint16_t>(connect.sqe.get(cs::sqsize).count());
-  host::RawQueue& queue = bench.unconnected_queue({.qid = qid,
-                                                   .entries = entries,
-                                                   .cntlid = association.cntlid(),
-                                                   .in_capsule_bytes = bench.declared().in_capsule_bytes});
+  host::RawQueue& queue = queue_for(bench, association, connect, qid);
   const host::RawConnection made = queue.connect_transport().wait();
   if (!made.connected) {  // over RDMA the request names the queue, and may be rejected for it
     check.that(true, "queue " + std::to_string(qid) + " is refused");
