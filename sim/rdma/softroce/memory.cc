@@ -123,12 +123,16 @@ MemoryTable::Found MemoryTable::find(std::uint32_t domain, std::uint32_t key, st
     return {KeyCheck::no_right, nullptr};
   }
   // No sum that could wrap: address + length may exceed 2^64.
+  const auto fits = [&](std::uint64_t offset, std::uint64_t end) {
+    return address >= region->iova && offset <= end && length <= end - offset;
+  };
   const std::uint64_t offset = address - region->iova;
-  const std::uint64_t end =
-      region->length + (departs(hooks, finer::kResponderRangeOneMore) ? 1 : 0);
-  if (address < region->iova || offset > end || length > end - offset) {
-    if (length <= region->length && departs(hooks, Departure::responder_range_unchecked)) {
-      return {KeyCheck::ok, region->data};
+  if (!fits(offset, region->length)) {
+    // A product that departs serves bytes of the region in place of those behind it, which are not its own.
+    if (length > region->length) return {KeyCheck::out_of_range, nullptr};
+    if (departs(hooks, Departure::responder_range_unchecked)) return {KeyCheck::ok, region->data};
+    if (departs(hooks, finer::kResponderRangeOneMore) && fits(offset, region->length + 1)) {
+      return {KeyCheck::ok, region->data + (region->length - length)};
     }
     return {KeyCheck::out_of_range, nullptr};
   }

@@ -46,7 +46,8 @@ TEST(Unconfirmed, FailsAnEmbeddedProduct) {
 }
 
 TEST(Unconfirmed, AsksAPersonAboutAnotherProduct) {
-  CaseResult result = run_fake(fake_case("a", &fails, a_rule_from_memory()), against(false));
+  const CaseInfo info = fake_case("a", &fails, a_rule_from_memory());
+  CaseResult result = run_fake(info, against(false));
   EXPECT_EQ(result.verdict, Verdict::inconclusive);
   ASSERT_EQ(result.findings.size(), 1u) << "what was expected and seen stays";
   EXPECT_EQ(result.findings[0].expected, (std::vector<std::string>{"2", "3"}));
@@ -59,7 +60,8 @@ TEST(Unconfirmed, AsksAPersonAboutAnotherProduct) {
 }
 
 TEST(Unconfirmed, IsNoExcuseForARuleThatWasRead) {
-  CaseResult result = run_fake(fake_case("a", &fails, kConfirmed), against(false));
+  const CaseInfo info = fake_case("a", &fails, kConfirmed);
+  CaseResult result = run_fake(info, against(false));
   EXPECT_EQ(result.verdict, Verdict::fail);
   dispose(result, {}, "2026-01-01");
   EXPECT_TRUE(is_red(result));
