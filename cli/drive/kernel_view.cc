@@ -85,8 +85,18 @@ std::vector<Disk> disks_of(const std::string& controller) {
 
 bool joins_paths() { return first_line("/sys/module/nvme_core/parameters/multipath") == "Y"; }
 
-bool takes_option(const std::string& name) {
-  return ("," + first_line("/dev/nvme-fabrics")).find("," + name + "=") != std::string::npos;
+bool can_authenticate() {
+  // What the host shares with the target is a module of its own, whose name has changed.
+  for (const char* const shared : {"nvme_auth", "nvme_common"}) {
+    if (files::exists(files::path("/sys/module") / shared / "holders/nvme_core")) return true;
+  }
+  if (files::exists("/sys/module/nvme_core/initstate")) return false;
+  // Nothing is a module. The list of symbols is long, and tells.
+  std::ifstream symbols("/proc/kallsyms");
+  for (std::string line; std::getline(symbols, line);) {
+    if (line.ends_with(" nvme_auth_negotiate")) return true;
+  }
+  return false;
 }
 
 }  // namespace fb::drive

@@ -31,7 +31,7 @@ std::vector<Disk> disks_of(const std::string& controller);
 /// Whether controllers of one subsystem are paths to the same block devices.
 bool joins_paths();
 
-/// What the kernel's fabrics device takes when a controller is made, as it lists it: "dhchap_secret" ...
-bool takes_option(const std::string& name);
+/// Whether the kernel's host has DH-HMAC-CHAP: its fabrics device takes secrets without, too.
+bool can_authenticate();
 
 }  // namespace fb::drive

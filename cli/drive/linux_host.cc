@@ -104,7 +104,7 @@ json LinuxHost::greet(const json& hello) {
   uname(&system);
   json can = json::array();
   for (const auto& [word, action] : actions()) can.push_back(word);
-  if (takes_option("dhchap_secret")) can.push_back("dhchap");
+  if (can_authenticate()) can.push_back("dhchap");
   return {{"name", fmt::format("{} {}", system.sysname, system.release)}, {"can", can}, {"joins_paths", joins_paths()}};
 }
 
