@@ -104,6 +104,7 @@ json LinuxHost::greet(const json& hello) {
   uname(&system);
   json can = json::array();
   for (const auto& [word, action] : actions()) can.push_back(word);
+  can.push_back("disable_sqflow");
   if (can_authenticate()) can.push_back("dhchap");
   return {{"name", fmt::format("{} {}", system.sysname, system.release)}, {"can", can}, {"joins_paths", joins_paths()}};
 }
@@ -158,7 +159,8 @@ json LinuxHost::connect(const json& request) {
   const std::uint32_t kato_ms = request.value("kato_ms", 0u);
   // 0 would be none, which nvme-cli has no word for: the kernel then takes what it usually takes.
   if (kato_ms != 0) words.push_back(fmt::format("--keep-alive-tmo={}", (kato_ms + 999) / 1000));
-  for (const auto& [key, option] : {std::pair{"hdr_digest", "--hdr-digest"}, std::pair{"data_digest", "--data-digest"}}) {
+  for (const auto& [key, option] : {std::pair{"hdr_digest", "--hdr-digest"}, std::pair{"data_digest", "--data-digest"},
+                                    std::pair{"disable_sqflow", "--disable-sqflow"}}) {
     if (request.value(key, false)) words.push_back(option);
   }
   const Ended ended = run(words, kProgram);

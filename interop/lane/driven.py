@@ -24,14 +24,15 @@ SIDE_LINK = ["-netdev", f"user,id=side,net={SIDE},restrict=on,hostfwd=tcp:127.0.
 IMPATIENT = "io_timeout=5 admin_timeout=5"
 LOGS = ("drive.log", "kernel.log")
 
-# One connection, one case, one driver. Whatever the case before has left behind is not its.
+# One connection, one case, one driver. Whatever the case before has left behind is not its; the bench waits half a minute for
+# the first word of a driver.
 SESSION = """#!/bin/sh
 exec 2>>/tmp/drive.log
 read -r uptime rest </proc/uptime
 echo "session $$ at $uptime" | tee /dev/kmsg >&2
 old=$(cat /run/driver.pid 2>/dev/null)
 if [ -n "$old" ]; then
-  for i in $(seq 70); do kill -0 $old 2>/dev/null || break; sleep 0.5; done
+  for i in $(seq 22); do kill -0 $old 2>/dev/null || break; sleep 0.5; done
   kill -9 $old 2>/dev/null && echo "driver $old did not end" >&2
 fi
 echo $$ >/run/driver.pid
@@ -40,7 +41,7 @@ for controller in $(left); do
   echo "left behind: $controller" >&2
   echo 1 >/sys/class/nvme/$controller/delete_controller &
 done </dev/null >/dev/null
-for i in $(seq 60); do [ -z "$(left)" ] && break; sleep 0.5; done
+for i in $(seq 20); do [ -z "$(left)" ] && break; sleep 0.5; done
 [ -z "$(left)" ] || echo "still there: $(left)" >&2
 exec fabricbench host drive
 """
