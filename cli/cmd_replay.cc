@@ -8,6 +8,7 @@
 #include "cli/replay_world.h"
 #include "conformance/report/gatherer.h"
 #include "conformance/report/report.h"
+#include "conformance/runner/driven_host.h"
 #include "conformance/runner/replay.h"
 #include "conformance/runner/waivers.h"
 
@@ -68,16 +69,18 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
   const auto cases = or_throw(select(all_cases(), selection));
   RunOptions options;
   std::string local = arguments.local;
-  const bool at_address = token.dut.find("://") != std::string::npos;
+  const bool at_address = !token.dut.starts_with(kHostProduct) && token.dut.find("://") != std::string::npos;
   if (at_address && local.empty()) {
     local = to_string(or_throw(local_address_towards(or_throw(parse_fabric_url(token.dut)).to)));
   }
   options.product = or_throw(parse_product(token.dut, local));
   choose_own_device(arguments.device, options.product);
-  if (options.product.embedded) options.product.transport = token.transport;
+  const bool host = options.product.is_host();
+  if (options.product.embedded || host) options.product.transport = token.transport;
   if (!options.product.embedded) {
     options.product.nonce = nonce();
     options.product.slow = true;
+    if (host) options.product.abilities = ask_driver(options.product).can;
     if (at_address && options.product.nqn.empty()) options.product.nqn = or_throw(discover_nqn(options.product));
   }
   options.deviations = or_throw(deviations::DeviationSet::of_names(token.deviations));

@@ -12,6 +12,7 @@
 #include "cli/tls_options.h"
 #include "conformance/report/gatherer.h"
 #include "conformance/report/report.h"
+#include "conformance/runner/driven_host.h"
 #include "conformance/runner/embedded.h"
 #include "conformance/runner/nd_bench.h"
 #include "conformance/runner/profiles.h"
@@ -42,6 +43,12 @@ struct RunArguments {
   TlsArguments tls;
 };
 
+/// What a host speaks with the bench.
+std::string fabric_named(const std::string& transport) {
+  if (transport == "tcp" || transport == "rdma") return transport;
+  throw UserError("--transport " + transport + ": a host is tested over tcp or rdma");
+}
+
 /// Nothing runs against a product that says nothing.
 void check_answers(const Product& product) {
   DeclarationCache declarations;
@@ -51,11 +58,13 @@ void check_answers(const Product& product) {
 
 Product product_of(const RunArguments& arguments) {
   std::string local = arguments.local;
-  if (arguments.dut.find("://") != std::string::npos && local.empty()) {
+  const bool host = arguments.dut.starts_with(kHostProduct);
+  if (!host && arguments.dut.find("://") != std::string::npos && local.empty()) {
     local = to_string(or_throw(local_address_towards(or_throw(parse_fabric_url(arguments.dut)).to)));
   }
   Product product = or_throw(parse_product(arguments.dut, local));
   product.slow = arguments.slow;
+  if (product.is_host() && !arguments.selection.transport.empty()) product.transport = fabric_named(arguments.selection.transport);
   std::optional<auth::PskStore> keys = tls_keys(arguments.tls);
   if (keys && product.embedded) {
     throw UserError("--tls is for a product at tcp://...: the embedded one has it where a case wants it");
@@ -73,6 +82,10 @@ Product product_of(const RunArguments& arguments) {
   }
   choose_own_device(arguments.device, product);
   product.nonce = nonce();
+  if (product.is_host()) {
+    product.abilities = ask_driver(product).can;
+    return product;
+  }
   if (!product.device.empty()) {
     check_answers(product);
     return product;
@@ -205,12 +218,13 @@ void add_run(CLI::App& app, Outcome& outcome) {
                   "  fabricbench run --dut rdma://192.0.2.7:4420 --report report\n"
                   "  fabricbench run --dut rdma://192.0.2.7:4420 --device verbs:rxe0\n"
                   "  fabricbench run --dut verbs:rxe0 --local packet:veth1,192.0.2.9\n"
+                  "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --local 192.0.2.1 --transport tcp\n"
                   "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero");
   add_selection(*command, arguments->selection);
   command
       ->add_option("--dut", arguments->dut,
-                   "The product: embedded, rdma://ADDRESS:PORT[/NQN], tcp://..., mctp:NET,EID, serial:PATH, ND:LIBRARY "
-                   "or verbs:NAME")
+                   "The product: embedded, rdma://ADDRESS:PORT[/NQN], tcp://..., mctp:NET,EID, serial:PATH, ND:LIBRARY, "
+                   "verbs:NAME, or host:COMMAND, a host and the program that drives it")
       ->type_name("URL")
       ->capture_default_str();
   command

@@ -22,6 +22,8 @@ class Bench {
   World& world() { return world_; }
   /// False when the product runs in real time, outside of this process.
   bool virtual_time() { return world_.real_loop() == nullptr; }
+  /// Why the product itself is no more, in words; empty while it is there.
+  virtual std::string product_gone() const { return {}; }
   /// True when the product is the emulated one: its marks can be seen.
   virtual bool embedded() const { return true; }
   /// After the case: ends what is still connected, so that the next case finds a quiet product.

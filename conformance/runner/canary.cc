@@ -2,6 +2,7 @@
 // through, and expects what no controller can answer. If it ever passes, no verdict can be trusted.
 #include "conformance/runner/controller_bench.h"
 #include "conformance/runner/endpoint_bench.h"
+#include "conformance/runner/host_bench.h"
 #include "conformance/runner/provider_bench.h"
 #include "conformance/runner/rdma_bench.h"
 #include "conformance/runner/runner.h"
@@ -43,6 +44,15 @@ void sing_at_device(Bench& any, Check& check) {
   check.equal(kSong, bench->connect_to_product().facts.remote_qpn, 0xFFFFFFFFu);
 }
 
+void sing_at_host(Bench& any, Check& check) {
+  auto* bench = dynamic_cast<HostBench*>(&any);
+  if (bench == nullptr) throw CannotArrange{"the canary needs the bench of a host"};
+  bench->product().connect({}).wait_for(30_s);
+  if (bench->commands().empty()) throw CannotArrange{"the host says nothing"};
+  // A host begins with Connect; this opcode was never assigned.
+  check.equal(kSong, bench->commands().front().opcode(), std::uint8_t{0xEE});
+}
+
 CaseInfo canary_of(Role role, void (*body)(Bench&, Check&)) {
   CaseInfo info{"canary", "bench.canary.fails", role, body, {}, __FILE__};
   if (manages(role)) info.options.transports = kMedia;
@@ -57,6 +67,8 @@ const CaseInfo& canary_case(const Product& product) {
   static const CaseInfo of_endpoints = canary_of(Role::endpoint, &sing_at_endpoint);
   static const CaseInfo of_providers = canary_of(Role::provider, &sing_at_provider);
   static const CaseInfo of_devices = canary_of(Role::responder, &sing_at_device);
+  static const CaseInfo of_hosts = canary_of(Role::host, &sing_at_host);
+  if (product.is_host()) return of_hosts;
   if (!product.device.empty()) return of_devices;
   if (product.transport == kProviderTransport) return of_providers;
   return is_medium(product.transport) ? of_endpoints : of_controllers;

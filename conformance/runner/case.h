@@ -48,6 +48,7 @@ struct CaseOptions {
   std::string_view arrangement;
   bool authenticates = false;
   bool tls = false;
+  std::string_view ability;
 };
 
 /// Marks that a run must have been through to PASS; a pass that never got to its point is an ERROR.
@@ -127,11 +128,22 @@ struct arranged {
 };
 
 /// The emulated product is set up differently for this case; a real one is asked as it is, and needs{} says what
-/// it has to have.
+/// it has to have. Role host: it is the bench's subsystem that is set up differently.
 struct furnished {
   void (*change)(EmbeddedSetup&);
   explicit furnished(void (*c)(EmbeddedSetup&)) : change(c) {}
   void apply(CaseOptions& options) const { options.arrange = change; }
+};
+
+/// Role host: the bench's subsystem is set up differently for this case, and the emulated host is told to do something.
+/// Somebody else's host is asked for the same where its program says that it has the ability.
+struct host_with {
+  std::string_view ability;
+  void (*change)(EmbeddedSetup&);
+  void apply(CaseOptions& options) const {
+    options.arrange = change;
+    options.ability = ability;
+  }
 };
 
 /// The case is about authentication: the emulated product is set up to demand it, and a real one is

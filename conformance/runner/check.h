@@ -24,6 +24,11 @@ struct CannotArrange {
   std::string why;
 };
 
+/// Thrown where the product's own program cannot do what the case asks of it: SKIP, when nothing was checked before.
+struct NotOffered {
+  std::string why;
+};
+
 /// Anything that carries an NVMe status: a Status itself, or a reply with status().
 template <class R>
 nvme::Status status_in(const R& reply) {

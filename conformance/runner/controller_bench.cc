@@ -19,11 +19,6 @@ constexpr Duration kHandshakePatience = Duration::s(60);
 
 /// A GUID that no other device of any run has: a product would take two devices of one GUID for one
 /// that restarted.
-std::uint64_t fresh_guid(const Product& product) {
-  static std::atomic<std::uint64_t> opened{0};
-  return mix64(product.nonce + ++opened) | 1;
-}
-
 /// What a host of the bench knows of the emulated product's secrets, or was told of a real one's.
 host::AuthenticationOptions known_secrets(const Product& product, const EmbeddedSetup& setup) {
   host::AuthenticationOptions options;
@@ -137,8 +132,8 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
     network_ = std::make_unique<EmbeddedNetwork>(world, setup);
     subsystem_hooks_ = environment.deviations->subsystem_hooks();
     soft_hooks_ = environment.deviations->soft_hooks();
-    product_ = std::make_unique<EmbeddedController>(world, network_->product, kProductAddress, setup,
-                                                    subsystem_hooks_.get(), soft_hooks_.get());
+    product_ = std::make_unique<EmbeddedController>(
+        world, ControllerPlace(network_->product, kProductAddress, soft_hooks_.get()), setup, subsystem_hooks_.get());
     at_ = product_->at();
     nqn_ = setup.subsystem.nqn;
     side_ = std::make_unique<EmbeddedHostFabric>(world, network_->bench, device, setup);

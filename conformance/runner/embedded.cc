@@ -34,6 +34,16 @@ std::unique_ptr<softroce::SoftRoceDevice> open_device(World& world, net::Datagra
   return std::move(made).value();
 }
 
+namespace {
+
+std::unique_ptr<rdma::Device> open_kernel_device(World& world, const DeviceOptions& options) {
+  auto device = verbs::open_device(world, {.name = options.kernel, .address = options.address});
+  if (!device) throw UserError(device.error().text);
+  return std::move(device).value();
+}
+
+}  // namespace
+
 EmbeddedHostFabric::EmbeddedHostFabric(World& world, net::SimHost& host, const DeviceOptions& options,
                                        const EmbeddedSetup& setup, transport::TransportHooks* hooks)
     : streams_(&host) {
@@ -44,9 +54,7 @@ EmbeddedHostFabric::EmbeddedHostFabric(World& world, net::SimHost& host, const D
 EmbeddedHostFabric::EmbeddedHostFabric(World& world, const net::LocalHost& local,
                                        const DeviceOptions& options, const EmbeddedSetup& setup) {
   if (setup.transport == "rdma" && !options.kernel.empty()) {
-    auto device = verbs::open_device(world, {.name = options.kernel, .address = options.address});
-    if (!device) throw UserError(device.error().text);
-    kernel_device_ = std::move(device).value();
+    kernel_device_ = open_kernel_device(world, options);
   } else if (setup.transport == "rdma") {
     auto machine = net::open_local_host(world, local);
     if (!machine) throw UserError(machine.error().text);
@@ -94,26 +102,32 @@ net::StreamHost& EmbeddedHostFabric::streams() {
 
 namespace {
 
-std::unique_ptr<transport::TlsSide> controller_tls(World& world, net::StreamHost& host, EmbeddedSetup& setup,
+std::unique_ptr<transport::TlsSide> controller_tls(World& world, net::StreamHost* host, EmbeddedSetup& setup,
                                         auth::PskStore& keys, subsystem::SubsystemHooks* hooks) {
   if (setup.transport != "tcp" || setup.security == transport::ChannelSecurity::none) return nullptr;
   keys = setup.controller_keys;
   transport::TlsSideOptions options{.name = "controller.tls", .security = setup.security};
   options.tls = setup.tls;
   if (hooks != nullptr) options.departs = [hooks](std::string_view at) { return hooks->departs(at); };
-  return std::make_unique<transport::TlsSide>(world, host, keys, options);
+  return std::make_unique<transport::TlsSide>(world, *host, keys, options);
+}
+
+subsystem::PortOptions port_at(const IpAddress& address) {
+  subsystem::PortOptions port;
+  port.traddr = to_string(address);
+  port.family = address.is_v4() ? subsystem::AddressFamily::ipv4 : subsystem::AddressFamily::ipv6;
+  return port;
 }
 
 }  // namespace
 
-EmbeddedController::EmbeddedController(World& world, net::SimHost& host, const IpAddress& address,
-                                       EmbeddedSetup& setup, subsystem::SubsystemHooks* hooks,
-                                       softroce::SoftHooks* device_hooks)
+EmbeddedController::EmbeddedController(World& world, const ControllerPlace& place, EmbeddedSetup& setup,
+                                       subsystem::SubsystemHooks* hooks)
     : world_(world),
-      host_(host),
-      address_(address),
+      streams_(place.streams),
+      address_(place.device.address),
       hooks_(hooks),
-      tls_(controller_tls(world, host, setup, keys_, hooks)),
+      tls_(controller_tls(world, streams_, setup, keys_, hooks)),
       target_(world, hooks, setup.discovery) {
   if (tls_ != nullptr) {
     setup.tcp.security = setup.security;
@@ -131,16 +145,19 @@ EmbeddedController::EmbeddedController(World& world, net::SimHost& host, const I
     referral.trtype = setup.transport == "tcp" ? 3 : 1;
     target_.discovery().add_referral(referral);
   }
-  subsystem::PortOptions port;
-  port.traddr = to_string(address);
-  target_.add_port(port);
+  target_.add_port(port_at(address_));
   fabric_options_ = setup.fabric;
   fabric_options_.admin_entries_max = setup.subsystem.admin_entries_max;
   fabric_options_.io_entries_max = setup.subsystem.io_entries_max;
   fabric_options_.io_queues_max = setup.subsystem.io_queues_max;
   tcp_options_ = setup.tcp;
   if (setup.transport == "rdma") {
-    device_ = std::make_unique<DeviceStack>(world, host, DeviceOptions{"product", address, device_hooks}, setup);
+    if (!place.device.kernel.empty()) {
+      kernel_device_ = open_kernel_device(world, place.device);
+    } else {
+      device_ = std::make_unique<DeviceStack>(world, *place.datagrams, place.device, setup);
+    }
+    rdma_ = device_ != nullptr ? &device_->top() : kernel_device_.get();
   }
   listener_ = listen(kNvmePort, target_.acceptor());
   target_.set_listener(1, *listener_);
@@ -154,18 +171,17 @@ std::unique_ptr<transport::ControllerFabric> EmbeddedController::listen(std::uin
     if (!started) throw UserError(started.error().text);
     return std::move(started).value();
   };
-  if (device_ != nullptr) {
-    return listening(transport::RdmaControllerFabric::start(world_, device_->top(), options, acceptor, hooks_));
+  if (rdma_ != nullptr) {
+    return listening(transport::RdmaControllerFabric::start(world_, *rdma_, options, acceptor, hooks_));
   }
-  net::StreamHost& streams = tls_ != nullptr ? tls_->listening() : host_;
+  net::StreamHost& streams = tls_ != nullptr ? tls_->listening() : *streams_;
   return listening(
       transport::TcpControllerFabric::start(world_, streams, address_, options, tcp_options_, acceptor, hooks_));
 }
 
 Endpoint EmbeddedController::add_port(std::uint16_t portid) {
-  subsystem::PortOptions port;
+  subsystem::PortOptions port = port_at(address_);
   port.portid = portid;
-  port.traddr = to_string(address_);
   target_.add_port(port);
   const auto number = static_cast<std::uint16_t>(kNvmePort + portid - 1);
   more_listeners_.push_back(listen(number, target_.acceptor(portid)));

@@ -9,12 +9,22 @@
 
 namespace fb::conformance {
 
+/// Where a controller is: at a host of a simulated network, or of this machine.
+struct ControllerPlace {
+  ControllerPlace(net::SimHost& host, const IpAddress& address, softroce::SoftHooks* hooks = nullptr)
+      : datagrams(&host), streams(&host), device{"product", address, hooks} {}
+  /// Over RDMA the first is needed, unless the device is one of the kernel's; over TCP the second.
+  ControllerPlace(net::DatagramHost* packets, net::StreamHost* connections, DeviceOptions on)
+      : datagrams(packets), streams(connections), device(std::move(on)) {}
+  net::DatagramHost* datagrams;
+  net::StreamHost* streams;
+  DeviceOptions device;
+};
+
 /// A controller at one address, over the setup's transport. `hooks` null is honest.
 class EmbeddedController {
  public:
-  EmbeddedController(World& world, net::SimHost& host, const IpAddress& address,
-                     EmbeddedSetup& setup, subsystem::SubsystemHooks* hooks,
-                     softroce::SoftHooks* device_hooks);
+  EmbeddedController(World& world, const ControllerPlace& place, EmbeddedSetup& setup, subsystem::SubsystemHooks* hooks);
 
   subsystem::Target& target() { return target_; }
   subsystem::Subsystem& subsystem() { return *subsystem_; }
@@ -29,7 +39,7 @@ class EmbeddedController {
   std::unique_ptr<transport::ControllerFabric> listen(std::uint16_t port, transport::ControllerAcceptor& acceptor);
 
   World& world_;
-  net::SimHost& host_;
+  net::StreamHost* streams_;
   IpAddress address_;
   subsystem::SubsystemHooks* hooks_;
   transport::ControllerFabricOptions fabric_options_;
@@ -37,6 +47,8 @@ class EmbeddedController {
   auth::PskStore keys_;
   std::unique_ptr<transport::TlsSide> tls_;
   std::unique_ptr<DeviceStack> device_;
+  std::unique_ptr<rdma::Device> kernel_device_;
+  rdma::Device* rdma_ = nullptr;
   std::unique_ptr<transport::ControllerFabric> listener_;  // outlives the target's channels
   std::vector<std::unique_ptr<transport::ControllerFabric>> more_listeners_;
   subsystem::Target target_;

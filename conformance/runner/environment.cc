@@ -136,6 +136,8 @@ Declared explore(World& world, const Environment& environment) {
       EndpointBench bench(world, asking);
       found.endpoint = explore_endpoint(bench, found);
       bench.finish();
+    } else if (environment.product->is_host()) {
+      found.why = "a host declares nothing";
     } else if (!environment.product->device.empty()) {
       explore_device(world, environment, found);
     } else {

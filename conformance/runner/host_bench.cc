@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "conformance/runner/driven_host.h"
 #include "conformance/runner/embedded_controller.h"
 #include "wire/tcp/pdu.h"
 
@@ -10,6 +11,9 @@ namespace fb::conformance {
 namespace {
 
 constexpr Duration kGoodbye = Duration::ms(200);
+constexpr IpAddress kMiddleAddress = IpAddress::v4(10, 0, 0, 3);
+/// On a machine's own address, away from the ports of the subsystem.
+constexpr std::uint16_t kMiddlePort = kNvmePort + 10;
 
 template <class To, class From, class Convert>
 Op<To> converted(World& world, Op<From> from, Convert convert) {
@@ -17,6 +21,12 @@ Op<To> converted(World& world, Op<From> from, Convert convert) {
   auto promise = std::make_shared<Promise<To>>(std::move(made.promise));
   from.on_settled([promise, convert](const From& value) { promise->settle(convert(value)); });
   return made.op;
+}
+
+template <class T>
+T or_user_error(Result<T> made) {
+  if (!made) throw UserError(made.error().text);
+  return std::move(made).value();
 }
 
 HostOutcome outcome_of(const host::HostError& error) { return {false, error.text, error.status}; }
@@ -139,25 +149,52 @@ class EmulatedHost final : public HostUnderTest {
 
 HostBench::HostBench(World& world, const Environment& environment)
     : Bench(world), transport_(environment.transport) {
-  if (!environment.product->embedded) throw UserError("no adapter for a host at " + environment.product->url);
   EmbeddedSetup setup = environment.setup();
   connect_ = setup.connect;
-  network_ = std::make_unique<EmbeddedNetwork>(world, setup);
+  if (environment.product->is_host()) {
+    make_driven(*environment.product, setup);
+  } else {
+    make_emulated(environment, setup);
+  }
+}
+
+void HostBench::make_emulated(const Environment& environment, EmbeddedSetup& setup) {
+  network_ = std::make_unique<EmbeddedNetwork>(world(), setup);
+  streams_ = &network_->bench;
   subsystem::SubsystemHooks* scripted = this;
-  controller_ = std::make_unique<EmbeddedController>(world, network_->bench, kBenchAddress, setup,
-                                                     scripted, nullptr);
+  controller_ =
+      std::make_unique<EmbeddedController>(world(), ControllerPlace(network_->bench, kBenchAddress), setup, scripted);
   connect_.to = controller_->at();
   host_hooks_ = environment.deviations->host_hooks();
   soft_hooks_ = environment.deviations->soft_hooks();
   const DeviceOptions device{"host", kProductAddress, soft_hooks_.get()};
-  side_ = std::make_unique<EmbeddedHostFabric>(world, network_->product, device, setup, host_hooks_.get());
+  side_ = std::make_unique<EmbeddedHostFabric>(world(), network_->product, device, setup, host_hooks_.get());
   if (transport::TlsSide* const tls = side_->tls()) {
     connect_.authentication.on_psk = [tls](const auth::GeneratedPsk& made) { tls->keep(made); };
   }
   host::HostOptions options;
   options.hooks = host_hooks_.get();
-  host_ = std::make_unique<host::Host>(world, side_->fabric(), options);
-  product_ = std::make_unique<EmulatedHost>(world, *host_, connect_, kept_);
+  host_ = std::make_unique<host::Host>(world(), side_->fabric(), options);
+  product_ = std::make_unique<EmulatedHost>(world(), *host_, connect_, kept_);
+}
+
+void HostBench::make_driven(const Product& product, EmbeddedSetup& setup) {
+  DeviceOptions device{"bench", product.local.address, nullptr, fresh_guid(product), product.own_device};
+  if (transport_ == "tcp") {
+    machine_streams_ = or_user_error(net::open_local_streams(world(), product.local));
+    streams_ = machine_streams_.get();
+  } else if (device.kernel.empty()) {
+    machine_ = or_user_error(net::open_local_host(world(), product.local));
+  }
+  subsystem::SubsystemHooks* scripted = this;
+  controller_ = std::make_unique<EmbeddedController>(
+      world(), ControllerPlace(machine_.get(), streams_, std::move(device)), setup, scripted);
+  connect_.to = controller_->at();
+  auto driven = std::make_unique<DrivenHost>(
+      world(), product.command, transport_, connect_,
+      DrivenHost::Digests{setup.tcp_host.header_digest, setup.tcp_host.data_digest});
+  driven_ = driven.get();
+  product_ = std::move(driven);
 }
 
 HostBench::~HostBench() = default;
@@ -170,10 +207,25 @@ const std::string& HostBench::nqn() { return controller_->subsystem().options().
 
 Endpoint HostBench::at() const { return controller_->at(); }
 
+HostBench::Between HostBench::between() {
+  if (network_ != nullptr) return {network_->network.add_host("middle", kMiddleAddress), {kMiddleAddress, kNvmePort}};
+  return {*streams_, {at().address, kMiddlePort}};
+}
+
 Endpoint HostBench::open_port(std::uint16_t portid) { return controller_->add_port(portid); }
+
+host::Host& HostBench::emulated_host() {
+  BENCH_ASSERT(host_ != nullptr, "what looks into the host says so with arranged{}");
+  return *host_;
+}
+
+std::string HostBench::product_gone() const {
+  return driven_ == nullptr || driven_->why_gone().empty() ? "" : "the host's program: " + driven_->why_gone();
+}
 
 void HostBench::finish() {
   script = {};
+  if (driven_ != nullptr) return driven_->end();
   Op<bool> gone = host_->shutdown_all();
   world().run_until([&] { return gone.settled(); }, kGoodbye);
 }

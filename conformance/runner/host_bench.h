@@ -29,6 +29,7 @@ class Target;
 
 namespace fb::conformance {
 
+class DrivenHost;
 class EmbeddedController;
 
 using namespace fb::literals;
@@ -94,6 +95,8 @@ class HostUnderTest {
     /// Another address than the usual one: HostBench::open_port().
     std::optional<Endpoint> at = {};
   };
+  /// The status of a read or write that did not succeed, where the host does not tell it.
+  static constexpr nvme::Status kUntold = nvme::Status::make(7, 0xFF);
   virtual ~HostUnderTest() = default;
   virtual Op<HostOutcome> connect(const Request& request) = 0;
   /// Ends every association in order.
@@ -122,13 +125,15 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   ~HostBench() override;
 
   void finish() override;
+  bool embedded() const override { return driven_ == nullptr; }
+  std::string product_gone() const override;
 
   HostUnderTest& product() { return *product_; }
   /// An association as the scene of a case. INCONCLUSIVE when the host does not connect: whether it
   /// does is for the cases that are about connecting.
   void connect_product(const HostUnderTest::Request& request = {});
   /// The emulated host itself (say so with arranged{} when a case needs it).
-  host::Host& emulated_host() { return *host_; }
+  host::Host& emulated_host();
   /// How connect() of the emulated host is told to connect: may be changed before.
   host::ConnectOptions& connect_options() { return connect_; }
 
@@ -137,8 +142,13 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   subsystem::Target& target();
   subsystem::Subsystem& subsystem();
   const std::string& nqn();
-  net::SimNetwork& network() { return network_->network; }
   Endpoint at() const;
+  /// A place for what stands between the host and the bench's controller, over TCP; once a case.
+  struct Between {
+    net::StreamHost& host;
+    Endpoint at;
+  };
+  Between between();
   /// One more port of the subsystem, at the same address: another path for the host.
   Endpoint open_port(std::uint16_t portid);
 
@@ -162,7 +172,7 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   /// one without TLS.
   const std::vector<std::string>& identities() const { return identities_; }
   /// Where the bench may listen by itself.
-  net::StreamHost& listening_host() { return network_->bench; }
+  net::StreamHost& listening_host() { return *streams_; }
   std::string_view transport() const { return transport_; }
   void forget_seen();
   /// Memory for reads and writes of the host, there as long as the bench is: a case may leave while they are under way.
@@ -175,6 +185,11 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   }
 
  private:
+  /// The emulated host, on a simulated network with the bench.
+  void make_emulated(const Environment& environment, EmbeddedSetup& setup);
+  /// The bench is on this machine, or where the product's `local` says.
+  void make_driven(const Product& product, EmbeddedSetup& setup);
+
   bool departs(std::string_view point) override;
   void private_data_out(std::string_view message, Bytes& data) override;
   void private_data_in(std::string_view message, ByteView data) override;
@@ -202,12 +217,16 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   std::vector<std::string> identities_;
   std::string_view transport_;
   std::unique_ptr<EmbeddedNetwork> network_;
+  std::unique_ptr<net::DatagramHost> machine_;
+  std::unique_ptr<net::StreamHost> machine_streams_;
+  net::StreamHost* streams_ = nullptr;
   std::unique_ptr<EmbeddedController> controller_;
   std::unique_ptr<host::HostHooks> host_hooks_;
   std::unique_ptr<softroce::SoftHooks> soft_hooks_;
   std::unique_ptr<EmbeddedHostFabric> side_;
   std::unique_ptr<host::Host> host_;
   std::unique_ptr<HostUnderTest> product_;
+  DrivenHost* driven_ = nullptr;  // the product, where it is no emulated one
 };
 
 }  // namespace fb::conformance

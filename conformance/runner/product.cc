@@ -1,8 +1,10 @@
 #include "conformance/runner/product.h"
 
+#include <atomic>
 #include <charconv>
 #include <optional>
 
+#include "base/rng.h"
 #include "wire/fabrics/nqn.h"
 
 namespace fb::conformance {
@@ -102,7 +104,24 @@ Result<Product> parse_device(std::string_view url, std::string_view local, Produ
   return product;
 }
 
+/// host:COMMAND. It connects to the bench, which needs an address that it reaches.
+Result<Product> parse_host(std::string_view url, std::string_view local, Product product) {
+  product.command = std::string(url.substr(kHostProduct.size()));
+  product.transport = "tcp";
+  if (product.command.empty()) return wrong(url, "no program that drives the host: host:COMMAND");
+  if (local.empty()) return wrong(url, "needs an address of the bench's own that the host reaches: --local ADDRESS");
+  const auto own = net::parse_local_host(local);
+  if (!own) return Failure{Problem{"--local: " + own.error().text}};
+  product.local = *own;
+  return product;
+}
+
 }  // namespace
+
+std::uint64_t fresh_guid(const Product& product) {
+  static std::atomic<std::uint64_t> opened{0};
+  return mix64(product.nonce + ++opened) | 1;
+}
 
 Result<DeviceLayer> parse_device_layer(std::string_view text) {
   if (text == "softroce") return DeviceLayer::none;
@@ -134,9 +153,10 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
     return product;
   }
   if (url.starts_with(kVerbsProduct)) return parse_device(url, local, std::move(product));
+  if (url.starts_with(kHostProduct)) return parse_host(url, local, std::move(product));
   if (url.find("://") == std::string_view::npos) {
     return wrong(url, "no such product; known are 'embedded', " + std::string(kForm) +
-                          ", mctp:NET,EID, serial:PATH, ND:PATH and verbs:NAME");
+                          ", mctp:NET,EID, serial:PATH, ND:PATH, verbs:NAME and host:COMMAND");
   }
   const auto parsed = parse_fabric_url(url);
   if (!parsed) return Failure{parsed.error()};

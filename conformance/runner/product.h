@@ -1,10 +1,12 @@
 // The product under test: an emulated one in the case's own world, or a real one at an address.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ip.h"
 #include "base/result.h"
@@ -41,6 +43,12 @@ struct Product {
   bool slow = false;          ///< run the cases too that take long in real time
   /// An RDMA device of this machine, by rdma-core: "rxe0". `local` is then a host of the bench's on a link with it.
   std::string device = {};
+  /// A host: its owner's program, which makes it do what cases ask for; `local` is where the bench's subsystem is.
+  std::string command = {};
+  /// What that program says that it can do.
+  std::vector<std::string> abilities = {};
+  bool is_host() const { return !command.empty(); }
+  bool able(std::string_view what) const { return std::find(abilities.begin(), abilities.end(), what) != abilities.end(); }
   // Of a management endpoint:
   std::string path = {};         ///< its serial port
   std::uint32_t network = 1;     ///< behind a kernel
@@ -79,6 +87,11 @@ constexpr bool is_medium(std::string_view transport) {
 
 /// "verbs:NAME".
 inline constexpr std::string_view kVerbsProduct = "verbs:";
+/// "host:COMMAND".
+inline constexpr std::string_view kHostProduct = "host:";
+
+/// Of a device that the bench opens for a real product: kernels take two with one GUID for one that restarted.
+std::uint64_t fresh_guid(const Product& product);
 
 /// "embedded", a URL, or what it is at; `local` is our own side for what is not embedded.
 Result<Product> parse_product(std::string_view url, std::string_view local);

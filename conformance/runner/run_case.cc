@@ -42,6 +42,9 @@ std::optional<std::string> inapplicable(const CaseInfo& info, const Environment&
     if (!options.arrangement.empty()) {
       return "needs what only an emulated product offers: " + std::string(options.arrangement);
     }
+    if (!options.ability.empty() && !product.able(options.ability)) {
+      return "needs '" + std::string(options.ability) + "', which the host's program does not say it can";
+    }
     if (options.authenticates && product.secrets.empty()) {
       return "needs the product's secrets (--dhchap-secret-file)";
     }
@@ -74,6 +77,8 @@ void contained(Check& check, Part&& part) {
   } catch (const LeaveCase&) {
   } catch (const CannotArrange& cannot) {
     check.raise(Verdict::inconclusive, cannot.why);
+  } catch (const NotOffered& missing) {
+    check.raise(check.verdict() == Verdict::none ? Verdict::skip : Verdict::inconclusive, missing.why);
   } catch (const WaitFailure& failure) {
     if (failure.end() == WaitEnd::interrupted) throw;
     record_wait_failure(check, failure);
@@ -161,6 +166,10 @@ void run_in_world(const CaseInfo& info, const RunOptions& options, const Environ
       bench->step(std::string(info.name) + ": " + std::string(info.requirement));
       info.body(*bench, check);
     });
+    if (bench != nullptr) {
+      const std::string gone = bench->product_gone();
+      if (!gone.empty()) check.fails("the product", {"is there until the case is over"}, gone);
+    }
     if (failures != nullptr) failures->tell();
     if (bench != nullptr) {
       check_marks(info, *bench, world.trace(), check);

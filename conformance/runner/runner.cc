@@ -135,6 +135,7 @@ std::vector<std::string_view> transports_for(const CaseInfo& info, const Product
 std::vector<std::string> roles_of(const Product& product) {
   if (product.embedded) return {std::begin(kRoleNames), std::end(kRoleNames)};
   if (!product.device.empty()) return {"requester", "responder"};
+  if (product.is_host()) return {"host"};
   if (product.transport == kProviderTransport) return {"provider"};
   return {is_medium(product.transport) ? "endpoint" : "controller"};
 }

@@ -17,12 +17,12 @@ constexpr auto kFailed = AuthFailure::failed;
 }  // namespace
 
 CONFORMANCE_CASE(host_refuses_another_transaction, "auth.host.refuses.t-id", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
+                 host_with{"dhchap", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
   expect_failure2(bench, check, changing<C>([](C& c) { ++c.t_id; }), {kPayload, kMessage});
 }
 
 CONFORMANCE_CASE(host_refuses_challenge_of_another_length, "auth.host.refuses.hl", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
+                 host_with{"dhchap", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
   expect_failure2(bench, check, changing<C>([](C& c) { c.hl = 20; }), {kPayload});
 }
 
@@ -52,34 +52,34 @@ CONFORMANCE_CASE(host_refuses_group_that_it_did_not_offer, "auth.host.refuses.gr
 }
 
 CONFORMANCE_CASE(host_refuses_sequence_number_0, "auth.host.refuses.seqnum", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
+                 host_with{"dhchap", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
   expect_failure2(bench, check, changing<C>([](C& c) { c.seqnum = 0; }), {kPayload});
 }
 
 CONFORMANCE_CASE(host_refuses_challenge_without_dh_value, "auth.host.refuses.dh-missing", roles::host,
-                 arranged{"a group of 2048 bits", &host_with_group}, reaches{"subsystem.auth.failed"}) {
+                 host_with{"dhchap", &host_with_group}, reaches{"subsystem.auth.failed"}) {
   expect_failure2(bench, check, changing<C>([](C& c) { c.dh_value.clear(); }), {kPayload});
 }
 
 CONFORMANCE_CASE(host_refuses_dh_value_0, "auth.host.refuses.dh-zero", roles::host,
-                 arranged{"a group of 2048 bits", &host_with_group}, reaches{"subsystem.auth.failed"}) {
+                 host_with{"dhchap", &host_with_group}, reaches{"subsystem.auth.failed"}) {
   expect_failure2(bench, check, changing<C>([](C& c) { c.dh_value.assign(256, 0); }), {kPayload});
 }
 
 CONFORMANCE_CASE(host_refuses_dh_value_1, "auth.host.refuses.dh-one", roles::host,
-                 arranged{"a group of 2048 bits", &host_with_group}, reaches{"subsystem.auth.failed"}) {
+                 host_with{"dhchap", &host_with_group}, reaches{"subsystem.auth.failed"}) {
   expect_failure2(bench, check, changing<C>([](C& c) { c.dh_value = small_number(256, 1); }),
                   {kPayload});
 }
 
 CONFORMANCE_CASE(host_refuses_largest_dh_value, "auth.host.refuses.dh-largest", roles::host,
-                 arranged{"a group of 2048 bits", &host_with_group}, reaches{"subsystem.auth.failed"}) {
+                 host_with{"dhchap", &host_with_group}, reaches{"subsystem.auth.failed"}) {
   const auto largest = [](C& c) { c.dh_value = auth::dh_largest(DhGroup::ffdhe2048); };
   expect_failure2(bench, check, changing<C>(largest), {kPayload});
 }
 
 CONFORMANCE_CASE(host_refuses_truncated_challenge, "auth.host.refuses.truncated", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
+                 host_with{"dhchap", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
   const auto beyond = [](Bytes& bytes) {
     // DHVLEN says more than fits into any message.
     if (C::parse(bytes)) store_le<std::uint16_t>(bytes.data() + 10, 0xFFFC);
@@ -88,7 +88,7 @@ CONFORMANCE_CASE(host_refuses_truncated_challenge, "auth.host.refuses.truncated"
 }
 
 CONFORMANCE_CASE(host_refuses_success_instead_of_challenge, "auth.host.refuses.order", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
+                 host_with{"dhchap", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
   const auto early = [](Bytes& bytes) {
     if (const auto challenge = C::parse(bytes)) bytes = S{challenge->t_id, 32, 0, Bytes(32)}.emit();
   };
@@ -96,18 +96,18 @@ CONFORMANCE_CASE(host_refuses_success_instead_of_challenge, "auth.host.refuses.o
 }
 
 CONFORMANCE_CASE(host_refuses_success_of_another_length, "auth.host.refuses.success1-hl", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   // The controller is content by then: what counts is that the host is not.
   expect_failure2(bench, check, changing<S>([](S& s) { s.hl = 20; }), {kPayload});
 }
 
 CONFORMANCE_CASE(host_refuses_wrong_response, "auth.host.refuses.response", roles::host,
-                 arranged{"a host that knows the controller's secret", &mutual_host}) {
+                 host_with{"dhchap", &mutual_host}) {
   expect_failure2(bench, check, changing<S>([](S& s) { s.response[7] ^= 0x10; }), {kFailed});
 }
 
 CONFORMANCE_CASE(host_refuses_silence_of_the_controller, "auth.host.refuses.no-response", roles::host,
-                 arranged{"a host that knows the controller's secret", &mutual_host}) {
+                 host_with{"dhchap", &mutual_host}) {
   const auto mute = [](S& s) {
     s.rvalid = 0;
     s.response.assign(s.response.size(), 0);
@@ -118,7 +118,7 @@ CONFORMANCE_CASE(host_refuses_silence_of_the_controller, "auth.host.refuses.no-r
 // ---- and then ----
 
 CONFORMANCE_CASE(host_says_why_it_refuses, "auth.host.failure.failure2", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   ControllerSays says(bench, changing<C>([](C& c) { c.seqnum = 0; }));
   bench.product().connect({}).wait_for(30_s);
   check.precondition(!says.messages.empty(), "the host fetches the Challenge");
@@ -128,7 +128,7 @@ CONFORMANCE_CASE(host_says_why_it_refuses, "auth.host.failure.failure2", roles::
 }
 
 CONFORMANCE_CASE(host_leaves_after_its_refusal, "auth.host.failure.disconnect", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   ControllerSays says(bench, changing<C>([](C& c) { c.seqnum = 0; }));
   bench.script.departs = [](std::string_view point) { return point == auth::point::failure_stays; };
   bench.product().connect({}).wait_for(30_s);
@@ -145,7 +145,7 @@ CONFORMANCE_CASE(host_leaves_after_its_refusal, "auth.host.failure.disconnect", 
 }
 
 CONFORMANCE_CASE(host_stops_at_failure1, "auth.host.failure.failure1", roles::host,
-                 arranged{"a host with a wrong secret",
+                 host_with{"dhchap",
                           [](EmbeddedSetup& setup) {
                             host_with_secret(setup);
                             setup.connect.authentication.secret = auth::Secret(Bytes(32, 1), std::nullopt);

@@ -33,14 +33,14 @@ void announce(HostBench& bench, std::uint16_t authreq) {
 }  // namespace
 
 CONFORMANCE_CASE(host_without_secret_stops, "auth.host.demand.no-secret", roles::host,
-                 arranged{"a host without secret", &demanding}) {
+                 furnished{&demanding}) {
   const auto outcome = bench.product().connect({}).wait_for(30_s);
   check.that(!outcome || !outcome->ok, "the host reports that it did not connect");
   expect_nothing_else(bench, check);
 }
 
 CONFORMANCE_CASE(host_authenticates_before_anything_else, "auth.host.demand.first", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   const auto admin = bench.commands(0);
   check.precondition(!host_messages<AuthReply>(bench).empty(), "the host replies to a Challenge");
@@ -58,14 +58,14 @@ CONFORMANCE_CASE(host_authenticates_before_anything_else, "auth.host.demand.firs
 }
 
 CONFORMANCE_CASE(host_authenticates_its_admin_queue, "auth.host.demand.admin-queue", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   const auto outcome = bench.product().connect({}).wait_for(30_s);
   check.that(outcome && outcome->ok, "the host connects", outcome ? outcome->text : "no outcome");
   check.that(!host_messages<AuthNegotiate>(bench, 0).empty(), "AUTH_Negotiate on the admin queue");
 }
 
 CONFORMANCE_CASE(host_authenticates_each_io_queue, "auth.host.demand.io-queue", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   bench.product().connect({.io_queues = 2}).wait_for(30_s);
   check.precondition(!host_messages<AuthNegotiate>(bench, 0).empty(), "the host authenticates");
   for (const std::uint16_t qid : {std::uint16_t{1}, std::uint16_t{2}}) {
@@ -76,7 +76,7 @@ CONFORMANCE_CASE(host_authenticates_each_io_queue, "auth.host.demand.io-queue", 
 }
 
 CONFORMANCE_CASE(host_has_no_tls_to_offer, "auth.host.demand.secure-channel", roles::host,
-                 arranged{"a host without TLS", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   announce(bench, fabrics::authreq_bits::secure_channel);
   const auto outcome = bench.product().connect({}).wait_for(30_s);
   check.that(!outcome || !outcome->ok, "the host does not connect", "it connected");
@@ -85,7 +85,7 @@ CONFORMANCE_CASE(host_has_no_tls_to_offer, "auth.host.demand.secure-channel", ro
 }
 
 CONFORMANCE_CASE(host_names_the_security_protocol, "auth.host.command.secp", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   for (const SeenCommand* seen : auth_commands(bench, check)) {
     check.equal("SECP", seen->as<fabrics::AuthSqe>().get(fabrics::auth_sqe::secp),
@@ -94,7 +94,7 @@ CONFORMANCE_CASE(host_names_the_security_protocol, "auth.host.command.secp", rol
 }
 
 CONFORMANCE_CASE(host_sets_the_specific_fields, "auth.host.command.spsp", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   for (const SeenCommand* seen : auth_commands(bench, check)) {
     const auto sqe = seen->as<fabrics::AuthSqe>();
@@ -104,7 +104,7 @@ CONFORMANCE_CASE(host_sets_the_specific_fields, "auth.host.command.spsp", roles:
 }
 
 CONFORMANCE_CASE(host_says_how_long_its_message_is, "auth.host.command.length", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   for (const SeenCommand* seen : auth_commands(bench, check)) {
     const std::uint32_t length = seen->as<fabrics::AuthSqe>().get(fabrics::auth_sqe::length);
@@ -117,7 +117,7 @@ CONFORMANCE_CASE(host_says_how_long_its_message_is, "auth.host.command.length", 
 // ---- AUTH_Negotiate ----
 
 CONFORMANCE_CASE(host_offers_known_hashes, "auth.host.negotiate.hashes", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   const auto negotiate = first_message<AuthNegotiate>(bench, check, "an AUTH_Negotiate arrives");
   check.require(!negotiate.protocols.empty(), "a protocol descriptor");
@@ -130,7 +130,7 @@ CONFORMANCE_CASE(host_offers_known_hashes, "auth.host.negotiate.hashes", roles::
 }
 
 CONFORMANCE_CASE(host_offers_known_groups, "auth.host.negotiate.groups", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   const auto negotiate = first_message<AuthNegotiate>(bench, check, "an AUTH_Negotiate arrives");
   check.require(!negotiate.protocols.empty(), "a protocol descriptor");
@@ -142,7 +142,7 @@ CONFORMANCE_CASE(host_offers_known_groups, "auth.host.negotiate.groups", roles::
 }
 
 CONFORMANCE_CASE(host_offers_this_protocol, "auth.host.negotiate.protocol", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   const auto negotiate = first_message<AuthNegotiate>(bench, check, "an AUTH_Negotiate arrives");
   check.require(!negotiate.protocols.empty(), "NAPD is at least 1", "0");
@@ -151,7 +151,7 @@ CONFORMANCE_CASE(host_offers_this_protocol, "auth.host.negotiate.protocol", role
 }
 
 CONFORMANCE_CASE(host_sends_every_descriptor, "auth.host.negotiate.descriptors", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   const auto said = said_by_host(bench);
   check.precondition(!said.empty() && said.front().size() >= fabrics::AuthNegotiateHead::size,
@@ -163,14 +163,14 @@ CONFORMANCE_CASE(host_sends_every_descriptor, "auth.host.negotiate.descriptors",
 }
 
 CONFORMANCE_CASE(host_asks_for_no_secure_channel, "auth.host.negotiate.sc-c", roles::host,
-                 arranged{"a host without TLS", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   const auto negotiate = first_message<AuthNegotiate>(bench, check, "an AUTH_Negotiate arrives");
   check.equal("SC_C", negotiate.sc_c, static_cast<std::uint8_t>(auth::SecureChannel::none));
 }
 
 CONFORMANCE_CASE(host_leaves_reserved_bytes_zero, "auth.host.negotiate.reserved", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   const auto said = said_by_host(bench);
   check.precondition(!said.empty() && AuthNegotiate::parse(said.front()).has_value(),
@@ -182,7 +182,7 @@ CONFORMANCE_CASE(host_leaves_reserved_bytes_zero, "auth.host.negotiate.reserved"
 // ---- Reply ----
 
 CONFORMANCE_CASE(host_keeps_its_transaction, "auth.host.reply.t-id", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   const auto negotiate = first_message<AuthNegotiate>(bench, check, "an AUTH_Negotiate arrives");
   const auto reply = first_message<AuthReply>(bench, check, "a Reply arrives");
@@ -190,7 +190,7 @@ CONFORMANCE_CASE(host_keeps_its_transaction, "auth.host.reply.t-id", roles::host
 }
 
 CONFORMANCE_CASE(host_reply_has_the_length_of_the_hash, "auth.host.reply.hl", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   ControllerSays says(bench);
   let_it_try(bench);
   check.precondition(!says.messages.empty(), "the host fetches the Challenge");
@@ -200,7 +200,7 @@ CONFORMANCE_CASE(host_reply_has_the_length_of_the_hash, "auth.host.reply.hl", ro
 }
 
 CONFORMANCE_CASE(host_response_is_right, "auth.host.reply.response", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   ControllerSays says(bench);
   let_it_try(bench);
   const auto negotiate = first_message<AuthNegotiate>(bench, check, "an AUTH_Negotiate arrives");
@@ -217,7 +217,7 @@ CONFORMANCE_CASE(host_response_is_right, "auth.host.reply.response", roles::host
 }
 
 CONFORMANCE_CASE(host_response_is_right_with_a_group, "auth.host.reply.response-dh", roles::host,
-                 arranged{"a host with a group of 2048 bits", &host_with_group}) {
+                 host_with{"dhchap", &host_with_group}) {
   ControllerSays says(bench);
   const auto outcome = bench.product().connect({}).wait_for(30_s);
   check.precondition(says.messages.size() >= 2, "the host fetches the answer to its Reply");
@@ -227,7 +227,7 @@ CONFORMANCE_CASE(host_response_is_right_with_a_group, "auth.host.reply.response-
 }
 
 CONFORMANCE_CASE(host_challenges_nobody_unasked, "auth.host.reply.cvalid", roles::host,
-                 arranged{"a host with one secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   const auto reply = first_message<AuthReply>(bench, check, "a Reply arrives");
   check.equal("CVALID", reply.cvalid, 0u);
@@ -235,14 +235,14 @@ CONFORMANCE_CASE(host_challenges_nobody_unasked, "auth.host.reply.cvalid", roles
 }
 
 CONFORMANCE_CASE(host_has_no_dh_value_for_the_null_group, "auth.host.reply.dh-null", roles::host,
-                 arranged{"a controller with the NULL group", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   const auto reply = first_message<AuthReply>(bench, check, "a Reply arrives");
   check.equal("DHVLEN", reply.dh_value.size(), 0u);
 }
 
 CONFORMANCE_CASE(host_has_a_usable_dh_value, "auth.host.reply.dh-value", roles::host,
-                 arranged{"a group of 2048 bits", &host_with_group}) {
+                 host_with{"dhchap", &host_with_group}) {
   let_it_try(bench);
   const auto reply = first_message<AuthReply>(bench, check, "a Reply arrives");
   check.equal("DHVLEN modulo 4", reply.dh_value.size() % 4, 0u);
@@ -253,19 +253,19 @@ CONFORMANCE_CASE(host_has_a_usable_dh_value, "auth.host.reply.dh-value", roles::
 // ---- both ways ----
 
 CONFORMANCE_CASE(host_challenges_the_controller, "auth.host.mutual.cvalid", roles::host,
-                 arranged{"a host that knows the controller's secret", &mutual_host}) {
+                 host_with{"dhchap", &mutual_host}) {
   let_it_try(bench);
   check.equal("CVALID", first_message<AuthReply>(bench, check, "a Reply arrives").cvalid, 1u);
 }
 
 CONFORMANCE_CASE(host_has_a_sequence_number, "auth.host.mutual.seqnum", roles::host,
-                 arranged{"a host that knows the controller's secret", &mutual_host}) {
+                 host_with{"dhchap", &mutual_host}) {
   let_it_try(bench);
   check.that(first_message<AuthReply>(bench, check, "a Reply arrives").seqnum != 0, "S2 is not 0");
 }
 
 CONFORMANCE_CASE(host_challenge_is_another_than_the_controllers, "auth.host.mutual.c2-differs",
-                 roles::host, arranged{"a host that knows the controller's secret", &mutual_host}) {
+                 roles::host, host_with{"dhchap", &mutual_host}) {
   ControllerSays says(bench);
   let_it_try(bench);
   const auto reply = first_message<AuthReply>(bench, check, "a Reply arrives");
@@ -275,7 +275,7 @@ CONFORMANCE_CASE(host_challenge_is_another_than_the_controllers, "auth.host.mutu
 }
 
 CONFORMANCE_CASE(host_challenges_are_fresh, "auth.host.mutual.c2-fresh", roles::host,
-                 arranged{"a host that knows the controller's secret", &mutual_host}) {
+                 host_with{"dhchap", &mutual_host}) {
   let_it_try(bench);
   const auto admin = host_messages<AuthReply>(bench, 0), io = host_messages<AuthReply>(bench, 1);
   check.precondition(!admin.empty() && !io.empty(), "two transactions");
@@ -283,7 +283,7 @@ CONFORMANCE_CASE(host_challenges_are_fresh, "auth.host.mutual.c2-fresh", roles::
 }
 
 CONFORMANCE_CASE(host_says_that_it_is_content, "auth.host.mutual.success2", roles::host,
-                 arranged{"a host that knows the controller's secret", &mutual_host}) {
+                 host_with{"dhchap", &mutual_host}) {
   const auto outcome = bench.product().connect({}).wait_for(30_s);
   check.precondition(!host_messages<AuthReply>(bench).empty(), "a Reply arrives");
   check.that(!host_messages<AuthSuccess2>(bench).empty(), "Success2 follows Success1",
@@ -292,7 +292,7 @@ CONFORMANCE_CASE(host_says_that_it_is_content, "auth.host.mutual.success2", role
 }
 
 CONFORMANCE_CASE(host_success2_keeps_its_transaction, "auth.host.mutual.success2-t-id", roles::host,
-                 arranged{"a host that knows the controller's secret", &mutual_host}) {
+                 host_with{"dhchap", &mutual_host}) {
   let_it_try(bench);
   const auto negotiate = first_message<AuthNegotiate>(bench, check, "an AUTH_Negotiate arrives");
   const auto success = first_message<AuthSuccess2>(bench, check, "a Success2 arrives");
@@ -300,7 +300,7 @@ CONFORMANCE_CASE(host_success2_keeps_its_transaction, "auth.host.mutual.success2
 }
 
 CONFORMANCE_CASE(host_authenticates_after_a_loss, "auth.host.demand.reconnect", roles::host,
-                 arranged{"a host with a secret", &host_with_secret}) {
+                 host_with{"dhchap", &host_with_secret}) {
   bench.connect_product();
   bench.forget_seen();
   bench.subsystem().end_associations("for the case");

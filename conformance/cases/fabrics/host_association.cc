@@ -285,9 +285,7 @@ CONFORMANCE_CASE(host_negotiates_the_number_of_queues, "fabrics.host.init.number
 }
 
 CONFORMANCE_CASE(host_keeps_to_mqes, "fabrics.host.init.queue-size", roles::host,
-                 arranged("queues of at most 16 entries", [](EmbeddedSetup& setup) {
-                   setup.subsystem.io_entries_max = 16;
-                 })) {
+                 furnished([](EmbeddedSetup& setup) { setup.subsystem.io_entries_max = 16; })) {
   // MAXCMD may be more than a queue holds, and then bounds nothing.
   bench.script.data_out = [](const CommandContext& command, MutableBytes data) {
     constexpr std::size_t kMaxcmd = 514;

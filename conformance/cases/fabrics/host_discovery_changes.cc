@@ -92,7 +92,7 @@ CONFORMANCE_CASE(host_reads_the_discovery_log_after_a_notice, "fabrics.host.disc
              log_reads(bench).empty() ? "nothing is read" : "its header alone");
 }
 
-CONFORMANCE_CASE(host_hears_of_every_change_of_a_discovery_log, "fabrics.host.discovery.notice-again", roles::host) {
+CONFORMANCE_CASE(host_hears_of_every_change_of_a_discovery_log, "fabrics.host.discovery.notice-again", roles::host, lasts(52_s)) {
   constexpr int kChanges = 6;  // more than the requests that the host may have sent in advance
   unsigned events = 0;
   watch_the_service(bench, check, events);

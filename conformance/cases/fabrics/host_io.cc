@@ -62,9 +62,7 @@ CONFORMANCE_CASE(host_keeps_to_the_capsule_size, "fabrics.host.capsule-size", ro
 }
 
 CONFORMANCE_CASE(host_does_not_overfill_its_queue, "fabrics.host.flow-control.bound", roles::host,
-                 arranged("commands that take a millisecond", [](EmbeddedSetup& setup) {
-                   setup.subsystem.io_latency = 1_ms;
-                 })) {
+                 furnished([](EmbeddedSetup& setup) { setup.subsystem.io_latency = 1_ms; })) {
   std::uint32_t answered = 0, most = 0;
   bench.script.completion = [&](const CommandContext& command, MutableBytes) {
     if (command.qid == 1) {
@@ -81,7 +79,7 @@ CONFORMANCE_CASE(host_does_not_overfill_its_queue, "fabrics.host.flow-control.bo
   check.that(most <= 7, "at most size - 1 commands in the queue", std::to_string(most) + " of 8");
 }
 
-CONFORMANCE_CASE(host_sends_keep_alive, "fabrics.host.keep-alive.sent", roles::host) {
+CONFORMANCE_CASE(host_sends_keep_alive, "fabrics.host.keep-alive.sent", roles::host, lasts(60_s)) {
   bench.connect_product({.kato_ms = 5000});
   bench.forget_seen();
   Instant last = bench.world().now();
@@ -96,9 +94,8 @@ CONFORMANCE_CASE(host_sends_keep_alive, "fabrics.host.keep-alive.sent", roles::h
   check.that(longest < 5_s, "a Keep Alive in every 5 s", to_string(longest) + " without one");
 }
 
-CONFORMANCE_CASE(host_keeps_alive_where_traffic_counts, "fabrics.host.keep-alive.sent", roles::host,
-                 arranged("a controller for which any command keeps the association",
-                          [](EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = true; })) {
+CONFORMANCE_CASE(host_keeps_alive_where_traffic_counts, "fabrics.host.keep-alive.sent", roles::host, lasts(60_s),
+                 furnished([](EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = true; })) {
   bench.connect_product({.kato_ms = 5000});
   bench.forget_seen();
   Instant last = bench.world().now();

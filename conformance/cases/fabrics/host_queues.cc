@@ -41,11 +41,10 @@ bool without_flow_control(const HostBench& bench) {
   return !connects.empty() && (connects.front()->sqe.bytes()[46] & fabrics::cattr_bits::disable_sq_flow_control) != 0;
 }
 
-const arranged kWithoutFlowControl{"a host without SQ flow control, and commands that take a millisecond",
-                                   [](EmbeddedSetup& setup) {
-                                     setup.connect.disable_sq_flow_control = true;
-                                     setup.subsystem.io_latency = 1_ms;
-                                   }};
+constexpr host_with kWithoutFlowControl{"disable_sqflow", [](EmbeddedSetup& setup) {
+                                           setup.connect.disable_sq_flow_control = true;
+                                           setup.subsystem.io_latency = 1_ms;
+                                         }};
 
 nvme::SglDescriptor sgl_of(const SeenCommand& seen) {
   return nvme::SglDescriptor::parse(seen.sqe.bytes().subspan(nvme::sqe::sgl1.offset, 16));
@@ -101,8 +100,7 @@ CONFORMANCE_CASE(host_does_not_wait_for_sqhd_without_flow_control, "fabrics.host
 }
 
 CONFORMANCE_CASE(host_uses_an_entry_again_when_sqhd_says_so, "fabrics.host.flow-control.sqhd-used", roles::host,
-                 arranged("commands that take a millisecond",
-                          [](EmbeddedSetup& setup) { setup.subsystem.io_latency = 1_ms; })) {
+                 furnished([](EmbeddedSetup& setup) { setup.subsystem.io_latency = 1_ms; })) {
   // Heads as counts of entries since the beginning: that of the controller, and a later one that is told.
   std::uint32_t size = 0, head = 0, told = 0, most = 0, at_once = 0, answered = 0;
   bench.script.completion = [&](const CommandContext& command, MutableBytes cqe) {

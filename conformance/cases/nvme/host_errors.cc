@@ -93,7 +93,7 @@ CONFORMANCE_CASE(host_aborts_the_command_that_it_means, "nvme.host.abort.names",
 }
 
 CONFORMANCE_CASE(host_keeps_to_the_limit_of_aborts, "nvme.host.abort.limit", roles::host, lasts(300_s),
-                 arranged("one Abort at a time", [](EmbeddedSetup& setup) { setup.subsystem.abort_limit = 1; })) {
+                 furnished([](EmbeddedSetup& setup) { setup.subsystem.abort_limit = 1; })) {
   unsigned outstanding = 0, most = 0;
   const auto is_abort = [](const CommandContext& command) { return command.qid == 0 && command.sqe[0] == kAbort; };
   bench.connect_product();

@@ -32,7 +32,7 @@ void tell_of(HostBench& bench, Check& check, const std::function<void()>& change
 
 }  // namespace
 
-CONFORMANCE_CASE(host_finds_a_new_namespace, "nvme.host.namespaces.appear", roles::host) {
+CONFORMANCE_CASE(host_finds_a_new_namespace, "nvme.host.namespaces.appear", roles::host, lasts(30_s)) {
   std::uint32_t nsid = 0;
   bench.connect_product();
   tell_of(bench, check, [&] {
@@ -46,7 +46,7 @@ CONFORMANCE_CASE(host_finds_a_new_namespace, "nvme.host.namespaces.appear", role
   check.success(*read, "read of the new namespace");
 }
 
-CONFORMANCE_CASE(host_leaves_a_namespace_that_is_gone, "nvme.host.namespaces.gone", roles::host) {
+CONFORMANCE_CASE(host_leaves_a_namespace_that_is_gone, "nvme.host.namespaces.gone", roles::host, lasts(30_s)) {
   bench.connect_product();
   Bytes& block = bench.keep(Bytes(4096));
   check.precondition_success(bench.product().read(2, 0, block).wait(), "read of namespace 2");
@@ -62,7 +62,7 @@ CONFORMANCE_CASE(host_leaves_a_namespace_that_is_gone, "nvme.host.namespaces.gon
   check.equal("I/O commands to what is gone", addressed, 0u);
 }
 
-CONFORMANCE_CASE(host_asks_for_the_size_of_a_namespace_that_changed, "nvme.host.namespaces.size", roles::host) {
+CONFORMANCE_CASE(host_asks_for_the_size_of_a_namespace_that_changed, "nvme.host.namespaces.size", roles::host, lasts(30_s)) {
   bench.connect_product();
   tell_of(bench, check, [&] {
     const bool resized = bench.subsystem().resize_namespace(1, 65536);
@@ -74,8 +74,7 @@ CONFORMANCE_CASE(host_asks_for_the_size_of_a_namespace_that_changed, "nvme.host.
 }
 
 CONFORMANCE_CASE(host_keeps_to_the_limit_of_event_requests, "nvme.host.aer.limit", roles::host,
-                 arranged("one Asynchronous Event Request at a time",
-                          [](EmbeddedSetup& setup) { setup.subsystem.aer_limit = 1; })) {
+                 furnished([](EmbeddedSetup& setup) { setup.subsystem.aer_limit = 1; })) {
   std::map<std::uint16_t, unsigned> outstanding;
   unsigned most = 0;
   bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {

@@ -104,9 +104,8 @@ CONFORMANCE_CASE(host_repeats_no_path_error_that_has_dnr, "nvme.host.path-error.
   bench.script = {};
 }
 
-CONFORMANCE_CASE(host_loses_no_write_with_a_path, "nvme.host.path-loss.data", roles::host,
-                 arranged("commands that take two milliseconds",
-                          [](EmbeddedSetup& setup) { setup.subsystem.io_latency = 2_ms; })) {
+CONFORMANCE_CASE(host_loses_no_write_with_a_path, "nvme.host.path-loss.data", roles::host, lasts(26_s),
+                 furnished([](EmbeddedSetup& setup) { setup.subsystem.io_latency = 2_ms; })) {
   constexpr std::size_t kWrites = 24;
   const TwoPaths paths = connect_two_paths(bench, check);
   for (const std::uint16_t portid : {std::uint16_t{1}, std::uint16_t{2}}) {
@@ -192,8 +191,7 @@ CONFORMANCE_CASE(host_waits_before_it_repeats_writes_elsewhere, "nvme.host.path-
 
 CONFORMANCE_CASE(host_waits_longer_where_traffic_keeps_alive, "nvme.host.path-loss.quiesce", roles::host,
                  reaches{"bench.silent"}, lasts(200_s),
-                 arranged("traffic based keep alive",
-                          [](EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = true; })) {
+                 furnished([](EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = true; })) {
   waits_until_silence_is_an_end(bench, check);
 }
 

@@ -90,11 +90,11 @@ CONFORMANCE_CASE(host_learns_ana_states_when_it_connects, "nvme.host.ana.initial
   check.equal("I/O commands on the inaccessible path", path_commands(bench, paths.second).size(), 0u);
 }
 
-CONFORMANCE_CASE(host_leaves_an_inaccessible_path, "nvme.host.ana.inaccessible", roles::host) {
+CONFORMANCE_CASE(host_leaves_an_inaccessible_path, "nvme.host.ana.inaccessible", roles::host, lasts(64_s)) {
   leaves_the_first_path(bench, check, AnaState::inaccessible);
 }
 
-CONFORMANCE_CASE(host_leaves_a_path_that_is_lost, "nvme.host.ana.persistent-loss", roles::host) {
+CONFORMANCE_CASE(host_leaves_a_path_that_is_lost, "nvme.host.ana.persistent-loss", roles::host, lasts(64_s)) {
   leaves_the_first_path(bench, check, AnaState::persistent_loss);
 }
 

@@ -9,11 +9,11 @@ namespace {
 constexpr std::uint64_t kLba = 500;
 
 /// The first namespace has type 1 in 8 bytes of metadata.
-const arranged a_protected_namespace{"a namespace with protection information", [](EmbeddedSetup& setup) {
-                                       setup.subsystem.metadata = true;
-                                       setup.namespaces.front().metadata_bytes = 8;
-                                       setup.namespaces.front().protection_type = 1;
-                                     }};
+const furnished a_protected_namespace{[](EmbeddedSetup& setup) {
+  setup.subsystem.metadata = true;
+  setup.namespaces.front().metadata_bytes = 8;
+  setup.namespaces.front().protection_type = 1;
+}};
 
 const nvme::BlockLayout kLayout{.metadata_bytes = 8, .protection_type = 1};
 
@@ -62,6 +62,8 @@ CONFORMANCE_CASE(host_reports_protection_errors, "nvme.host.protection.error", r
   Bytes& data = bench.keep(Bytes(512));
   const auto read = bench.product().read(1, kLba, data).wait_for(60_s);
   check.require(read.has_value(), "the read ends", "it does not");
+  check.that(!read->ok(), "the host reports that the read failed", "it reports success");
+  check.precondition(*read != HostUnderTest::kUntold, "the host tells the status");
   check.status(*read, sc::reference_tag_check_error, "what the host reports");
 }
 

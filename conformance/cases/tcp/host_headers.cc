@@ -110,7 +110,7 @@ void some_io(Scene& scene) {
   }
 }
 
-const arranged kAsksForDigests("a host that asks for digests", &with_digests);
+constexpr host_with kAsksForDigests{"digests", &with_digests};
 
 }  // namespace
 
@@ -264,6 +264,8 @@ CONFORMANCE_CASE(tcp_host_reports_a_wrong_data_digest, "tcp.host.digest.data-wro
   const auto status = bench.product().read(1, 0, data).wait_for(kLong);
   check.precondition(spoilt, "C2HData reaches the host");
   check.require(status.has_value(), "the read ends", "it still waits");
+  check.that(!status->ok(), "the host reports that the read failed", "it reports success");
+  check.precondition(*status != HostUnderTest::kUntold, "the host tells the status");
   check.status(*status, one_of(sc::transient_transport_error), "read of data with wrong digests");
 }
 

@@ -18,7 +18,6 @@ using tcp::PduType;
 using Connection = TcpMiddle::Connection;
 
 inline constexpr std::uint8_t kFlush = 0x00, kWrite = 0x01, kRead = 0x02;
-inline constexpr IpAddress kMiddleAddress = IpAddress::v4(10, 0, 0, 3);
 /// More than goes into a capsule of the bench's controller.
 inline constexpr std::uint32_t kLarge = 32768;
 inline constexpr Duration kLong = 60_s;
@@ -39,10 +38,9 @@ inline bool is_command(const Bytes& pdu, std::uint8_t opcode) {
 }
 
 struct Scene {
-  explicit Scene(HostBench& the_bench)
-      : bench(the_bench),
-        middle(the_bench.world(), the_bench.network().add_host("middle", kMiddleAddress),
-               {kMiddleAddress, kNvmePort}, the_bench.at()) {
+  explicit Scene(HostBench& the_bench) : Scene(the_bench, the_bench.between()) {}
+  Scene(HostBench& the_bench, const HostBench::Between& between)
+      : bench(the_bench), middle(the_bench.world(), between.host, between.at, the_bench.at()) {
     bench.connect_options().to = middle.at();
   }
 

@@ -25,9 +25,8 @@ void read_ends(HostBench& bench, Check& check, std::string_view after, const Say
   expect_end_of_command(bench, check, kRead, kBytes, after, say, allowed);
 }
 
-const arranged kWithoutFlowControl("a host without SQ flow control", [](EmbeddedSetup& setup) {
-  setup.connect.disable_sq_flow_control = true;
-});
+constexpr host_with kWithoutFlowControl{
+    "disable_sqflow", [](EmbeddedSetup& setup) { setup.connect.disable_sq_flow_control = true; }};
 
 }  // namespace
 

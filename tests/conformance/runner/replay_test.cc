@@ -46,6 +46,9 @@ TEST(ProductUrl, NamesWhatIsWrong) {
   EXPECT_FALSE(parse_product("rdma://127.0.0.2:4420", "::1"));
   EXPECT_FALSE(parse_product("rdma://127.0.0.2:4420", "eth0"));
   EXPECT_TRUE(parse_product("rdma://127.0.0.2:4420", "127.0.0.3"));
+  EXPECT_EQ(parse_product("host:drive --it", "127.0.0.3").value().command, "drive --it");
+  EXPECT_FALSE(parse_product("host:", "127.0.0.3"));
+  EXPECT_FALSE(parse_product("host:drive", "")) << "the host has to know where to go";
 }
 
 TEST(ProductUrl, APortMayBeKnown) {

@@ -1,0 +1,171 @@
+#include "conformance/runner/driven_host.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+
+namespace fb::conformance {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kHelloLimit = Duration::s(30);    // it may come from another machine
+constexpr Duration kGoodbyeLimit = Duration::s(15);  // a kernel waits for its queues
+constexpr std::size_t kQuoted = 80;
+
+/// Where the answer has none, `ok` or not is all that is known.
+nvme::Status status_of(const json& answer) {
+  if (answer.value("ok", false)) return {};
+  const auto number = [&](const char* name) {
+    const auto at = answer.find(name);
+    return at != answer.end() && at->is_number_unsigned() ? std::optional(at->get<unsigned>()) : std::nullopt;
+  };
+  const auto sct = number("sct"), sc = number("sc");
+  if (!sct || !sc || nvme::Status::make(*sct, *sc).ok()) return HostUnderTest::kUntold;
+  return nvme::Status::make(*sct, *sc);
+}
+
+std::string text_of(const json& answer) {
+  const auto at = answer.find("text");
+  return at != answer.end() && at->is_string() ? at->get<std::string>() : std::string("no reason is told");
+}
+
+json at_place(const Endpoint& at, const std::string& subnqn) {
+  return {{"traddr", to_string(at.address)}, {"trsvcid", at.port}, {"subnqn", subnqn}};
+}
+
+}  // namespace
+
+DrivenHost::DrivenHost(World& world, const std::string& command, std::string_view transport,
+                       const host::ConnectOptions& connect, Digests digests)
+    : world_(world), connect_(connect), digests_(digests), process_(world, command, *this) {
+  say_hello(transport);
+}
+
+void DrivenHost::say_hello(std::string_view transport) {
+  hello_.can = {"hello"};
+  json hello = at_place(connect_.to, connect_.subnqn);
+  hello["transport"] = transport;
+  bool said = false;
+  std::string refused;
+  ask("hello", std::move(hello), [&](const json* answer) {
+    said = true;
+    if (answer == nullptr) return;
+    if (!answer->value("ok", false)) refused = text_of(*answer);
+    hello_.name = answer->value("name", "");
+    hello_.can = answer->value("can", std::vector<std::string>{});
+    hello_.joins_paths = answer->value("joins_paths", false);
+  });
+  world_.run_until([&] { return said; }, kHelloLimit);
+  if (!said) throw UserError("the host's program does not answer 'hello' within " + to_string(kHelloLimit));
+  if (!why_gone_.empty()) throw UserError("the host's program: " + why_gone_);
+  if (!refused.empty()) throw UserError("the host's program: " + refused);
+}
+
+void DrivenHost::ask(std::string_view what, json request, Answered answered) {
+  if (std::find(hello_.can.begin(), hello_.can.end(), what) == hello_.can.end()) {
+    throw NotOffered{"the host's program does not do '" + std::string(what) + "'"};
+  }
+  if (!why_gone_.empty()) return answered(nullptr);
+  const std::uint64_t id = next_++;
+  request["id"] = id;
+  request["do"] = what;
+  open_.emplace(id, std::move(answered));
+  process_.send(request.dump());
+}
+
+void DrivenHost::on_line(std::string_view line) {
+  if (!why_gone_.empty()) return;
+  const json answer = json::parse(line, nullptr, false);
+  const auto id = answer.is_object() ? answer.find("id") : answer.end();
+  const bool known = answer.is_object() && id != answer.end() && id->is_number_unsigned();
+  const auto open = known ? open_.find(id->get<std::uint64_t>()) : open_.end();
+  if (open == open_.end()) return give_up("it says what answers no request: " + std::string(line.substr(0, kQuoted)));
+  const Answered answered = std::move(open->second);
+  open_.erase(open);
+  try {
+    answered(&answer);
+  } catch (const json::exception&) {
+    give_up("its answer has members of other types: " + std::string(line.substr(0, kQuoted)));
+  }
+}
+
+void DrivenHost::on_end(const std::string& why) { give_up(why); }
+
+void DrivenHost::give_up(const std::string& why) {
+  if (why_gone_.empty()) why_gone_ = why;
+  for (const auto& [id, answered] : std::exchange(open_, {})) answered(nullptr);
+}
+
+Op<HostOutcome> DrivenHost::action(std::string_view what) { return action(what, json::object()); }
+
+Op<HostOutcome> DrivenHost::action(std::string_view what, json request) {
+  auto made = make_op<HostOutcome>(world_, "the host's answer to '" + std::string(what) + "'");
+  const auto promise = std::make_shared<Promise<HostOutcome>>(std::move(made.promise));
+  ask(what, std::move(request), [this, promise](const json* answer) {
+    if (answer == nullptr) return promise->settle({false, "the host's program: " + why_gone_, HostUnderTest::kUntold});
+    const bool ok = answer->value("ok", false);
+    promise->settle({ok, ok ? "" : text_of(*answer), status_of(*answer)});
+  });
+  return made.op;
+}
+
+Op<nvme::Status> DrivenHost::transfer(std::string_view what, json request, std::optional<MutableBytes> into) {
+  auto made = make_op<nvme::Status>(world_, "the host's answer to '" + std::string(what) + "'");
+  const auto promise = std::make_shared<Promise<nvme::Status>>(std::move(made.promise));
+  ask(what, std::move(request), [this, promise, into](const json* answer) {
+    if (answer == nullptr) return promise->settle(kUntold);
+    const nvme::Status status = status_of(*answer);
+    if (into && status.ok()) {
+      const Bytes data = from_hex(answer->value("data", ""));
+      if (data.size() != into->size()) {
+        promise->settle(kUntold);
+        return give_up("it has read " + std::to_string(data.size()) + " bytes where " + std::to_string(into->size()) +
+                       " were asked for");
+      }
+      std::copy(data.begin(), data.end(), into->begin());
+    }
+    promise->settle(status);
+  });
+  return made.op;
+}
+
+Op<HostOutcome> DrivenHost::connect(const Request& request) {
+  json asked = at_place(request.at.value_or(connect_.to), request.subnqn.empty() ? connect_.subnqn : request.subnqn);
+  asked["io_queues"] = request.io_queues;
+  asked["queue_entries"] = request.queue_entries;
+  asked["kato_ms"] = request.kato_ms;
+  if (connect_.disable_sq_flow_control) asked["disable_sqflow"] = true;
+  if (digests_.header) asked["hdr_digest"] = true;
+  if (digests_.data) asked["data_digest"] = true;
+  const host::AuthenticationOptions& authentication = connect_.authentication;
+  if (authentication.secret) asked["dhchap_secret"] = authentication.secret->text();
+  if (authentication.controller_secret) asked["dhchap_ctrl_secret"] = authentication.controller_secret->text();
+  return action("connect", std::move(asked));
+}
+
+Op<nvme::Status> DrivenHost::read(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) {
+  return transfer("read", {{"nsid", nsid}, {"lba", lba}, {"bytes", data.size()}}, data);
+}
+
+Op<nvme::Status> DrivenHost::write(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) {
+  return transfer("write", {{"nsid", nsid}, {"lba", lba}, {"data", to_hex(data)}});
+}
+
+Op<nvme::Status> DrivenHost::flush(std::uint32_t nsid) { return transfer("flush", {{"nsid", nsid}}); }
+
+void DrivenHost::end() { process_.end(kGoodbyeLimit); }
+
+DriverHello ask_driver(const Product& product) {
+  const auto world = World::make_real(product.nonce);
+  host::ConnectOptions nowhere;
+  nowhere.to = {product.local.address, kNvmePort};
+  DrivenHost host(*world, product.command, product.transport, nowhere);
+  const DriverHello hello = host.hello();
+  host.end();
+  return hello;
+}
+
+}  // namespace fb::conformance

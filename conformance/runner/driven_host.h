@@ -1,0 +1,87 @@
+// Somebody else's host under test: a program of its owner's makes it do what cases ask for. A fresh process for each case;
+// docs/user-guide.md has what is said to it and back, a line of JSON each.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/runner/driver_process.h"
+#include "conformance/runner/host_bench.h"
+#include "conformance/runner/product.h"
+
+namespace fb::conformance {
+
+/// What a driver says of its host when it begins.
+struct DriverHello {
+  std::string name;
+  /// The requests that it knows, and abilities of connect ("dhchap", "tls").
+  std::vector<std::string> can;
+  bool joins_paths = false;
+};
+
+class DrivenHost final : public HostUnderTest, private DriverListener {
+ public:
+  /// Over TCP, what connect() asks for.
+  struct Digests {
+    bool header = false, data = false;
+  };
+  /// Starts the program and waits for its hello. `connect` says where the bench's subsystem is and with what a host
+  /// authenticates; it may change from one connect() to the next, and outlives the host.
+  /// \throws UserError when it says none, or that there is no host.
+  DrivenHost(World& world, const std::string& command, std::string_view transport, const host::ConnectOptions& connect,
+             Digests digests = {false, false});
+
+  const DriverHello& hello() const { return hello_; }
+
+  Op<HostOutcome> connect(const Request& request) override;
+  Op<HostOutcome> disconnect() override { return action("disconnect"); }
+  Op<HostOutcome> discover() override { return action("discover"); }
+  Op<HostOutcome> watch() override { return action("watch"); }
+  bool joins_paths() const override { return hello_.joins_paths; }
+  Op<HostOutcome> connect_discovered() override { return action("connect_discovered"); }
+  Op<HostOutcome> reset() override { return action("reset"); }
+  Op<HostOutcome> reauthenticate() override { return action("reauthenticate"); }
+  Op<nvme::Status> read(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) override;
+  Op<nvme::Status> write(std::uint32_t nsid, std::uint64_t lba, MutableBytes data) override;
+  Op<nvme::Status> flush(std::uint32_t nsid) override;
+
+  /// Why the program is no more, or is not to be believed; empty while it serves.
+  const std::string& why_gone() const { return why_gone_; }
+  /// After the case: the host ends its associations, and the program itself.
+  void end();
+
+ private:
+  /// The answer; null when none will come.
+  using Answered = std::function<void(const nlohmann::json* answer)>;
+
+  void on_line(std::string_view line) override;
+  void on_end(const std::string& why) override;
+  /// \throws NotOffered when the program does not know this request.
+  void ask(std::string_view what, nlohmann::json request, Answered answered);
+  Op<HostOutcome> action(std::string_view what, nlohmann::json request);
+  Op<HostOutcome> action(std::string_view what);
+  Op<nvme::Status> transfer(std::string_view what, nlohmann::json request, std::optional<MutableBytes> into = {});
+  void say_hello(std::string_view transport);
+  /// Nothing that the program says counts any more.
+  void give_up(const std::string& why);
+
+  World& world_;
+  const host::ConnectOptions& connect_;
+  Digests digests_;
+  DriverHello hello_;
+  std::map<std::uint64_t, Answered> open_;
+  std::uint64_t next_ = 0;
+  std::string why_gone_;
+  DriverProcess process_;  // the last: it calls
+};
+
+/// Asks the driver of this product who it is; UserError with its reason when it cannot.
+DriverHello ask_driver(const Product& product);
+
+}  // namespace fb::conformance
