@@ -7,14 +7,17 @@ tested, and cases stop, delay and cut what is on it.
 import pathlib
 import shlex
 import shutil
+import socket
 import sys
+import threading
 from contextlib import contextmanager, suppress
 
 from interop.guest import luggage
-from interop.guest.guest import Guest, GuestFailure
+from interop.guest.guest import COMPLAINT, Guest, GuestFailure
 from interop.lane import relay
-from interop.lane.network import OURS
-from interop.lane.scene import Scene, boot, cell, close
+from interop.lane.bench import CellFailure
+from interop.lane.network import OURS, check_socket
+from interop.lane.scene import Scene, boot, cell
 
 PORT = 7000  # of the namespace that the cell has for itself
 SIDE, SIDE_GUEST = "10.0.2.0/24", "10.0.2.15"
@@ -24,26 +27,26 @@ SIDE_LINK = ["-netdev", f"user,id=side,net={SIDE},restrict=on,hostfwd=tcp:127.0.
 IMPATIENT = "io_timeout=5 admin_timeout=5"
 LOGS = ("drive.log", "kernel.log")
 
-# One connection, one case, one driver. Whatever the case before has left behind is not its; the bench waits half a minute for
-# the first word of a driver.
+# One connection, one case, one driver.
 SESSION = """#!/bin/sh
-exec 2>>/tmp/drive.log
-read -r uptime rest </proc/uptime
-echo "session $$ at $uptime" | tee /dev/kmsg >&2
-old=$(cat /run/driver.pid 2>/dev/null)
-if [ -n "$old" ]; then
-  for i in $(seq 22); do kill -0 $old 2>/dev/null || break; sleep 0.5; done
-  kill -9 $old 2>/dev/null && echo "driver $old did not end" >&2
-fi
 echo $$ >/run/driver.pid
-left() { ls /sys/class/nvme; }
-for controller in $(left); do
-  echo "left behind: $controller" >&2
-  echo 1 >/sys/class/nvme/$controller/delete_controller &
-done </dev/null >/dev/null
-for i in $(seq 20); do [ -z "$(left)" ] && break; sleep 0.5; done
-[ -z "$(left)" ] || echo "still there: $(left)" >&2
-exec fabricbench host drive
+exec fabricbench host drive 2>>/tmp/drive.log
+"""
+
+# Whatever the case before has left behind is not the next one's. The bench waits half a minute for the first word of a
+# driver, in which a guest can be started again, too.
+TIDY_UP = """old=$(cat /run/driver.pid 2>/dev/null)
+if [ -n "$old" ]; then
+  for i in $(seq 20); do kill -0 $old 2>/dev/null || break; sleep 0.25; done
+  kill -9 $old 2>/dev/null && echo "a driver that did not end"
+fi
+for controller in /sys/class/nvme/*; do
+  [ -e $controller ] || break
+  echo "a controller that was left behind"
+  (echo 1 >$controller/delete_controller) 2>/dev/null &
+done </dev/null
+for i in $(seq 20); do [ -z "$(ls /sys/class/nvme)" ] && exit 0; sleep 0.25; done
+echo 'a controller that cannot be deleted'; exit 1
 """
 
 # What nvme-cli's rule for udev does (70-nvmf-autoconnect.rules) with an event of a discovery service; the guest has no udev.
@@ -69,17 +72,84 @@ echo 'no sessions'; exit 1
 """
 
 
+class Gate:
+    """Lets one session after the other into a guest that is fit for it: a kernel that has complained, or that does not get
+    rid of a controller, is started again. What was wrong is kept, and told at the end."""
+
+    def __init__(self, guest: Guest, transport: str):
+        self.guest = guest
+        self.transport = transport
+        self.path = guest.folder / "gate.sock"
+        self.complaints: list[str] = []
+        self.sessions = 0
+        self._heard = 0  # of the kernel's log
+        check_socket(self.path)
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(str(self.path))
+        self._socket.listen()
+
+    def open(self) -> None:
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            asking, _ = self._socket.accept()
+            with asking, suppress(OSError):
+                try:
+                    self._make_fit()
+                    asking.sendall(b"ready")
+                except GuestFailure as failure:
+                    self._note(str(failure))
+
+    def _make_fit(self) -> None:
+        self.sessions += 1
+        try:
+            left = self.guest.run(f"echo 'session {self.sessions}' | tee /dev/kmsg >>/tmp/drive.log\n" + TIDY_UP, check=False)
+            for line in left.output.splitlines():
+                self._note(line)
+            if left.status == 0 and not self.hear():
+                return
+        except GuestFailure as failure:
+            self._note(str(failure))
+        self._start_again()
+
+    def hear(self) -> bool:
+        """Whether the kernel has complained since the last time."""
+        said = self.guest.run(f"tail -c +{self._heard + 1} /tmp/kernel.log").output
+        self._heard += len(said.encode())
+        lines = [line for line in said.splitlines() if COMPLAINT.search(line)]
+        if lines:
+            self.complaints.append(lines[0])
+            self._note(lines[0])
+        return bool(lines)
+
+    def _start_again(self) -> None:
+        folder = self.guest.folder
+        keep_logs(self.guest)
+        self.guest.kill()
+        for name in (*LOGS, "console.log"):
+            if (folder / name).exists():
+                (folder / name).rename(folder / f"{pathlib.Path(name).stem}-until-{self.sessions}.log")
+        self._heard = 0
+        boot_driven(self.guest, self.transport)
+
+    def _note(self, text: str) -> None:
+        """Found after a session, and before this one."""
+        with open(self.guest.folder / "gate.log", "a") as log:
+            log.write(f"before session {self.sessions}: {text}\n")
+
+
 @contextmanager
 def driven_guest(scene: Scene, transport: str):
-    """A guest whose Linux can be driven from here."""
+    """A guest whose Linux can be driven from here, and its gate."""
     image = luggage.carry(scene.image, scene.bench.program, scene.folder / "image")
     try:
         with Guest(image, scene.folder, scene.network + SIDE_LINK, name=scene.folder.name) as guest:
             boot_driven(guest, transport)
-            try:
-                yield guest
-            finally:
-                keep_logs(guest, scene.folder)
+            gate = Gate(guest, transport)
+            gate.open()
+            yield gate
+            keep_logs(guest)
     finally:
         shutil.rmtree(image.folder)
 
@@ -90,22 +160,24 @@ def boot_driven(guest: Guest, transport: str) -> None:
     guest.run(begin_sessions())
 
 
-def keep_logs(guest: Guest, folder: pathlib.Path) -> None:
-    with suppress(GuestFailure):  # which the cell has then met by itself
+def keep_logs(guest: Guest) -> None:
+    with suppress(GuestFailure):  # what has gone has nothing to say
         for name in LOGS:
-            (folder / name).write_text(guest.run(f"cat /tmp/{name}").output)
+            (guest.folder / name).write_text(guest.run(f"cat /tmp/{name}").output)
 
 
-def driver() -> str:
+def driver(gate: Gate) -> str:
     """What the bench starts for each case."""
-    return shlex.join([sys.executable, "-E", "-S", str(pathlib.Path(relay.__file__)), str(PORT)])
+    return shlex.join([sys.executable, "-E", "-S", str(pathlib.Path(relay.__file__)), str(gate.path), str(PORT)])
 
 
 def suite_against_host(scene: Scene, transport: str) -> str:
-    with driven_guest(scene, transport) as guest:
-        summary = scene.bench.suite("--dut", f"host:{driver()}", "--transport", transport, "--local", OURS, "--role", "host",
+    with driven_guest(scene, transport) as gate:
+        summary = scene.bench.suite("--dut", f"host:{driver(gate)}", "--transport", transport, "--local", OURS, "--role", "host",
                                     "--profile", f"linux-{scene.kernel}", limit_s=LIMIT_S)
-        close(guest)
+        gate.hear()
+    if gate.complaints:
+        raise CellFailure(f"{summary}; the kernel complained {len(gate.complaints)} times, first: {gate.complaints[0]}")
     return summary
 
 

@@ -1,9 +1,9 @@
 """One session with a host under test that is in a guest: joins this program's standard input and output to a driver there.
 
-    relay.py PORT
+    relay.py GATE PORT
 
-Each connection to the port is a driver of its own (see driven.py). When the input ends, the driver is told; this program
-ends when the driver has.
+The lane listens at GATE, a unix socket, and says when the guest is ready for a session. Each connection to PORT is then a
+driver of its own (see driven.py). When the input ends, the driver is told; this program ends when the driver has.
 """
 
 import os
@@ -39,13 +39,20 @@ def write_all(data: bytes) -> None:
         data = data[os.write(sys.stdout.fileno(), data):]
 
 
+def pass_gate(path: str) -> None:
+    with socket.socket(socket.AF_UNIX) as gate:
+        gate.connect(path)
+        if gate.recv(CHUNK) != b"ready":
+            raise OSError("the guest is not ready")
+
+
 def main() -> int:
-    if len(sys.argv) != 2:
-        print("usage: relay.py PORT", file=sys.stderr)
+    if len(sys.argv) != 3:
+        print("usage: relay.py GATE PORT", file=sys.stderr)
         return 2
     try:
-        with socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=30) as connection:
-            connection.settimeout(None)
+        pass_gate(sys.argv[1])
+        with socket.create_connection(("127.0.0.1", int(sys.argv[2]))) as connection:
             join(connection)
     except OSError as problem:
         print(f"relay: {problem}", file=sys.stderr)
