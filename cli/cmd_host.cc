@@ -344,7 +344,9 @@ void add_host(CLI::App& app, Outcome& outcome) {
   CLI::App* drive = host->add_subcommand("drive", "Drive this machine's Linux NVMe host for a bench, over standard input and output");
   drive->footer("Takes root, nvme-cli and the kernel's modules. A bench elsewhere starts it:\n"
                 "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --transport tcp --local 192.0.2.8");
-  drive->callback([&outcome] { outcome.code = drive::serve(); });
+  auto verbose = std::make_shared<bool>(false);
+  drive->add_flag("--verbose", *verbose, "Say on standard error what nvme-cli does");
+  drive->callback([verbose, &outcome] { outcome.code = drive::serve(*verbose); });
 }
 
 }  // namespace fb::cli

@@ -40,6 +40,7 @@ struct Open {
 
 class Driver {
  public:
+  explicit Driver(bool verbose) : host_(verbose) {}
   int serve();
 
  private:
@@ -186,6 +187,6 @@ bool Driver::answer(json id, json content) {
 
 }  // namespace
 
-int serve() { return Driver().serve(); }
+int serve(bool verbose) { return Driver(verbose).serve(); }
 
 }  // namespace fb::drive

@@ -3,7 +3,8 @@
 
 namespace fb::drive {
 
-/// Serves until the input ends, and ends all associations that it made; the exit code of the program.
-int serve();
+/// Serves until the input ends, and ends all associations that it made; the exit code of the program. With `verbose`,
+/// standard error is told what nvme-cli does.
+int serve(bool verbose);
 
 }  // namespace fb::drive

@@ -26,14 +26,6 @@ std::string first_line(const files::path& path) {
   return line;
 }
 
-/// "traddr=192.0.2.7,trsvcid=4420,src_addr=192.0.2.8" has 192.0.2.7.
-std::string traddr_in(const std::string& address) {
-  const std::string key = "traddr=";
-  const std::size_t at = address.find(key);
-  if (at == std::string::npos || (at != 0 && address[at - 1] != ',')) return {};
-  return address.substr(at + key.size(), address.find(',', at) - at - key.size());
-}
-
 std::vector<std::string> names_in(const files::path& folder) {
   std::vector<std::string> names;
   std::error_code gone;
@@ -48,10 +40,18 @@ std::vector<std::string> names_in(const files::path& folder) {
 std::vector<Controller> controllers() {
   std::vector<Controller> found;
   for (const std::string& name : names_in(kClass)) {
-    const bool discovery = attribute(name, "cntrltype") == "discovery" || attribute(name, "subsysnqn") == kDiscovery;
-    found.push_back({name, traddr_in(attribute(name, "address")), attribute(name, "state"), discovery});
+    const std::string subnqn = attribute(name, "subsysnqn");
+    const bool discovery = subnqn == kDiscovery || attribute(name, "cntrltype") == "discovery";
+    found.push_back({name, attribute(name, "transport"), subnqn, attribute(name, "state"), discovery});
   }
   return found;
+}
+
+std::string traddr_of(const std::string& controller) {
+  // "traddr=192.0.2.7,trsvcid=4420,src_addr=192.0.2.8"
+  const std::string key = "traddr=", address = attribute(controller, "address");
+  if (!address.starts_with(key)) return {};
+  return address.substr(key.size(), address.find(',') - key.size());
 }
 
 std::string attribute(const std::string& controller, const std::string& name) {

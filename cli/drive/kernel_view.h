@@ -8,13 +8,17 @@
 namespace fb::drive {
 
 struct Controller {
-  std::string name;     ///< nvme0
-  std::string traddr;   ///< where its target is; empty for one that is no fabric's
-  std::string state;    ///< live, connecting, resetting, deleting ...
+  std::string name;       ///< nvme0
+  std::string transport;  ///< tcp, rdma, pcie ...
+  std::string subnqn;
+  std::string state;      ///< live, connecting, resetting, deleting ...
   bool discovery = false;
 };
 
 std::vector<Controller> controllers();
+
+/// Where the target of a controller is. To be asked of live ones alone: Linux 6.1 falls over a socket that is being closed.
+std::string traddr_of(const std::string& controller);
 
 /// The first line of an attribute of the controller; empty when there is none, or no such controller.
 std::string attribute(const std::string& controller, const std::string& name);

@@ -37,11 +37,6 @@ void extend(std::vector<std::string>& words, const std::vector<std::string>& wit
 
 std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-void run_or_refuse(const std::vector<std::string>& words) {
-  const Ended ended = run(words, kProgram);
-  if (!ended.ok()) throw Refused(fmt::format("{} {}: {}", words[0], words[1], ended.why()));
-}
-
 bool on_path(const std::string& program) {
   const char* const path = getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
@@ -79,7 +74,7 @@ void wait_until_usable(const std::string& controller) {
 
 }  // namespace
 
-LinuxHost::LinuxHost() {
+LinuxHost::LinuxHost(bool verbose) : verbose_(verbose) {
   for (const Controller& one : controllers()) others_.insert(one.name);
 }
 
@@ -96,7 +91,7 @@ json LinuxHost::greet(const json& hello) {
   transport_ = hello.at("transport").get<std::string>();
   traddr_ = hello.at("traddr").get<std::string>();
   trsvcid_ = text_of(hello.at("trsvcid"));
-  addresses_.insert(traddr_);
+  note(hello);
   if (transport_ != "tcp" && transport_ != "rdma") throw Refused("no transport '" + transport_ + "'");
   const Ended loaded = run({"modprobe", "nvme-" + transport_}, 30s);
   if (!loaded.ok()) throw Refused(fmt::format("no module nvme-{}: {}", transport_, loaded.why()));
@@ -110,8 +105,8 @@ json LinuxHost::greet(const json& hello) {
 }
 
 void LinuxHost::note(const json& request) {
-  const auto traddr = request.find("traddr");
-  if (traddr != request.end() && traddr->is_string()) addresses_.insert(traddr->get<std::string>());
+  const auto subnqn = request.find("subnqn");
+  if (subnqn != request.end() && subnqn->is_string()) subsystems_.insert(subnqn->get<std::string>());
   // The name of one that has gone may be ours next.
   std::set<std::string> left;
   for (const Controller& one : controllers()) {
@@ -144,7 +139,7 @@ const std::map<std::string, LinuxHost::Action>& LinuxHost::actions() {
 }
 
 json LinuxHost::connect(const json& request) {
-  std::vector<std::string> words = {"nvme", "connect", "--transport=" + transport_, "--duplicate-connect", "--output-format=json"};
+  std::vector<std::string> words = {"connect", "--transport=" + transport_, "--duplicate-connect", "--output-format=json"};
   extend(words, kImpatient);
   const auto add = [&](const char* key, const char* option) {
     if (request.contains(key)) words.push_back(fmt::format("--{}={}", option, text_of(request[key])));
@@ -163,7 +158,7 @@ json LinuxHost::connect(const json& request) {
                                     std::pair{"disable_sqflow", "--disable-sqflow"}}) {
     if (request.value(key, false)) words.push_back(option);
   }
-  const Ended ended = run(words, kProgram);
+  const Ended ended = nvme(words);
   if (!ended.ok()) throw Refused("nvme connect: " + ended.why());
   std::smatch name;
   if (!std::regex_search(ended.output, name, std::regex("nvme[0-9]+"))) {
@@ -179,11 +174,11 @@ json LinuxHost::disconnect(const json&) {
 }
 
 std::vector<std::string> LinuxHost::at_the_bench(const char* command) const {
-  return {"nvme", command, "--transport=" + transport_, "--traddr=" + traddr_, "--trsvcid=" + trsvcid_};
+  return {command, "--transport=" + transport_, "--traddr=" + traddr_, "--trsvcid=" + trsvcid_};
 }
 
 json LinuxHost::discover(const json&) {
-  run_or_refuse(at_the_bench("discover"));
+  nvme_or_refuse(at_the_bench("discover"));
   return json::object();
 }
 
@@ -191,7 +186,7 @@ json LinuxHost::watch(const json&) {
   std::vector<std::string> words = at_the_bench("discover");
   words.push_back("--persistent");
   extend(words, kImpatient);
-  run_or_refuse(words);
+  nvme_or_refuse(words);
   return json::object();
 }
 
@@ -201,7 +196,7 @@ json LinuxHost::connect_discovered(const json&) {
   std::vector<std::string> words = at_the_bench("connect-all");
   words.push_back("--nr-io-queues=1");
   extend(words, kImpatient);
-  run_or_refuse(words);
+  nvme_or_refuse(words);
   bool any = false;
   for (const Controller& one : ours()) {
     if (one.discovery || before.contains(one.name)) continue;
@@ -213,7 +208,7 @@ json LinuxHost::connect_discovered(const json&) {
 }
 
 json LinuxHost::reset(const json&) {
-  run_or_refuse({"nvme", "reset", "/dev/" + first()});
+  nvme_or_refuse({"reset", "/dev/" + first()});
   return json::object();
 }
 
@@ -245,9 +240,30 @@ json LinuxHost::flush(const json& request) {
   return json::object();
 }
 
+Ended LinuxHost::nvme(const std::vector<std::string>& words) const {
+  std::vector<std::string> whole = {"nvme"};
+  extend(whole, words);
+  const Ended ended = run(whole, kProgram);
+  if (verbose_) {
+    fmt::print(stderr, "{}\n{}[{}]\n", fmt::join(whole, " "), ended.output, ended.late ? "late" : std::to_string(ended.status));
+  }
+  return ended;
+}
+
+void LinuxHost::nvme_or_refuse(const std::vector<std::string>& words) const {
+  const Ended ended = nvme(words);
+  // Of a discovery log that it cannot read, nvme-cli 2.3 says so and exits with 0.
+  const bool failed = !ended.ok() || ended.output.find("failed to get discovery log") != std::string::npos;
+  if (failed) throw Refused(fmt::format("nvme {}: {}", words[0], ended.why()));
+}
+
 std::vector<Controller> LinuxHost::ours() const {
   std::vector<Controller> found = controllers();
-  std::erase_if(found, [&](const Controller& one) { return others_.contains(one.name) || !addresses_.contains(one.traddr); });
+  std::erase_if(found, [&](const Controller& one) {
+    if (others_.contains(one.name) || one.transport != transport_) return true;
+    if (!one.discovery) return !subsystems_.contains(one.subnqn);
+    return one.state == "live" && traddr_of(one.name) != traddr_;
+  });
   std::sort(found.begin(), found.end(), [](const Controller& a, const Controller& b) {
     return a.name.size() != b.name.size() ? a.name.size() < b.name.size() : a.name < b.name;
   });

@@ -14,15 +14,15 @@ namespace fb::drive {
 
 class LinuxHost {
  public:
-  /// What is here now belongs to somebody else.
-  LinuxHost();
+  /// What is here now belongs to somebody else. With `verbose`, standard error is told what nvme-cli does.
+  explicit LinuxHost(bool verbose);
 
   /// Why this machine cannot be driven, in one line; empty when it can.
   static std::string missing();
 
   /// The answer to hello, which says where the bench is. Throws Refused.
   nlohmann::json greet(const nlohmann::json& hello);
-  /// To be called for each request before perform(): whose addresses we go to is how our controllers are known.
+  /// To be called for each request before perform(): whom we connect to is how our controllers are known.
   void note(const nlohmann::json& request);
   /// Does what a request asks for, and waits until it is done; what the answer holds beside "ok". Throws Refused, or
   /// json::exception for a request that is not formed as it should be.
@@ -46,14 +46,18 @@ class LinuxHost {
   nlohmann::json write(const nlohmann::json& request);
   nlohmann::json flush(const nlohmann::json& request);
 
+  Ended nvme(const std::vector<std::string>& words) const;
+  void nvme_or_refuse(const std::vector<std::string>& words) const;
   std::vector<Controller> ours() const;
   /// Our first controller that has namespaces.
   std::string first() const;
   std::string disk(std::uint32_t nsid) const;
+  /// The words for nvme-cli, but its name.
   std::vector<std::string> at_the_bench(const char* command) const;
 
+  bool verbose_;
   std::set<std::string> others_;
-  std::set<std::string> addresses_;
+  std::set<std::string> subsystems_;
   std::string transport_, traddr_, trsvcid_;
 };
 

@@ -30,7 +30,7 @@ LOGS = ("drive.log", "kernel.log")
 # One connection, one case, one driver.
 SESSION = """#!/bin/sh
 echo $$ >/run/driver.pid
-exec fabricbench host drive 2>>/tmp/drive.log
+exec fabricbench host drive --verbose 2>>/tmp/drive.log
 """
 
 # Whatever the case before has left behind is not the next one's. The bench waits half a minute for the first word of a
