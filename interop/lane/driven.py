@@ -27,6 +27,15 @@ SIDE_LINK = ["-netdev", f"user,id=side,net={SIDE},restrict=on,hostfwd=tcp:127.0.
 IMPATIENT = "io_timeout=5 admin_timeout=5"
 LOGS = ("drive.log", "kernel.log")
 
+# Faults of the kernels that these cases lead to: a function of the trace, and what it does there. A complaint with none of
+# them fails the cell.
+KNOWN_COMPLAINTS = {
+    "6.1": {"nvme_tcp_recv_skb": "nvme-tcp reads on behind a PDU that it has refused, into memory that is none of the command's",
+            "nvme_tcp_get_address": "the address of a controller is read from a socket that is being closed"},
+    "6.12": {"nvme_tcp_try_send_cmd_pdu": "nvme-tcp sends a command from a page that is somebody else's by then"},
+}
+TRACE_LINES = 80  # of a complaint
+
 # One connection, one case, one driver.
 SESSION = """#!/bin/sh
 echo $$ >/run/driver.pid
@@ -76,12 +85,15 @@ class Gate:
     """Lets one session after the other into a guest that is fit for it: a kernel that has complained, or that does not get
     rid of a controller, is started again. What was wrong is kept, and told at the end."""
 
-    def __init__(self, guest: Guest, transport: str):
+    def __init__(self, guest: Guest, transport: str, kernel: str):
         self.guest = guest
         self.transport = transport
         self.path = guest.folder / "gate.sock"
         self.complaints: list[str] = []
+        self.known_complaints: list[str] = []
+        self._known = KNOWN_COMPLAINTS.get(kernel, {})
         self.sessions = 0
+        self.restarts = 0
         self._heard = 0  # of the kernel's log
         check_socket(self.path)
         self._socket = socket.socket(socket.AF_UNIX)
@@ -117,11 +129,15 @@ class Gate:
         """Whether the kernel has complained since the last time."""
         said = self.guest.run(f"tail -c +{self._heard + 1} /tmp/kernel.log").output
         self._heard += len(said.encode())
-        lines = [line for line in said.splitlines() if COMPLAINT.search(line)]
-        if lines:
-            self.complaints.append(lines[0])
-            self._note(lines[0])
-        return bool(lines)
+        lines = said.splitlines()
+        first = next((number for number, line in enumerate(lines) if COMPLAINT.search(line)), None)
+        if first is None:
+            return False
+        trace = "\n".join(lines[first:first + TRACE_LINES])
+        known = [what for function, what in self._known.items() if f" {function}+" in trace]
+        (self.known_complaints if known else self.complaints).extend(known[:1] or [lines[first]])
+        self._note(f"{lines[first]}{''.join(f' ({what})' for what in known[:1])}")
+        return True
 
     def _start_again(self) -> None:
         folder = self.guest.folder
@@ -131,6 +147,7 @@ class Gate:
             if (folder / name).exists():
                 (folder / name).rename(folder / f"{pathlib.Path(name).stem}-until-{self.sessions}.log")
         self._heard = 0
+        self.restarts += 1
         boot_driven(self.guest, self.transport)
 
     def _note(self, text: str) -> None:
@@ -146,7 +163,7 @@ def driven_guest(scene: Scene, transport: str):
     try:
         with Guest(image, scene.folder, scene.network + SIDE_LINK, name=scene.folder.name) as guest:
             boot_driven(guest, transport)
-            gate = Gate(guest, transport)
+            gate = Gate(guest, transport, scene.kernel)
             gate.open()
             yield gate
             keep_logs(guest)
@@ -178,7 +195,8 @@ def suite_against_host(scene: Scene, transport: str) -> str:
         gate.hear()
     if gate.complaints:
         raise CellFailure(f"{summary}; the kernel complained {len(gate.complaints)} times, first: {gate.complaints[0]}")
-    return summary
+    known = "".join(f"; {what}" for what in sorted(set(gate.known_complaints)))
+    return f"{summary}{known}{f' (guests started again: {gate.restarts})' if gate.restarts else ''}"
 
 
 LIMIT_S = 3000
