@@ -83,7 +83,7 @@ Product product_of(const RunArguments& arguments) {
   choose_own_device(arguments.device, product);
   product.nonce = nonce();
   if (product.is_host()) {
-    product.abilities = ask_driver(product).can;
+    product.abilities = meet_host(product);
     return product;
   }
   if (!product.device.empty()) {

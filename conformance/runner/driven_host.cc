@@ -53,7 +53,7 @@ void DrivenHost::say_hello(std::string_view transport) {
   ask("hello", std::move(hello), [&](const json* answer) {
     said = true;
     if (answer == nullptr) return;
-    if (!answer->value("ok", false)) refused = text_of(*answer);
+    if (!answer->value("ok", false)) refused = "there is no host: " + text_of(*answer);
     hello_.name = answer->value("name", "");
     hello_.can = answer->value("can", std::vector<std::string>{});
     hello_.joins_paths = answer->value("joins_paths", false);
@@ -157,15 +157,5 @@ Op<nvme::Status> DrivenHost::write(std::uint32_t nsid, std::uint64_t lba, Mutabl
 Op<nvme::Status> DrivenHost::flush(std::uint32_t nsid) { return transfer("flush", {{"nsid", nsid}}); }
 
 void DrivenHost::end() { process_.end(kGoodbyeLimit); }
-
-DriverHello ask_driver(const Product& product) {
-  const auto world = World::make_real(product.nonce);
-  host::ConnectOptions nowhere;
-  nowhere.to = {product.local.address, kNvmePort};
-  DrivenHost host(*world, product.command, product.transport, nowhere);
-  const DriverHello hello = host.hello();
-  host.end();
-  return hello;
-}
 
 }  // namespace fb::conformance

@@ -13,7 +13,6 @@
 
 #include "conformance/runner/driver_process.h"
 #include "conformance/runner/host_bench.h"
-#include "conformance/runner/product.h"
 
 namespace fb::conformance {
 
@@ -81,7 +80,8 @@ class DrivenHost final : public HostUnderTest, private DriverListener {
   DriverProcess process_;  // the last: it calls
 };
 
-/// Asks the driver of this product who it is; UserError with its reason when it cannot.
-DriverHello ask_driver(const Product& product);
+/// Listens where the host is to connect to, and asks its program what it can do.
+/// \throws UserError when there is no such place, or no host.
+std::vector<std::string> meet_host(const Product& product);
 
 }  // namespace fb::conformance

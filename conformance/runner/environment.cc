@@ -3,6 +3,7 @@
 #include "conformance/runner/bus_bench.h"
 #include "conformance/runner/consumer_bench.h"
 #include "conformance/runner/controller_bench.h"
+#include "conformance/runner/driven_host.h"
 #include "conformance/runner/endpoint_bench.h"
 #include "conformance/runner/host_bench.h"
 #include "conformance/runner/management_requester_bench.h"
@@ -187,6 +188,15 @@ Result<std::string> discover_nqn(const Product& product) {
     if (failure.end() == WaitEnd::interrupted) throw;
     return Failure{Problem{product.url + ": " + failure.what()}};
   }
+}
+
+std::vector<std::string> meet_host(const Product& product) {
+  const auto world = world_for(product);
+  PlainEnvironment plain(product, nullptr, product.transport);
+  HostBench bench(*world, plain.environment);
+  std::vector<std::string> can = dynamic_cast<const DrivenHost&>(bench.product()).hello().can;
+  bench.finish();
+  return can;
 }
 
 std::unique_ptr<Bench> make_bench(World& world, Role role, const Environment& environment) {

@@ -75,7 +75,7 @@ class TcpMiddle::Connection::Leg final : public net::StreamHandler {
   void on_writable() override {
     if (!open_ || over_ || drip_.scheduled()) return;
     if (!unsent_.empty()) {
-      const ByteView all = slow_ ? ByteView(unsent_).first(1) : ByteView(unsent_);
+      const ByteView all = slow_ ? ByteView(unsent_).first(drop()) : ByteView(unsent_);
       const std::size_t sent = stream_->send({&all, 1});
       unsent_.erase(unsent_.begin(), unsent_.begin() + static_cast<std::ptrdiff_t>(sent));
     }
@@ -106,6 +106,11 @@ class TcpMiddle::Connection::Leg final : public net::StreamHandler {
     incoming_.erase(incoming_.begin(), incoming_.begin() + static_cast<std::ptrdiff_t>(at));
   }
   void drip() { on_writable(); }
+  /// A byte; of much, in real time, pieces of no even size, since a host waits for no page that takes seconds.
+  std::size_t drop() const {
+    constexpr std::size_t kMuch = 256, kPiece = 61;
+    return world_.real_loop() != nullptr && unsent_.size() > kMuch ? kPiece : 1;
+  }
 
   Connection& connection_;
   World& world_;

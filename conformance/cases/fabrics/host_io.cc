@@ -135,7 +135,7 @@ CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost
     check.bytes("what was acknowledged", back, *data[i]);
   }
   check.require(dropped, "the bench drops the I/O connection");
-  check.that(bench.connections() > 2, "the host connected again",
+  check.that(bench.run_until([&] { return bench.connections() > 2; }, 60_s), "the host connected again",
              std::to_string(bench.connections()) + " connection requests in all");
 }
 

@@ -63,6 +63,7 @@ CONFORMANCE_CASE(host_tells_admin_commands_from_event_requests, "nvme.host.cid-a
     return Answer::send;
   };
   bench.product().connect({}).wait_for(10_s);
+  bench.run_until([&] { return most >= 2; }, 10_s);  // a Keep Alive comes in any case
   check.precondition(most >= 2, "an event request waits while other commands come");
   check.equal("commands with the identifier of one that was outstanding", twice, 0u);
 }

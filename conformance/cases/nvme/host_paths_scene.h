@@ -36,7 +36,7 @@ inline std::uint16_t controller_of_port(HostBench& bench, std::uint16_t portid) 
 /// `before_second` is called between the two associations.
 inline TwoPaths connect_two_paths(HostBench& bench, Check& check, const HostUnderTest::Request& request = {},
                                   const std::function<void()>& before_second = {}) {
-  check.precondition(bench.product().joins_paths(), "the host takes two associations for paths to one namespace");
+  if (!bench.product().joins_paths()) throw NotOffered{"needs a host that takes two associations for paths to one namespace"};
   const subsystem::Namespace* const space = bench.subsystem().find_namespace(1);
   check.precondition(space != nullptr && space->shared() && space->block_bytes() == 512,
                      "namespace 1 is a shared one with blocks of 512 bytes");

@@ -21,7 +21,7 @@ void with_zones(EmbeddedSetup& setup) {
   setup.subsystem.mdts = 1;
   setup.namespaces.push_back({.blocks = 1024, .zones = {.zone_blocks = kZone}});
 }
-const furnished a_zoned_namespace{&with_zones};
+constexpr host_with a_zoned_namespace{"zones", &with_zones};
 /// Whose user asks for what a HostUnderTest does not offer.
 const arranged a_zoned_namespace_of_the_emulated_host{"a zoned namespace", &with_zones};
 

@@ -42,7 +42,7 @@ TEST(DrivenHost, SaysWhoItIs) {
 
 TEST(DrivenHost, IsRefusedWithAReason) {
   EXPECT_EQ(why_not("read hello; echo '{\"id\":0,\"ok\":false,\"text\":\"no nvme-cli\"}'; cat >/dev/null"),
-            "the host's program: no nvme-cli");
+            "the host's program: there is no host: no nvme-cli");
   EXPECT_EQ(why_not("exit 3"), "the host's program: it has ended with exit code 3");
   EXPECT_EQ(why_not("kill -9 $$"), "the host's program: it was ended by signal 9");
   EXPECT_EQ(why_not("echo hello world; cat >/dev/null"), "the host's program: it says what answers no request: hello world");
