@@ -99,7 +99,7 @@ json LinuxHost::greet(const json& hello) {
   uname(&system);
   json can = json::array();
   for (const auto& [word, action] : actions()) can.push_back(word);
-  for (const char* const word : {"disable_sqflow", "zones"}) can.push_back(word);
+  for (const char* const word : {"digests", "disable_sqflow", "zones"}) can.push_back(word);
   if (can_authenticate()) can.push_back("dhchap");
   return {{"name", fmt::format("{} {}", system.sysname, system.release)}, {"can", can}, {"joins_paths", joins_paths()}};
 }
