@@ -33,6 +33,7 @@ KNOWN_COMPLAINTS = {
     "6.1": {"nvme_tcp_recv_skb": "nvme-tcp reads on behind a PDU that it has refused, into memory that is none of the command's",
             "nvme_tcp_try_send": "nvme-tcp puts a command that gets a second R2T into its list twice",
             "nvme_tcp_get_address": "the address of a controller is read from a socket that is being closed"},
+    "6.12": {"nvme_tcp_recv_skb": "nvme-tcp takes data for a command that writes"},
 }
 TRACE_LINES = 80  # of a complaint
 
