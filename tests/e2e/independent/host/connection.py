@@ -1,0 +1,325 @@
+"""One NVMe/TCP connection of a host, which is one queue: its handshake, its PDUs, and the data of its commands."""
+
+import asyncio
+import collections
+import contextlib
+import struct
+
+import pdu
+from entries import FABRICS, TRANSIENT, Completion, Failed, Lost, TimedOut
+from pdu import Fatal
+
+CAPSULE_OF_ADMIN = 8192  # every controller takes as much with admin and Fabrics commands, on whatever queue
+IN_CAPSULE, TRANSPORT = 0x01, 0x5A
+
+
+class Command:
+    """A command that was sent and has no completion yet."""
+
+    def __init__(self, cid, sqe, out, wanted, short):
+        self.cid, self.sqe, self.out, self.wanted, self.short = cid, sqe, out, wanted, short
+        self.arrived, self.last, self.spoilt = bytearray(), False, False
+        self.asked = 0    # bytes that R2Ts asked for
+        self.r2ts = 0     # of them not served yet
+        self.in_capsule = False
+        self.done = asyncio.get_running_loop().create_future()
+        self.done.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+class Connection:
+    def __init__(self, options, qid, lost):
+        self.options, self.qid, self.lost = options, qid, lost
+        self.reader = self.writer = None
+        self.format, self.alive, self.ending, self.told = pdu.Format(), False, False, False
+        self.open_commands, self.next_cid = {}, 0
+        self.tasks, self.r2ts, self.r2t_there = [], collections.deque(), asyncio.Event()
+        # The submission queue. `sent` and `fetched` count entries from the start of the connection.
+        self.entries, self.limit, self.flow_control = 2, 1, True
+        self.sent = self.fetched = self.completed = self.head = 0
+        self.waiting = collections.deque()
+        self.capsule_room = 0  # for I/O commands
+
+    # ---- the connection ----
+
+    async def open(self, address, port):
+        seconds = self.options.connect_timeout
+        try:
+            async with asyncio.timeout(seconds):
+                self.reader, self.writer = await asyncio.open_connection(address, port, limit=1 << 20)
+                await self._handshake()
+        except TimeoutError:
+            self.close()
+            raise Failed(f"queue {self.qid}: no connection within {seconds} s") from None
+        except Fatal as fatal:
+            await self._terminate(fatal)
+            raise Failed(f"queue {self.qid}: {fatal}") from None
+        except (OSError, asyncio.IncompleteReadError) as error:
+            self.close()
+            raise Lost(f"queue {self.qid}: {error or 'no ICResp'}") from None
+        self.alive = True
+        self.tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._send_data())]
+
+    async def _handshake(self):
+        asked = 3 if self.options.digests else 0
+        self.writer.write(pdu.icreq(self.options.alignment, asked, self.options.r2ts))
+        start = await self.reader.readexactly(8)
+        kind, _, hlen, _, plen = struct.unpack("<BBBBI", start)
+        if kind == pdu.C2H_TERM:
+            raise ConnectionError("the controller ended it instead of ICResp")
+        if kind != pdu.ICRESP:
+            known = kind in pdu.HEADERS
+            raise Fatal("a PDU before ICResp", pdu.SEQUENCE if known else pdu.FIELD, 0, await self._rest(start))
+        if hlen != 128 or plen != 128:
+            raise Fatal("ICResp of another length", pdu.FIELD, 2 if hlen != 128 else 4, await self._rest(start))
+        response = start + await self.reader.readexactly(120)
+        version, alignment, digests, most = struct.unpack_from("<HBBI", response, 8)
+        for wrong, offset in ((version != 0, 8), (alignment > 31, 10), (digests & 3 & ~asked, 11),
+                              (most == 0 or most % 4, 12)):
+            if wrong:
+                raise Fatal(f"ICResp: byte {offset}", pdu.FIELD, offset, response)
+        self.format = pdu.Format(bool(digests & 1), bool(digests & 2), 4 * (alignment + 1), most)
+
+    async def _rest(self, start):
+        """The rest of a header that is wrong, as far as it comes at once."""
+        wanted = pdu.HEADERS.get(start[0], min(max(start[2], 8), 128))
+        with contextlib.suppress(TimeoutError, asyncio.IncompleteReadError, OSError):
+            async with asyncio.timeout(0.1):
+                return start + await self.reader.readexactly(wanted - 8)
+        return start
+
+    async def _terminate(self, fatal):
+        """Says why, then nothing more; the controller has a moment to close, so that no reset overtakes the reason."""
+        self.alive, self.ending = False, True
+        self._log(f"fatal: {fatal}")
+        with contextlib.suppress(OSError, TimeoutError):
+            self.writer.write(pdu.term_request(fatal))
+            self.writer.write_eof()
+            self._fail_all(f"the controller broke a rule: {fatal}")
+            async with asyncio.timeout(1):
+                while await self.reader.read(65536):
+                    pass
+        self.ending = False
+        self.close()
+
+    def close(self):
+        self.alive = False
+        self._fail_all("the connection was closed")
+        if self.ending:
+            return
+        for task in self.tasks:
+            if task is not asyncio.current_task():
+                task.cancel()
+        if self.writer is not None:
+            self.writer.close()
+
+    def _fail_all(self, why):
+        self.forget_commands(why)
+        self._wake()
+        if self.tasks and not self.told:  # it was open
+            self.told = True
+            self.lost(self, why)
+
+    def forget_commands(self, why="the controller was reset"):
+        """Those that are open have no completion any more."""
+        commands, self.open_commands = self.open_commands, {}
+        for command in commands.values():
+            if not command.done.done():
+                command.done.set_exception(Lost(f"queue {self.qid}: {why}"))
+
+    def _log(self, text):
+        self.options.log(f"queue {self.qid}: {text}")
+
+    # ---- submission ----
+
+    def joins(self, entries, flow_control, head):
+        """After Connect, which took the first entry itself."""
+        self.entries, self.limit, self.flow_control = entries, entries - 1, flow_control
+        self.sent = self.fetched = self.completed = 1
+        self.head = head if head < entries else 1
+
+    def _room(self, urgent):
+        """Whether an entry is free. The last of an admin queue is for Keep Alive and Abort."""
+        kept = 1 if self.qid == 0 and self.entries > 2 and not urgent else 0
+        if self.flow_control and self.sent - self.fetched >= self.entries - 1 - kept:
+            return False
+        return len(self.open_commands) < (self.limit if self.qid else self.entries - 1) - kept
+
+    def _wake(self):
+        while self.waiting:
+            waiter = self.waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def submit(self, sqe, out=b"", wanted=0, short=False, urgent=False):
+        """Sends a command as soon as the queue has room. `short`: less data than wanted is no error."""
+        while self.alive and not self._room(urgent):
+            waiter = asyncio.get_running_loop().create_future()
+            (self.waiting.appendleft if urgent else self.waiting.append)(waiter)
+            await waiter
+        if not self.alive:
+            raise Lost(f"queue {self.qid}: the connection is gone")
+        command = Command(self._identifier(), sqe, out, wanted, short)
+        self.open_commands[command.cid] = command
+        self.sent += 1
+        struct.pack_into("<H", sqe, 2, command.cid)
+        is_fabrics = sqe[0] == FABRICS
+        room = CAPSULE_OF_ADMIN if is_fabrics or self.qid == 0 else self.capsule_room
+        command.in_capsule = bool(out) and len(out) <= room and (is_fabrics or self.options.in_capsule)
+        if out or wanted:
+            kind = IN_CAPSULE if command.in_capsule else TRANSPORT
+            struct.pack_into("<QI3xB", sqe, 24, 0, len(out) or wanted, kind)
+        self.writer.write(self.format.pdu(pdu.CAPSULE, 0, bytes(sqe), out if command.in_capsule else b""))
+        return command
+
+    def _identifier(self):
+        while self.next_cid in self.open_commands:
+            self.next_cid = (self.next_cid + 1) % 0xFFFF
+        cid, self.next_cid = self.next_cid, (self.next_cid + 1) % 0xFFFF
+        return cid
+
+    async def execute(self, sqe, out=b"", wanted=0, short=False, urgent=False, seconds=None):
+        command = await self.submit(sqe, out, wanted, short, urgent)
+        return await self.result(command, seconds or self.options.timeout)
+
+    async def result(self, command, seconds):
+        try:
+            return await asyncio.wait_for(asyncio.shield(command.done), seconds)
+        except TimeoutError:
+            raise TimedOut(f"queue {self.qid}: no completion within {seconds} s", command) from None
+
+    # ---- reception ----
+
+    async def _read(self):
+        try:
+            while True:
+                await self._pdu()
+        except Fatal as fatal:
+            await self._terminate(fatal)
+        except (OSError, asyncio.IncompleteReadError) as error:
+            self._log(f"lost: {error}")
+            self.close()
+
+    async def _pdu(self):
+        start = await self.reader.readexactly(8)
+        kind, flags, hlen, place, plen = struct.unpack("<BBBBI", start)
+        if kind == pdu.C2H_TERM:
+            raise ConnectionError("the controller ended it")
+        if kind not in pdu.HEADERS:
+            raise Fatal("no PDU of a controller", pdu.FIELD, 0, await self._rest(start))
+        if kind == pdu.ICRESP:
+            raise Fatal("a second ICResp", pdu.SEQUENCE, 0, await self._rest(start))
+        digest = 4 * self.format.header_digest
+        for wrong, offset in ((hlen != 24, 2), (plen < 24 + digest, 4)):
+            if wrong:
+                raise Fatal(f"PDU of another shape: byte {offset}", pdu.FIELD, offset, await self._rest(start))
+        header = start + await self.reader.readexactly(16)
+        if digest and flags & pdu.HDGSTF:
+            received = await self.reader.readexactly(4)
+            if received != pdu.crc32c(header):
+                raise Fatal("header digest", pdu.HEADER_DIGEST, struct.unpack("<I", received)[0], header)
+        if bool(flags & pdu.HDGSTF) != self.format.header_digest:
+            raise Fatal("HDGSTF is not what was agreed on", pdu.FIELD, 1, header)
+        if kind == pdu.C2H_DATA:
+            return await self._data(header, flags, place, plen, 24 + digest)
+        if plen != 24 + digest:
+            raise Fatal("PLEN", pdu.FIELD, 4, header)
+        return self._response(header) if kind == pdu.RESPONSE else self._r2t(header)
+
+    def _known(self, cid, header):
+        command = self.open_commands.get(cid)
+        if command is None:
+            raise Fatal(f"no command {cid:04x}h is open", pdu.FIELD, 8, header)
+        return command
+
+    async def _data(self, header, flags, place, plen, end):
+        cid, _, offset, length = struct.unpack_from("<HHII", header, 8)
+        tail = 4 * self.format.data_digest
+        if bool(flags & pdu.DDGSTF) != self.format.data_digest:
+            raise Fatal("DDGSTF is not what was agreed on", pdu.FIELD, 1, header)
+        if flags & pdu.SUCCESS and not flags & pdu.LAST:
+            raise Fatal("SUCCESS without LAST_PDU", pdu.FIELD, 1, header)
+        if place < end or place % (4 * self.options.alignment):
+            raise Fatal("PDO", pdu.FIELD, 3, header)
+        if plen != place + length + tail:
+            raise Fatal("PLEN is not that of the data", pdu.FIELD, 4, header)
+        command = self._known(cid, header)
+        if not command.wanted or command.last:
+            raise Fatal("data that nobody waits for", pdu.SEQUENCE, 0, header)
+        if offset + length > command.wanted:
+            raise Fatal("data beyond the buffer", pdu.OUT_OF_RANGE, 0, header)
+        if offset != len(command.arrived):
+            raise Fatal("data out of order", pdu.SEQUENCE, 0, header)
+        await self.reader.readexactly(place - end)
+        data = await self.reader.readexactly(length)
+        if tail and await self.reader.readexactly(4) != pdu.crc32c(data):
+            command.spoilt = True
+        command.arrived += data
+        command.last = bool(flags & pdu.LAST)
+        if flags & pdu.SUCCESS:
+            self.completed += 1
+            # No SQHD came with it; but what is completed was fetched.
+            self.fetched = max(self.fetched, self.completed)
+            self._complete(command, Completion())
+
+    def _response(self, header):
+        result, head, _, cid, status = struct.unpack_from("<QHHHH", header, 8)
+        command = self.open_commands.get(cid)
+        if command is None:
+            raise Fatal(f"completion of {cid:04x}h, which is not open", pdu.FIELD, 20, header)
+        self.completed += 1
+        if self.flow_control and head < self.entries:
+            self.fetched = min(self.fetched + (head - self.head) % self.entries, self.sent)
+            self.head = head
+        self._complete(command, Completion(result, head, status >> 1))
+
+    def _complete(self, command, completion):
+        del self.open_commands[command.cid]
+        self.r2ts = collections.deque(r2t for r2t in self.r2ts if r2t[0] is not command)
+        completion.data = bytes(command.arrived)
+        if completion.status == 0:
+            missing = len(command.arrived) < command.wanted and not command.short
+            unsent = command.out and not command.in_capsule and (command.asked < len(command.out) or command.r2ts)
+            if missing or unsent or command.spoilt:
+                self._log("success, but not with all the data as it was")
+                completion.status = TRANSIENT[1]
+        if not command.done.done():
+            command.done.set_result(completion)
+        self._wake()
+
+    def _r2t(self, header):
+        cid, tag, offset, length = struct.unpack_from("<HHII", header, 8)
+        command = self._known(cid, header)
+        if not command.out or command.in_capsule:
+            raise Fatal("R2T for a command that has no data to ask for", pdu.SEQUENCE, 0, header)
+        if length == 0:
+            raise Fatal("R2T for nothing", pdu.FIELD, 16, header)
+        if offset + length > len(command.out):
+            raise Fatal("R2T beyond the buffer", pdu.OUT_OF_RANGE, 0, header)
+        if offset != command.asked:
+            raise Fatal("R2T out of order", pdu.SEQUENCE, 0, header)
+        if command.r2ts >= self.options.r2ts:
+            raise Fatal("more R2Ts than allowed", pdu.R2T_LIMIT, 0, header)
+        command.asked += length
+        command.r2ts += 1
+        self.r2ts.append((command, tag, offset, length))
+        self.r2t_there.set()
+
+    async def _send_data(self):
+        """Serves R2Ts in the order in which they came."""
+        with contextlib.suppress(OSError):
+            while True:
+                await self.r2t_there.wait()
+                self.r2t_there.clear()
+                while self.r2ts:
+                    await self._serve(*self.r2ts.popleft())
+
+    async def _serve(self, command, tag, offset, length):
+        for at in range(offset, offset + length, self.format.most_data):
+            if not self.alive or command.done.done():
+                return
+            data = command.out[at:min(at + self.format.most_data, offset + length)]
+            last = at + len(data) == offset + length
+            self.writer.write(self.format.data_pdu(command.cid, tag, at, data, last))
+            if last:
+                command.r2ts -= 1
+            await self.writer.drain()
