@@ -19,6 +19,7 @@ class Program:
         self.requests = {
             "hello": self.hello, "connect": self.connect, "disconnect": self.disconnect, "discover": self.discover,
             "watch": self.watch, "connect_discovered": self.connect_discovered, "reset": self.reset,
+            "reauthenticate": self.reauthenticate,
             "read": self.read, "write": self.write, "flush": self.flush}
 
     async def hello(self, request):
@@ -72,6 +73,9 @@ class Program:
         for association in list(self.associations):
             await association.reset()
         self._last()
+
+    async def reauthenticate(self, _):
+        await (await self._last().usable()).authenticate_again()
 
     async def read(self, request):
         return {"data": (await self._last().blocks.read(request["nsid"], request["lba"], request["bytes"])).hex()}

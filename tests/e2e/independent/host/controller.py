@@ -109,11 +109,19 @@ class Controller:
             raise Failed(f"Connect of queue {qid}: controller {got:04x}h")
         self.cntlid = got
         connection.joins(size, not (asks_off and done.sqhd == 0xFFFF), done.sqhd)
-        if asked & 6 or self.place.secret and self.options.always_authenticate:
-            if asked & 4 and not asked & 2:
-                raise Failed("it asks for a secure channel, which is not there")
+        if asked & 4:
+            raise Failed("the controller asks for a secure channel, which this host does not have")
+        if asked & 2:
             await dhchap.authenticate(self, connection)
         return connection
+
+    async def authenticate_again(self):
+        try:
+            for connection in (self.admin, *self.io):
+                await dhchap.authenticate(self, connection)
+        except Failed as failed:
+            self.drop(str(failed))
+            raise
 
     async def _enable(self):
         self.cap = (await self._property(CAP, 8)).result
