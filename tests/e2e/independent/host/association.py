@@ -10,7 +10,7 @@ from namespaces import Blocks
 
 DISCOVERY = "nqn.2014-08.org.nvmexpress.discovery"
 BUSY_TRIES = 4
-PAUSES = (0.1, 0.5, 1, 1, 2, 2, 2)  # before each try to come back
+PAUSES = (0.1, 0.5, 1, 1, 2, 2, 2, 5, 5)  # before each try to come back
 MOST_RETURNS = 6  # without anything good in between
 # Trying once more with the same parameters will not help.
 REFUSALS = ((1, 0x80), (1, 0x82), (1, 0x84))
@@ -67,7 +67,13 @@ class Association:
         self.controller = None
         self.changed.clear()
         self.options.log(f"association lost: {why}")
-        if self.wanted and self.recovery is None:
+        self._come_back(why)
+
+    def _come_back(self, why):
+        if self.options.no_return:
+            self.wanted, self.why = False, why
+            self.changed.set()
+        elif self.wanted and self.recovery is None:
             self.recovery = asyncio.create_task(self._recover())
 
     async def _recover(self):
@@ -118,7 +124,11 @@ class Association:
             self.controller = controller
             self.changed.set()
         else:
-            await self.start()
+            try:
+                await self.start()
+            except Failed as failed:
+                self._come_back(str(failed))
+                raise
 
     async def stop(self, most_seconds=3.0):
         self.wanted = False

@@ -61,7 +61,7 @@ class Connection:
 
     async def _handshake(self):
         asked = 3 if self.options.digests else 0
-        self.writer.write(pdu.icreq(self.options.alignment, asked, self.options.r2ts))
+        self._send(pdu.icreq(self.options.alignment, asked, self.options.r2ts))
         start = await self.reader.readexactly(8)
         kind, _, hlen, _, plen = struct.unpack("<BBBBI", start)
         if kind == pdu.C2H_TERM:
@@ -168,10 +168,19 @@ class Connection:
         if out or wanted:
             kind = IN_CAPSULE if command.in_capsule else TRANSPORT
             struct.pack_into("<QI3xB", sqe, 24, 0, len(out) or wanted, kind)
-        self.writer.write(self.format.pdu(pdu.CAPSULE, 0, bytes(sqe), out if command.in_capsule else b""))
+        if is_fabrics and self.options.plain_fabrics:
+            sqe[1] = 0
+        self._send(self.format.pdu(pdu.CAPSULE, 0, bytes(sqe), out if command.in_capsule else b""))
         return command
 
+    def _send(self, data):
+        for at in range(0, 91 if self.options.split else 0, 13):
+            self.writer.write(data[at:at + 13])
+        self.writer.write(data[91 if self.options.split else 0:])
+
     def _identifier(self):
+        if self.options.reuse_cids:
+            self.next_cid = 0
         while self.next_cid in self.open_commands:
             self.next_cid = (self.next_cid + 1) % 0xFFFF
         cid, self.next_cid = self.next_cid, (self.next_cid + 1) % 0xFFFF
@@ -193,6 +202,7 @@ class Connection:
         try:
             while True:
                 await self._pdu()
+                await asyncio.sleep(0)  # however much there is to read: the other queues have their turn
         except Fatal as fatal:
             await self._terminate(fatal)
         except (OSError, asyncio.IncompleteReadError) as error:
@@ -314,12 +324,14 @@ class Connection:
                     await self._serve(*self.r2ts.popleft())
 
     async def _serve(self, command, tag, offset, length):
-        for at in range(offset, offset + length, self.format.most_data):
+        most = min(self.format.most_data, 512) if self.options.small_data else self.format.most_data
+        for at in range(offset, offset + length, most):
             if not self.alive or command.done.done():
                 return
-            data = command.out[at:min(at + self.format.most_data, offset + length)]
+            data = command.out[at:min(at + most, offset + length)]
             last = at + len(data) == offset + length
-            self.writer.write(self.format.data_pdu(command.cid, tag, at, data, last))
+            self._send(self.format.data_pdu(command.cid, tag, at, data, last))
             if last:
                 command.r2ts -= 1
             await self.writer.drain()
+            await asyncio.sleep(0)

@@ -18,7 +18,6 @@ READY, FATAL = 1, 2
 DISCOVERY_TYPE = 2
 NO_CONTROLLER = 0xFFF0  # and above
 ANY_CONTROLLER = 0xFFFF
-RETRIES = 3
 
 
 class Identity:
@@ -76,6 +75,8 @@ class Controller:
                 self.ana = States(self)
                 await self.ana.read()
             self.namespaces = await find_namespaces(self)
+            if self.options.curious:
+                await self._look_around()
         await self.events.begin()
         self.usable = True
 
@@ -199,6 +200,15 @@ class Controller:
         if index is not None:
             (await self.command(entries.set_features(0x19, index))).check("Set Features, I/O Command Set Profile")
 
+    async def _look_around(self):
+        """Nothing of this is needed, and a controller may refuse some of it."""
+        looks = [entries.identify(3, nsid) for nsid in self.namespaces]
+        looks += [entries.entry(entries.GET_FEATURES, 0, (feature,)) for feature in (1, 2, 4, 7, 0x0B, 0x0F)]
+        for sqe in looks:
+            await self._once(self.admin, sqe, wanted=4096 if sqe[0] == entries.IDENTIFY else 0)
+        for page, length in ((1, 64), (2, 512), (3, 512)):
+            await self._once(self.admin, entries.log_page(page, length, nsid=entries.ALL), wanted=length)
+
     async def _connect_io_queues(self):
         wanted = self.place.io_queues
         value = wanted - 1 | (wanted - 1) << 16
@@ -242,9 +252,9 @@ class Controller:
         return await self.repeated(lambda: self._once(self.admin, sqe, out, wanted, short))
 
     async def repeated(self, once):
-        for attempt in range(RETRIES + 1):
+        for attempt in range(self.options.retries + 1):
             done = await once()
-            if attempt == RETRIES or not entries.worth_repeating(done):
+            if attempt == self.options.retries or not entries.worth_repeating(done):
                 return done
             delay = self.identity.retry_delays[done.delay] / 10 if self.delays_on and done.delay else 0.05 * (attempt + 1)
             await asyncio.sleep(delay)

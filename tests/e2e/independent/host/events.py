@@ -26,10 +26,17 @@ class Events:
         notices = controller.identity.events & known
         if controller.place.discovery and not known:
             return
+        if controller.options.events_first:
+            await self._ask()
         if notices or not controller.place.discovery:
             done = await controller.command(entries.set_features(0x0B, notices))
             if done.code != (0, 0):
                 controller.options.log(f"Set Features, Asynchronous Event Configuration: status {done.code}")
+        if not controller.options.events_first:
+            await self._ask()
+
+    async def _ask(self):
+        controller = self.controller
         most = controller.admin.entries - 3  # the queue has other work, too
         for _ in range(max(min(controller.options.event_requests, controller.identity.event_requests, most), 0)):
             command = await controller.admin.submit(entries.entry(entries.EVENT))

@@ -14,7 +14,13 @@ def options():
                        ("--small-queues", "the admin queue has 6 entries, an I/O queue 2"),
                        ("--no-in-capsule", "data comes after an R2T, but for that of Fabrics commands"),
                        ("--single-disconnects", "may end I/O queues one by one, and does so with Disconnect"),
-                       ("--reset-in-place", "a reset keeps the admin queue")):
+                       ("--reset-in-place", "a reset keeps the admin queue"),
+                       ("--plain-fabrics", "PSDT of Fabrics commands is 00b, not 01b"),
+                       ("--reuse-cids", "the lowest CID that is free comes next"),
+                       ("--split", "PDUs begin with pieces of 13 bytes"), ("--small-data", "H2CData of 512 bytes at most"),
+                       ("--events-first", "event requests before the notices are chosen"),
+                       ("--curious", "looks at more than it needs"),
+                       ("--no-return", "an association that was lost stays so"), ("--no-retries", "nothing is sent twice")):
         parser.add_argument(name, action="store_true", help=what)
     for name, usual, what in (("--eager-aer", 1, "event requests at once"), ("--r2ts", 1, "at once for a command"),
                               ("--alignment", 1, "dwords to which a controller aligns data"),
@@ -28,5 +34,6 @@ def options():
     chosen.host = f"nqn.2014-08.org.nvmexpress:uuid:{chosen.uuid}"
     chosen.host_id = uuid.UUID(chosen.uuid).bytes
     chosen.path_seconds = 10
+    chosen.retries = 0 if chosen.no_retries else 3
     chosen.log = lambda text: print(text, file=sys.stderr, flush=True)
     return chosen
