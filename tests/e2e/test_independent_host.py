@@ -1,5 +1,5 @@
-"""The independent host with the independent controllers: two strangers that have only the specifications in common. What
-the host writes it reads again, whatever shape the two have."""
+"""The independent host with the independent controllers: two strangers that have only the specifications in common.
+What the host writes it reads again, whatever shape the two have."""
 
 import contextlib
 import itertools

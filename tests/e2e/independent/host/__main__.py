@@ -1,5 +1,5 @@
-"""An independent NVMe/TCP host: it takes requests on standard input and answers them on standard output, a JSON object a
-line. Written from the specifications alone; it knows nothing of the bench but these lines."""
+"""An independent NVMe/TCP host: it takes requests on standard input and answers them on standard output, a JSON
+object a line. Written from the specifications alone; it knows nothing of the bench but these lines."""
 
 import asyncio
 import json

@@ -38,7 +38,8 @@ class States:
         while (state := self.of_namespace.get(nsid, OPTIMIZED)) in (INACCESSIBLE, CHANGES):
             left = end - asyncio.get_running_loop().time()
             if left <= 0:
-                raise Failed(f"namespace {nsid} is in ANA state {state} for too long", (3, 0x03 if state == CHANGES else 2))
+                status = (3, 0x03) if state == CHANGES else (3, 0x02)
+                raise Failed(f"namespace {nsid} is in ANA state {state} for too long", status)
             self.changed.clear()
             try:
                 await asyncio.wait_for(self.changed.wait(), min(left, 0.5))

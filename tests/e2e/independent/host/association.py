@@ -1,4 +1,4 @@
-"""What a user of the host means by a connection: it is made anew when it is lost, and stays for as long as it is wanted."""
+"""What a user of the host means by a connection: made anew when it is lost, there for as long as it is wanted."""
 
 import asyncio
 import dataclasses

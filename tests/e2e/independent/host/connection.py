@@ -6,24 +6,13 @@ import contextlib
 import struct
 
 import pdu
+from command import Command
 from entries import FABRICS, TRANSIENT, Completion, Failed, Lost, TimedOut
 from pdu import Fatal
+from slots import Slots
 
 CAPSULE_OF_ADMIN = 8192  # every controller takes as much with admin and Fabrics commands, on whatever queue
 IN_CAPSULE, TRANSPORT = 0x01, 0x5A
-
-
-class Command:
-    """A command that was sent and has no completion yet."""
-
-    def __init__(self, cid, sqe, out, wanted, short):
-        self.cid, self.sqe, self.out, self.wanted, self.short = cid, sqe, out, wanted, short
-        self.arrived, self.last, self.spoilt = bytearray(), False, False
-        self.asked = 0    # bytes that R2Ts asked for
-        self.r2ts = 0     # of them not served yet
-        self.in_capsule = False
-        self.done = asyncio.get_running_loop().create_future()
-        self.done.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 class Connection:
@@ -33,10 +22,7 @@ class Connection:
         self.format, self.alive, self.ending, self.told = pdu.Format(), False, False, False
         self.open_commands, self.next_cid = {}, 0
         self.tasks, self.r2ts, self.r2t_there = [], collections.deque(), asyncio.Event()
-        # The submission queue. `sent` and `fetched` count entries from the start of the connection.
-        self.entries, self.limit, self.flow_control = 2, 1, True
-        self.sent = self.fetched = self.completed = self.head = 0
-        self.waiting = collections.deque()
+        self.slots = Slots(keeps_one=qid == 0)  # for Keep Alive and Abort
         self.capsule_room = 0  # for I/O commands
 
     # ---- the connection ----
@@ -114,69 +100,45 @@ class Connection:
 
     def _fail_all(self, why):
         self.forget_commands(why)
-        self._wake()
+        self.slots.wake()
         if self.tasks and not self.told:  # it was open
             self.told = True
             self.lost(self, why)
 
     def forget_commands(self, why="the controller was reset"):
         """Those that are open have no completion any more."""
-        commands, self.open_commands = self.open_commands, {}
+        commands, self.open_commands, self.slots.open = self.open_commands, {}, 0
         for command in commands.values():
-            if not command.done.done():
-                command.done.set_exception(Lost(f"queue {self.qid}: {why}"))
+            command.fails(Lost(f"queue {self.qid}: {why}"))
 
     def _log(self, text):
         self.options.log(f"queue {self.qid}: {text}")
 
     # ---- submission ----
 
-    def joins(self, entries, flow_control, head):
-        """After Connect, which took the first entry itself."""
-        self.entries, self.limit, self.flow_control = entries, entries - 1, flow_control
-        self.sent = self.fetched = self.completed = 1
-        self.head = head if head < entries else 1
-
-    def _room(self, urgent):
-        """Whether an entry is free. The last of an admin queue is for Keep Alive and Abort."""
-        kept = 1 if self.qid == 0 and self.entries > 2 and not urgent else 0
-        if self.flow_control and self.sent - self.fetched >= self.entries - 1 - kept:
-            return False
-        return len(self.open_commands) < (self.limit if self.qid else self.entries - 1) - kept
-
-    def _wake(self):
-        while self.waiting:
-            waiter = self.waiting.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-
     async def submit(self, sqe, out=b"", wanted=0, short=False, urgent=False):
-        """Sends a command as soon as the queue has room. `short`: less data than wanted is no error."""
-        while self.alive and not self._room(urgent):
-            waiter = asyncio.get_running_loop().create_future()
-            (self.waiting.appendleft if urgent else self.waiting.append)(waiter)
-            await waiter
+        """Sends a command as soon as the queue has room."""
+        await self.slots.take(urgent, lambda: self.alive)
         if not self.alive:
             raise Lost(f"queue {self.qid}: the connection is gone")
-        command = Command(self._identifier(), sqe, out, wanted, short)
-        self.open_commands[command.cid] = command
-        self.sent += 1
-        struct.pack_into("<H", sqe, 2, command.cid)
         is_fabrics = sqe[0] == FABRICS
         room = CAPSULE_OF_ADMIN if is_fabrics or self.qid == 0 else self.capsule_room
-        command.in_capsule = bool(out) and len(out) <= room and (is_fabrics or self.options.in_capsule)
+        in_capsule = bool(out) and len(out) <= room and (is_fabrics or self.options.in_capsule)
+        command = Command(self._identifier(), out, wanted, short, in_capsule)
+        self.open_commands[command.cid] = command
+        struct.pack_into("<H", sqe, 2, command.cid)
         if out or wanted:
-            kind = IN_CAPSULE if command.in_capsule else TRANSPORT
-            struct.pack_into("<QI3xB", sqe, 24, 0, len(out) or wanted, kind)
+            struct.pack_into("<QI3xB", sqe, 24, 0, len(out) or wanted, IN_CAPSULE if in_capsule else TRANSPORT)
         if is_fabrics and self.options.plain_fabrics:
             sqe[1] = 0
-        self._send(self.format.pdu(pdu.CAPSULE, 0, bytes(sqe), out if command.in_capsule else b""))
+        self._send(self.format.pdu(pdu.CAPSULE, 0, bytes(sqe), out if in_capsule else b""))
         return command
 
     def _send(self, data):
-        for at in range(0, 91 if self.options.split else 0, 13):
+        pieces = 91 if self.options.split else 0
+        for at in range(0, pieces, 13):
             self.writer.write(data[at:at + 13])
-        self.writer.write(data[91 if self.options.split else 0:])
+        self.writer.write(data[pieces:])
 
     def _identifier(self):
         if self.options.reuse_cids:
@@ -242,7 +204,7 @@ class Connection:
         return command
 
     async def _data(self, header, flags, place, plen, end):
-        cid, _, offset, length = struct.unpack_from("<HHII", header, 8)
+        cid, _, _, length = struct.unpack_from("<HHII", header, 8)
         tail = 4 * self.format.data_digest
         if bool(flags & pdu.DDGSTF) != self.format.data_digest:
             raise Fatal("DDGSTF is not what was agreed on", pdu.FIELD, 1, header)
@@ -253,12 +215,7 @@ class Connection:
         if plen != place + length + tail:
             raise Fatal("PLEN is not that of the data", pdu.FIELD, 4, header)
         command = self._known(cid, header)
-        if not command.wanted or command.last:
-            raise Fatal("data that nobody waits for", pdu.SEQUENCE, 0, header)
-        if offset + length > command.wanted:
-            raise Fatal("data beyond the buffer", pdu.OUT_OF_RANGE, 0, header)
-        if offset != len(command.arrived):
-            raise Fatal("data out of order", pdu.SEQUENCE, 0, header)
+        command.expects(header)
         await self.reader.readexactly(place - end)
         data = await self.reader.readexactly(length)
         if tail and await self.reader.readexactly(4) != pdu.crc32c(data):
@@ -266,52 +223,30 @@ class Connection:
         command.arrived += data
         command.last = bool(flags & pdu.LAST)
         if flags & pdu.SUCCESS:
-            self.completed += 1
-            # No SQHD came with it; but what is completed was fetched.
-            self.fetched = max(self.fetched, self.completed)
-            self._complete(command, Completion())
+            self._complete(command, Completion(), None)
 
     def _response(self, header):
         result, head, _, cid, status = struct.unpack_from("<QHHHH", header, 8)
         command = self.open_commands.get(cid)
         if command is None:
             raise Fatal(f"completion of {cid:04x}h, which is not open", pdu.FIELD, 20, header)
-        self.completed += 1
-        if self.flow_control and head < self.entries:
-            self.fetched = min(self.fetched + (head - self.head) % self.entries, self.sent)
-            self.head = head
-        self._complete(command, Completion(result, head, status >> 1))
+        self._complete(command, Completion(result, head, status >> 1), head)
 
-    def _complete(self, command, completion):
+    def _complete(self, command, completion, head):
         del self.open_commands[command.cid]
         self.r2ts = collections.deque(r2t for r2t in self.r2ts if r2t[0] is not command)
         completion.data = bytes(command.arrived)
-        if completion.status == 0:
-            missing = len(command.arrived) < command.wanted and not command.short
-            unsent = command.out and not command.in_capsule and (command.asked < len(command.out) or command.r2ts)
-            if missing or unsent or command.spoilt:
-                self._log("success, but not with all the data as it was")
-                completion.status = TRANSIENT[1]
-        if not command.done.done():
-            command.done.set_result(completion)
-        self._wake()
+        if completion.status == 0 and not command.whole:
+            self._log("success, but not with all the data as it was")
+            completion.status = TRANSIENT[1]
+        command.complete(completion)
+        self.slots.completes(head)
+        self.slots.wake()
 
     def _r2t(self, header):
-        cid, tag, offset, length = struct.unpack_from("<HHII", header, 8)
+        cid, tag = struct.unpack_from("<HH", header, 8)
         command = self._known(cid, header)
-        if not command.out or command.in_capsule:
-            raise Fatal("R2T for a command that has no data to ask for", pdu.SEQUENCE, 0, header)
-        if length == 0:
-            raise Fatal("R2T for nothing", pdu.FIELD, 16, header)
-        if offset + length > len(command.out):
-            raise Fatal("R2T beyond the buffer", pdu.OUT_OF_RANGE, 0, header)
-        if offset != command.asked:
-            raise Fatal("R2T out of order", pdu.SEQUENCE, 0, header)
-        if command.r2ts >= self.options.r2ts:
-            raise Fatal("more R2Ts than allowed", pdu.R2T_LIMIT, 0, header)
-        command.asked += length
-        command.r2ts += 1
-        self.r2ts.append((command, tag, offset, length))
+        self.r2ts.append((command, tag, *command.asked_for(header, self.options.r2ts)))
         self.r2t_there.set()
 
     async def _send_data(self):

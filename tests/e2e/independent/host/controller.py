@@ -10,6 +10,8 @@ from ana import States
 from connection import Connection
 from entries import Failed, Lost, TimedOut
 from events import Events
+from identity import Identity
+from keep_alive import keep_alive
 from namespaces import find_namespaces
 
 CAP, VS, CC, CSTS, CRTO = 0x00, 0x08, 0x14, 0x1C, 0x68
@@ -20,28 +22,6 @@ NO_CONTROLLER = 0xFFF0  # and above
 ANY_CONTROLLER = 0xFFFF
 
 
-class Identity:
-    """What Identify Controller says, as far as this host uses it."""
-
-    def __init__(self, page, page_bytes):
-        def number(form, offset):
-            return struct.unpack_from("<" + form, page, offset)[0]
-
-        self.cntlid, self.kind = number("H", 78), page[111]
-        self.most_bytes = page_bytes << page[77] if page[77] else 0
-        self.shutdown_us, self.events = number("I", 88), number("I", 92)
-        self.traffic_counts = bool(number("I", 96) & 0x40)
-        self.retry_delays = [0, *struct.unpack_from("<3H", page, 128)]  # in units of 100 ms, by CRD
-        self.aborts, self.event_requests = page[258] + 1, page[259] + 1
-        self.logs_have_offsets = bool(page[261] & 4)
-        self.keep_alive_units = number("H", 320)
-        self.ana, self.ana_seconds, self.ana_groups = bool(page[76] & 8), page[342], number("I", 348)
-        self.most_commands, self.namespaces, self.most_namespaces = number("H", 514), number("I", 516), number("I", 540)
-        iocs, _, icdoff = struct.unpack_from("<IIH", page, 1792)
-        self.capsule_room = max(iocs * 16 - 64, 0) if icdoff == 0 else 0
-        self.disconnects = bool(number("H", 1804) & 1)
-
-
 class Controller:
     def __init__(self, options, place, lost):
         self.options, self.place, self.on_lost = options, place, lost
@@ -49,7 +29,7 @@ class Controller:
         self.usable, self.over, self.quiet = False, False, False
         self.cap = self.version = self.cc = 0
         self.identity, self.namespaces, self.ana = None, {}, None
-        self.tasks, self.aborts, self.sent_before = [], 0, 0
+        self.tasks, self.aborts = [], 0
         self.delays_on = False
         self.events = Events(self)
 
@@ -66,7 +46,7 @@ class Controller:
     async def _bring_up(self):
         await self._enable()
         await self._learn()
-        self.spawn(self._keep_alive())
+        self.spawn(keep_alive(self))
         if not self.place.discovery:
             await self._choose_command_sets()
             if self.identity.kind in (0, 1) and not self._administrative():
@@ -97,9 +77,6 @@ class Controller:
         attributes = asks_off << 2 | self.options.single_disconnects << 3
         kato = self.place.kato_ms if qid == 0 else 0
         data = entries.connect_data(self.options.host_id, cntlid, self.place.subsystem, self.options.host)
-        connection.joins(size, True, 1)
-        connection.sent = connection.fetched = connection.completed = 0
-        connection.head = 0
         done = await connection.execute(entries.connect(qid, size, attributes, kato), data)
         if done.code == entries.INVALID_PARAMETERS:
             where = "data" if done.result >> 16 & 1 else "command"
@@ -109,7 +86,7 @@ class Controller:
         if got >= NO_CONTROLLER or qid and got != cntlid:
             raise Failed(f"Connect of queue {qid}: controller {got:04x}h")
         self.cntlid = got
-        connection.joins(size, not (asks_off and done.sqhd == 0xFFFF), done.sqhd)
+        connection.slots.joins(size, not (asks_off and done.sqhd == 0xFFFF), done.sqhd)
         if asked & 4:
             raise Failed("the controller asks for a secure channel, which this host does not have")
         if asked & 2:
@@ -219,33 +196,12 @@ class Controller:
             connection = await self._connect_queue(qid, max(size, 2), self.cntlid)
             connection.capsule_room = self.identity.capsule_room
             if self.identity.most_commands:
-                connection.limit = min(connection.limit, self.identity.most_commands)
+                connection.slots.limit = min(connection.slots.limit, self.identity.most_commands)
 
     # ---- keeping it ----
 
     def spawn(self, work):
         self.tasks.append(asyncio.create_task(work))
-
-    async def _keep_alive(self):
-        seconds = self.place.kato_ms / 1000
-        if not seconds or not self.identity.keep_alive_units and not self.place.discovery:
-            return
-        pause = seconds / 4 if self.identity.traffic_counts else seconds / 2
-        while True:
-            await asyncio.sleep(pause)
-            sent = sum(connection.sent for connection in (self.admin, *self.io))
-            if self.quiet or self.identity.traffic_counts and sent != self.sent_before:
-                self.sent_before = sent
-                continue
-            try:
-                done = await self.admin.execute(entries.entry(entries.KEEP_ALIVE), urgent=True, seconds=seconds / 2)
-                self.sent_before = sent + 1
-                if done.code != (0, 0):
-                    self.options.log(f"Keep Alive: status {done.code}")
-            except TimedOut as late:
-                return self.drop(f"Keep Alive: {late}")
-            except Lost:
-                return None
 
     async def command(self, sqe, out=b"", wanted=0, short=False):
         """An admin command. What may succeed later is tried a few times more."""
@@ -256,8 +212,8 @@ class Controller:
             done = await once()
             if attempt == self.options.retries or not entries.worth_repeating(done):
                 return done
-            delay = self.identity.retry_delays[done.delay] / 10 if self.delays_on and done.delay else 0.05 * (attempt + 1)
-            await asyncio.sleep(delay)
+            named = self.identity.retry_delays[done.delay] / 10 if self.delays_on else 0
+            await asyncio.sleep(named or 0.05 * (attempt + 1))
         return None
 
     async def _once(self, connection, sqe, out=b"", wanted=0, short=False):

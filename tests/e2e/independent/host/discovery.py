@@ -36,7 +36,8 @@ class Entry:
         return self.port.isascii() and self.port.isdecimal() and 0 < int(self.port) < 0x10000
 
     def place(self, **more):
-        return Place(self.subsystem, self.address, int(self.port), cntlid=self.cntlid, admin_entries=self.admin_entries, **more)
+        return Place(self.subsystem, self.address, int(self.port), cntlid=self.cntlid,
+                     admin_entries=self.admin_entries, **more)
 
 
 async def read_log(controller):

@@ -37,7 +37,7 @@ class Events:
 
     async def _ask(self):
         controller = self.controller
-        most = controller.admin.entries - 3  # the queue has other work, too
+        most = controller.admin.slots.entries - 3  # the queue has other work, too
         for _ in range(max(min(controller.options.event_requests, controller.identity.event_requests, most), 0)):
             command = await controller.admin.submit(entries.entry(entries.EVENT))
             controller.spawn(self._wait(command))

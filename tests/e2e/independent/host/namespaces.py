@@ -23,7 +23,7 @@ class Namespace:
 
     @property
     def on_the_wire(self):
-        """Bytes of a block in a transfer. Metadata follows its block, unless the controller makes and checks all of it."""
+        """Bytes of a block in a transfer. Its metadata follows, unless the controller makes and checks all of it."""
         return self.block + (0 if self.controller_protects else self.metadata)
 
     @property
@@ -87,7 +87,8 @@ class Blocks:
 
     async def write(self, nsid, lba, data):
         namespace, pieces = await self._pieces(nsid, lba, len(data))
-        await self._all(self._write(namespace, first, blocks, data[(first - lba) * namespace.block:][:blocks * namespace.block])
+        size = namespace.block
+        await self._all(self._write(namespace, first, blocks, data[(first - lba) * size:(first - lba + blocks) * size])
                         for first, blocks in pieces)
 
     async def flush(self, nsid):
@@ -132,16 +133,17 @@ class Blocks:
         if extra:
             size = namespace.block
             data = b"".join(data[at:at + size] + extra for at in range(0, len(data), size))
-        await self._done(namespace.nsid, _command(entries.WRITE, namespace, lba, blocks), f"Write of LBA {lba}", out=data)
+        command = _command(entries.WRITE, namespace, lba, blocks)
+        await self._done(namespace.nsid, command, f"Write of LBA {lba}", out=data)
 
     async def _done(self, nsid, sqe, what, out=b"", wanted=0, again=False):
-        """The command, with its repetitions. `again`: after a loss of the association it may simply be sent once more; a
-        write may not: the old one may still be under way, and would then come after something newer."""
-        end = asyncio.get_running_loop().time() + self.association.options.path_seconds
-        losses = 0
+        """The command, with its repetitions. `again`: after a loss of the association it may simply be sent once more.
+        A write may not: the old one may still be under way, and would then come after something newer."""
+        began, losses = asyncio.get_running_loop().time(), 0
         while True:
             controller = await self.association.usable()
-            left = end - asyncio.get_running_loop().time()
+            patience = controller.identity.ana_seconds + 1 if controller.ana is not None else 5
+            left = began + patience - asyncio.get_running_loop().time()
             try:
                 if controller.ana is not None:
                     await controller.ana.usable(nsid, left)

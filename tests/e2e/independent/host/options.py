@@ -17,14 +17,18 @@ def options():
                        ("--reset-in-place", "a reset keeps the admin queue"),
                        ("--plain-fabrics", "PSDT of Fabrics commands is 00b, not 01b"),
                        ("--reuse-cids", "the lowest CID that is free comes next"),
-                       ("--split", "PDUs begin with pieces of 13 bytes"), ("--small-data", "H2CData of 512 bytes at most"),
+                       ("--split", "PDUs begin with pieces of 13 bytes"),
+                       ("--small-data", "H2CData of 512 bytes at most"),
                        ("--events-first", "event requests before the notices are chosen"),
                        ("--curious", "looks at more than it needs"),
-                       ("--no-return", "an association that was lost stays so"), ("--no-retries", "nothing is sent twice")):
+                       ("--no-return", "an association that was lost stays so"),
+                       ("--no-retries", "nothing is sent twice")):
         parser.add_argument(name, action="store_true", help=what)
-    for name, usual, what in (("--eager-aer", 1, "event requests at once"), ("--r2ts", 1, "at once for a command"),
+    for name, usual, what in (("--eager-aer", 1, "event requests at once"),
+                              ("--r2ts", 1, "at once for a command"),
                               ("--alignment", 1, "dwords to which a controller aligns data"),
-                              ("--timeout", 5, "seconds for a command"), ("--connect-timeout", 3, "seconds for a connection")):
+                              ("--timeout", 5, "seconds for a command"),
+                              ("--connect-timeout", 3, "seconds for a connection")):
         parser.add_argument(name, type=int, default=usual, help=what)
     parser.add_argument("--uuid", default=NAME, help="of the host")
     chosen = parser.parse_args()
