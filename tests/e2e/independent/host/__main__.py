@@ -11,6 +11,13 @@ from entries import Failed
 from options import options
 
 
+# What may be asked for with a connection.
+WISHES = {"io_queues": "io_queues", "queue_entries": "queue_entries", "kato_ms": "kato_ms",
+          "dhchap_secret": "secret", "dhchap_ctrl_secret": "controller_secret",
+          "hdr_digest": "header_digest", "data_digest": "data_digest", "disable_sqflow": "no_flow_control"}
+ABILITIES = ["dhchap", "digests", "disable_sqflow"]
+
+
 class Program:
     def __init__(self, chosen):
         self.options, self.hello_place = chosen, None
@@ -28,13 +35,11 @@ class Program:
         self.hello_place = request["traddr"], int(request["trsvcid"])
         self.service = Service(self.options, *self.hello_place)
         can = [name for name in self.requests if name != "hello"]
-        return {"name": "independent host", "can": [*can, "dhchap"], "joins_paths": False}
+        return {"name": "independent host", "can": [*can, *ABILITIES], "joins_paths": False}
 
     async def connect(self, request):
         where = dict(subsystem=request["subnqn"], address=request["traddr"], port=int(request["trsvcid"]))
-        names = {"io_queues": "io_queues", "queue_entries": "queue_entries", "kato_ms": "kato_ms",
-                 "dhchap_secret": "secret", "dhchap_ctrl_secret": "controller_secret"}
-        await self._add(Place(**where, **{names[key]: request[key] for key in names if key in request}))
+        await self._add(Place(**where, **{name: request[key] for key, name in WISHES.items() if key in request}))
 
     async def _add(self, place):
         association = Association(self.options, place)
@@ -57,11 +62,10 @@ class Program:
         await self.service.watch()
 
     async def connect_discovered(self, request):
-        names = {"dhchap_secret": "secret", "dhchap_ctrl_secret": "controller_secret"}
-        secrets = {names[key]: request[key] for key in names if key in request}
+        wishes = {name: request[key] for key, name in WISHES.items() if key in request}
         for entry in await self.service.look():
             if entry.usable:
-                return await self._add(entry.place(**secrets))
+                return await self._add(entry.place(**wishes))
         raise Failed("no subsystem that this host can reach")
 
     def _last(self):

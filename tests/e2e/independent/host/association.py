@@ -28,6 +28,9 @@ class Place:
     kato_ms: int = 5000
     secret: str = ""
     controller_secret: str = ""
+    header_digest: bool = False
+    data_digest: bool = False
+    no_flow_control: bool = False
     cntlid: int = ANY_CONTROLLER
     admin_entries: int = 0  # at most; 0: unknown
 

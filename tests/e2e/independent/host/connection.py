@@ -27,12 +27,12 @@ class Connection:
 
     # ---- the connection ----
 
-    async def open(self, address, port):
+    async def open(self, place):
         seconds = self.options.connect_timeout
         try:
             async with asyncio.timeout(seconds):
-                self.reader, self.writer = await asyncio.open_connection(address, port, limit=1 << 20)
-                await self._handshake()
+                self.reader, self.writer = await asyncio.open_connection(place.address, place.port, limit=1 << 20)
+                await self._handshake(3 if self.options.digests else place.header_digest | place.data_digest << 1)
         except TimeoutError:
             self.close()
             raise Failed(f"queue {self.qid}: no connection within {seconds} s") from None
@@ -45,8 +45,7 @@ class Connection:
         self.alive = True
         self.tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._send_data())]
 
-    async def _handshake(self):
-        asked = 3 if self.options.digests else 0
+    async def _handshake(self, asked):
         self._send(pdu.icreq(self.options.alignment, asked, self.options.r2ts))
         start = await self.reader.readexactly(8)
         kind, _, hlen, _, plen = struct.unpack("<BBBBI", start)

@@ -72,8 +72,8 @@ class Controller:
             self.admin = connection
         else:
             self.io.append(connection)
-        await connection.open(self.place.address, self.place.port)
-        asks_off = not self.options.flow_control
+        await connection.open(self.place)
+        asks_off = self.options.no_flow_control or self.place.no_flow_control
         attributes = asks_off << 2 | self.options.single_disconnects << 3
         kato = self.place.kato_ms if qid == 0 else 0
         data = entries.connect_data(self.options.host_id, cntlid, self.place.subsystem, self.options.host)

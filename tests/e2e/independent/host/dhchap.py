@@ -158,10 +158,12 @@ class Transaction:
         return struct.pack("<IHB", sequence, self.number, 0) + role + first.encode() + b"\0" + second.encode()
 
     def _check_success(self, message):
+        if message[6] != self.length:
+            raise Refused("the length of the controller's response", PAYLOAD)
         if self.controller_key is None:
             return
-        if message[6] != self.length or len(message) < 16 + self.length:
-            raise Refused("the length of the controller's response", PAYLOAD)
+        if len(message) < 16 + self.length:
+            raise Refused("the controller's response ends early", PAYLOAD)
         wanted = hmac.digest(self.controller_key, self._augmented(self.challenge) + self._rest(
             self.sequence, b"Controller", self.place.subsystem, self.options.host), self.hash)
         if not message[8] & 1 or not hmac.compare_digest(message[16:16 + self.length], wanted):

@@ -32,7 +32,7 @@ def options():
         parser.add_argument(name, type=int, default=usual, help=what)
     parser.add_argument("--uuid", default=NAME, help="of the host")
     chosen = parser.parse_args()
-    chosen.flow_control, chosen.in_capsule = not chosen.no_flow_control, not chosen.no_in_capsule
+    chosen.in_capsule = not chosen.no_in_capsule
     chosen.admin_entries, chosen.io_entries = (6, 2) if chosen.small_queues else (32, 0x10000)
     chosen.event_requests = chosen.eager_aer
     chosen.host = f"nqn.2014-08.org.nvmexpress:uuid:{chosen.uuid}"
