@@ -6,6 +6,7 @@ import json
 import sys
 
 from association import Association, Place
+from blocks import Blocks
 from discovery import Service
 from entries import Failed
 from options import options
@@ -35,7 +36,7 @@ class Program:
         self.hello_place = request["traddr"], int(request["trsvcid"])
         self.service = Service(self.options, *self.hello_place)
         can = [name for name in self.requests if name != "hello"]
-        return {"name": "independent host", "can": [*can, *ABILITIES], "joins_paths": False}
+        return {"name": "independent host", "can": [*can, *ABILITIES], "joins_paths": self.options.joins_paths}
 
     async def connect(self, request):
         where = dict(subsystem=request["subnqn"], address=request["traddr"], port=int(request["trsvcid"]))
@@ -73,6 +74,11 @@ class Program:
             raise Failed("there is no association")
         return self.associations[-1]
 
+    def _blocks(self):
+        last = self._last()
+        paths = [each for each in self.associations if each.place.subsystem == last.place.subsystem]
+        return Blocks(self.options, paths if self.options.joins_paths else [last])
+
     async def reset(self, _):
         for association in list(self.associations):
             await association.reset()
@@ -82,13 +88,13 @@ class Program:
         await (await self._last().usable()).authenticate_again()
 
     async def read(self, request):
-        return {"data": (await self._last().blocks.read(request["nsid"], request["lba"], request["bytes"])).hex()}
+        return {"data": (await self._blocks().read(request["nsid"], request["lba"], request["bytes"])).hex()}
 
     async def write(self, request):
-        await self._last().blocks.write(request["nsid"], request["lba"], bytes.fromhex(request["data"]))
+        await self._blocks().write(request["nsid"], request["lba"], bytes.fromhex(request["data"]))
 
     async def flush(self, request):
-        await self._last().blocks.flush(request["nsid"])
+        await self._blocks().flush(request["nsid"])
 
     # ---- the lines ----
 

@@ -1,18 +1,18 @@
-"""Asymmetric namespace access: the states of namespaces over this controller, and waiting for a usable one."""
+"""Asymmetric namespace access: the states of namespaces over a controller."""
 
-import asyncio
 import struct
 
-from entries import Failed
+import entries
 
 OPTIMIZED, OTHERWISE, INACCESSIBLE, LOST, CHANGES = 1, 2, 3, 4, 0xF
-PERSISTENT = (3, 0x01)
-PATH_STATES = (PERSISTENT, (3, 0x02), (3, 0x03))
+RANKS = {OPTIMIZED: 0, OTHERWISE: 1, INACCESSIBLE: 2, CHANGES: 2, LOST: 3}
+# What a command may be told instead of the log.
+TOLD = {(entries.PATH, 0x01): LOST, (entries.PATH, 0x02): INACCESSIBLE, (entries.PATH, 0x03): CHANGES}
 
 
 class States:
     def __init__(self, controller):
-        self.controller, self.of_namespace, self.changed = controller, {}, asyncio.Event()
+        self.controller, self.of_namespace, self.lost = controller, {}, set()
 
     async def read(self):
         """The whole log; the change count tells whether it was one log throughout."""
@@ -24,26 +24,30 @@ class States:
                 break
             if (await self.controller.log_page(0x0C, 16))[:8] == page[:8]:
                 break
-        self.of_namespace, at = {}, 16
+        found, at = {}, 16
         for _ in range(struct.unpack_from("<H", page, 8)[0]):
             _, count, _, state = struct.unpack_from("<IIQB", page, at)
             for nsid in struct.unpack_from(f"<{count}I", page, at + 32):
-                self.of_namespace[nsid] = state & 0xF
+                found[nsid] = state & 0xF
             at += 32 + 4 * count
-        self.changed.set()
+        self.of_namespace = found
+        self.lost |= {nsid for nsid, state in found.items() if state == LOST}
 
-    async def usable(self, nsid, most_seconds):
-        """Waits until I/O makes sense; raises where it does not for long."""
-        end = asyncio.get_running_loop().time() + most_seconds
-        while (state := self.of_namespace.get(nsid, OPTIMIZED)) in (INACCESSIBLE, CHANGES):
-            left = end - asyncio.get_running_loop().time()
-            if left <= 0:
-                status = (3, 0x03) if state == CHANGES else (3, 0x02)
-                raise Failed(f"namespace {nsid} is in ANA state {state} for too long", status)
-            self.changed.clear()
-            try:
-                await asyncio.wait_for(self.changed.wait(), min(left, 0.5))
-            except TimeoutError:
-                await self.read()  # in case that the notice is late
+    def is_lost(self, nsid):
+        return nsid in self.lost
+
+    def rank(self, nsid):
+        return RANKS[LOST] if nsid in self.lost else RANKS.get(self.of_namespace.get(nsid, OPTIMIZED), 2)
+
+    def reaches(self, nsid):
+        return self.rank(nsid) < RANKS[INACCESSIBLE]
+
+    def takes(self, nsid, code):
+        """A state that a command was told. The log has it, too, and will have what comes next."""
+        state = TOLD.get(code)
+        if state is None:
+            return False
+        self.of_namespace[nsid] = state
         if state == LOST:
-            raise Failed(f"namespace {nsid} is lost over this controller", PERSISTENT)
+            self.lost.add(nsid)
+        return True

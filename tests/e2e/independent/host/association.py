@@ -6,7 +6,6 @@ import dataclasses
 import entries
 from controller import ANY_CONTROLLER, Controller
 from entries import Failed
-from namespaces import Blocks
 
 DISCOVERY = "nqn.2014-08.org.nvmexpress.discovery"
 BUSY_TRIES = 4
@@ -46,7 +45,6 @@ class Association:
         self.options, self.place = options, place
         self.controller, self.wanted, self.why = None, True, ""
         self.changed, self.recovery, self.returns = asyncio.Event(), None, 0
-        self.blocks = Blocks(self)
         self.came_back = None  # called when it has
 
     async def start(self):

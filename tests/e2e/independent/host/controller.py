@@ -19,6 +19,7 @@ ENABLE, NORMAL_SHUTDOWN = 1, 1 << 14
 READY, FATAL = 1, 2
 DISCOVERY_TYPE = 2
 NO_CONTROLLER = 0xFFF0  # and above
+PATIENCE = 5  # seconds for a path error without ANA
 ANY_CONTROLLER = 0xFFFF
 
 
@@ -255,6 +256,17 @@ class Controller:
             done = await self.command(entries.log_page(lid, wanted, len(page), nsid), wanted=wanted)
             page += done.check(f"Get Log Page {lid:02x}h").data
         return page
+
+    def rank(self, nsid):
+        return self.ana.rank(nsid) if self.ana is not None else 0
+
+    def reaches(self, nsid):
+        return self.ana is None or self.ana.reaches(nsid)
+
+    @property
+    def patience(self):
+        """How long a command may wait for a path: ANATT, where there is one."""
+        return self.identity.ana_seconds + 1 if self.ana is not None else PATIENCE
 
     async def look_again(self):
         self.namespaces = await find_namespaces(self)

@@ -9,6 +9,7 @@ PROPERTY_SET, CONNECT, PROPERTY_GET, AUTH_SEND, AUTH_RECEIVE, DISCONNECT = 0, 1,
 ALL = 0xFFFFFFFF
 BUSY, INVALID_PARAMETERS, DISCOVER_RESTART = (1, 0x81), (1, 0x82), (1, 0x90)
 TRANSIENT = (0, 0x22)
+PATH = 3  # the status code type
 
 
 class Failed(Exception):
@@ -61,14 +62,14 @@ class Completion:
 
 
 def worth_repeating(completion):
-    """Whether the same command might succeed later. Path states have their own way (ana.py)."""
+    """Whether the same command might succeed later. Path errors have their own way (blocks.py)."""
     kind, code = completion.code
     if completion.final or (kind, code) == (0, 0):
         return False
     if kind == 0:
         # Aborted by us, with the queue, or refused for a reservation: once more changes nothing.
         return code not in (0x07, 0x08, 0x83)
-    return kind == 2 and code not in range(0x82, 0x86) or kind == 3 and code in (0x00, 0x60, 0x70)
+    return kind == 2 and code not in range(0x82, 0x86)
 
 
 def entry(opcode, nsid=0, dwords=()):

@@ -21,6 +21,7 @@ def options():
                        ("--small-data", "H2CData of 512 bytes at most"),
                        ("--events-first", "event requests before the notices are chosen"),
                        ("--curious", "looks at more than it needs"),
+                       ("--joins-paths", "two associations with a subsystem are paths to its namespaces"),
                        ("--no-return", "an association that was lost stays so"),
                        ("--no-retries", "nothing is sent twice")):
         parser.add_argument(name, action="store_true", help=what)
