@@ -163,7 +163,6 @@ class Connection:
         try:
             while True:
                 await self._pdu()
-                await asyncio.sleep(0)  # however much there is to read: the other queues have their turn
         except Fatal as fatal:
             await self._terminate(fatal)
         except (OSError, asyncio.IncompleteReadError) as error:
@@ -223,6 +222,9 @@ class Connection:
         command.last = bool(flags & pdu.LAST)
         if flags & pdu.SUCCESS:
             self._complete(command, Completion(), None)
+        # However much there is to read: the other queues have their turn. Not after an R2T: what came together with it
+        # is looked at before its data goes, or one too many would not be noticed.
+        await asyncio.sleep(0)
 
     def _response(self, header):
         result, head, _, cid, status = struct.unpack_from("<QHHHH", header, 8)
