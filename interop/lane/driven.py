@@ -50,6 +50,7 @@ if [ -n "$old" ]; then
   for i in $(seq 20); do kill -0 $old 2>/dev/null || break; sleep 0.25; done
   kill -9 $old 2>/dev/null && echo "a driver that did not end"
 fi
+killall -9 nvme 2>/dev/null && sleep 0.5  # what an event has begun
 for controller in /sys/class/nvme/*; do
   [ -e $controller ] || break
   echo "a controller that was left behind"
