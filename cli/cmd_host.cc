@@ -7,6 +7,7 @@
 #include <map>
 
 #include "cli/common.h"
+#include "cli/drive/driver.h"
 #include "cli/host_session.h"
 #include "cli/io_run.h"
 #include "wire/nvme/identify_controller.h"
@@ -339,6 +340,13 @@ void add_host(CLI::App& app, Outcome& outcome) {
     outcome.code =
         guarded(arguments->host, [&](HostSession& s) { return run_io(s, *arguments); });
   });
+
+  CLI::App* drive = host->add_subcommand("drive", "Drive this machine's Linux NVMe host for a bench, over standard input and output");
+  drive->footer("Takes root, nvme-cli and the kernel's modules. A bench elsewhere starts it:\n"
+                "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --transport tcp --local 192.0.2.8");
+  auto verbose = std::make_shared<bool>(false);
+  drive->add_flag("--verbose", *verbose, "Say on standard error what nvme-cli does");
+  drive->callback([verbose, &outcome] { outcome.code = drive::serve(*verbose); });
 }
 
 }  // namespace fb::cli

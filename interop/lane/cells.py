@@ -205,6 +205,7 @@ def drive_linux_host(guest: Guest, transport: str, address: str, options: str = 
     found = guest.run(f"nvme discover -t {transport} -a {address} -s 4420").output
     if TARGET_NQN not in found:
         raise CellFailure(f"nvme discover does not list {TARGET_NQN}")
+    guest.run(f"nvme connect-all -t {transport} -a {address} -s 4420\nnvme disconnect -n {TARGET_NQN} | grep 'disconnected 1 '")
     guest.run(linux.connect(transport, address, TARGET_NQN, options=options))
     for command in ("id-ctrl", "id-ns -n 1", "list-ns", "smart-log", "error-log", "effects-log",
                     "get-feature -f 7 -H", "get-property -o 0x1c", "fw-log", "ana-log"):

@@ -76,10 +76,13 @@ void DiscoveryService::append_entry(Bytes& log, const Port& port, Subsystem& sub
   std::uint16_t asqsz = std::max(facts.admin_entries_max, kSmallestAdminQueue);
   if (subsystem_.departs(departure::discovery_asqsz)) asqsz = 16;
   const bool tcp = at.facts.trtype == static_cast<std::uint8_t>(fabrics::TransportType::tcp);
+  const bool tls = at.facts.security != transport::ChannelSecurity::none;
   const bool required = at.facts.security == transport::ChannelSecurity::required &&
                         !subsystem_.departs(departure::discovery_tls_treq);
+  // Nothing is said of a channel that is not there: to nvme-cli 2.3 "not required" means that it is offered.
   unsigned treq = required ? fabrics::treq_bits::secure_channel_required
-                           : fabrics::treq_bits::secure_channel_not_required;
+                  : tls    ? fabrics::treq_bits::secure_channel_not_required
+                           : 0u;
   if (facts.flow_control_may_be_off) treq |= fabrics::treq_bits::disable_sq_flow_control;
   if (facts.allow_zero_hostid) treq |= fabrics::treq_bits::zero_host_id;
   if (facts.authentication.enabled() && facts.authentication.required) {
@@ -107,7 +110,6 @@ void DiscoveryService::append_entry(Bytes& log, const Port& port, Subsystem& sub
         .set(de::prtype, fabrics::RdmaProvider::roce_v2)
         .set(de::cms, fabrics::RdmaCms::rdma_cm);
   }
-  const bool tls = at.facts.security != transport::ChannelSecurity::none;
   if (tcp && tls && !subsystem_.departs(departure::discovery_tls_sectype)) {
     entry.mutable_bytes()[de::sectype.offset] = static_cast<std::uint8_t>(fabrics::TcpSecurity::tls_1_3);
   }

@@ -170,21 +170,23 @@ CONFORMANCE_CASE(host_overlooks_reserved_bits_of_properties, "fabrics.host.init.
 CONFORMANCE_CASE(host_enables_again_what_is_disabled, "fabrics.host.init.reset-order", roles::host) {
   constexpr unsigned kStill = 4;
   unsigned looks = 0;
-  bool disabled = false, was_disabled = false, gone = false, early = false;
+  bool enabled = true, disabled = false, was_disabled = false, gone = false, early = false;
   bench.connect_product();
   bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
-    if (command.qid == 0 && is_connect(command)) disabled = false;  // a new association begins anew
+    if (command.qid == 0 && is_connect(command)) enabled = disabled = false;  // a new association begins anew
     return std::nullopt;
   };
   bench.script.property_write = [&](std::uint32_t offset, std::uint64_t& value) {
     if (offset != property::cc) return true;
-    if ((value & 1) == 0) {
+    const bool enables = (value & 1) != 0;
+    if (enabled && !enables) {
       disabled = was_disabled = true;
       gone = false;
-    } else if (disabled) {
+    } else if (disabled && enables) {
       early = early || !gone;
       disabled = false;
     }
+    enabled = enables;
     return true;
   };
   bench.script.property_read = [&](std::uint32_t offset, std::uint64_t& value) {

@@ -1,0 +1,64 @@
+// The NVMe host of this machine's Linux, as nvme-cli drives it: what the requests of the driver protocol do.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/drive/job.h"
+#include "cli/drive/kernel_view.h"
+
+namespace fb::drive {
+
+class LinuxHost {
+ public:
+  /// What is here now belongs to somebody else. With `verbose`, standard error is told what nvme-cli does.
+  explicit LinuxHost(bool verbose);
+
+  /// Why this machine cannot be driven, in one line; empty when it can.
+  static std::string missing();
+
+  /// The answer to hello, which says where the bench is. Throws Refused.
+  nlohmann::json greet(const nlohmann::json& hello);
+  /// To be called for each request before perform(): whom we connect to is how our controllers are known.
+  void note(const nlohmann::json& request);
+  /// Does what a request asks for, and waits until it is done; what the answer holds beside "ok". Throws Refused, or
+  /// json::exception for a request that is not formed as it should be.
+  nlohmann::json perform(const nlohmann::json& request);
+
+  /// Ends every association of ours; false when some are left after that time.
+  bool end_all(Limit limit);
+
+ private:
+  using Action = nlohmann::json (LinuxHost::*)(const nlohmann::json&);
+  static const std::map<std::string, Action>& actions();
+
+  nlohmann::json connect(const nlohmann::json& request);
+  nlohmann::json disconnect(const nlohmann::json& request);
+  nlohmann::json discover(const nlohmann::json& request);
+  nlohmann::json watch(const nlohmann::json& request);
+  nlohmann::json connect_discovered(const nlohmann::json& request);
+  nlohmann::json reset(const nlohmann::json& request);
+  nlohmann::json reauthenticate(const nlohmann::json& request);
+  nlohmann::json read(const nlohmann::json& request);
+  nlohmann::json write(const nlohmann::json& request);
+  nlohmann::json flush(const nlohmann::json& request);
+
+  Ended nvme(const std::vector<std::string>& words) const;
+  void nvme_or_refuse(const std::vector<std::string>& words) const;
+  std::vector<Controller> ours() const;
+  /// Our first controller that has namespaces.
+  std::string first() const;
+  std::string disk(std::uint32_t nsid) const;
+  /// The words for nvme-cli, but its name.
+  std::vector<std::string> at_the_bench(const char* command) const;
+
+  bool verbose_;
+  std::set<std::string> others_;
+  std::set<std::string> subsystems_;
+  std::string transport_, traddr_, trsvcid_;
+};
+
+}  // namespace fb::drive
