@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import pathlib
+import shlex
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -57,3 +58,28 @@ def test_a_legal_endpoint_fails_no_case(fabricbench):
     with ThreadPoolExecutor() as pool:
         verdicts = sum(pool.map(part, ("a", "b-l", "m", "n-r", "s-u", "v-z")), collections.Counter())
     assert verdicts["pass"] >= 200 and verdicts["inconclusive"] < 10
+
+
+HOSTS = {
+    "usual": (),
+    "digests, no flow control": ("--no-flow-control", "--digests", "--eager-aer", "4", "--reuse-cids", "--joins-paths"),
+    "small and slow": ("--small-queues", "--no-in-capsule", "--split", "--small-data", "--alignment", "32", "--single-disconnects",
+                       "--joins-paths"),
+    "curious": ("--curious", "--events-first", "--plain-fabrics", "--reset-in-place", "--r2ts", "4", "--joins-paths"),
+}
+
+
+@pytest.mark.parametrize("number, options", list(enumerate(HOSTS.values(), 1)), ids=HOSTS)
+def test_a_legal_host_fails_no_case(fabricbench, number, options):
+    # Here, too, most of it is waiting. Each run listens at an address of its own.
+    program = shlex.join([sys.executable, str(PRODUCTS / "host"), *options])
+
+    def part(initials, at):
+        done = fabricbench("run", "--dut", f"host:{program}", "--transport", "tcp", "--local", f"127.0.{number}.{at}",
+                           "--case", initials, "--json")
+        return verdicts_of(done.json)
+
+    parts = ("host_[a-d]*", "host_[e-l]*", "host_[m-r]*", "host_[s-t]*", "host_[u-z]*", "tcp_host_[a-r]*", "tcp_host_[s-z]*,tls*")
+    with ThreadPoolExecutor(len(parts)) as pool:
+        verdicts = sum(pool.map(part, parts, range(10, 10 + len(parts))), collections.Counter())
+    assert verdicts["pass"] >= 180 and verdicts["inconclusive"] < 12

@@ -7,10 +7,18 @@ namespace {
 
 using namespace tcp_host_cases;
 
-Bytes response_with(const Connection& c, std::uint16_t cid, std::size_t at, std::uint8_t value) {
-  Bytes pdu = c.response(cid);
+/// With one byte of the header changed, and a digest that is right all the same.
+Bytes changed(const Connection& c, Bytes pdu, std::size_t at, std::uint8_t value) {
+  const std::size_t header = pdu[2];
   pdu[at] = value;
+  if (c.ic_resp().get(tcp::ic_resp::hdgst_enable)) {
+    store_le<std::uint32_t>(&pdu[header], tcp::crc32c(ByteView(pdu).first(header)));
+  }
   return pdu;
+}
+
+Bytes response_with(const Connection& c, std::uint16_t cid, std::size_t at, std::uint8_t value) {
+  return changed(c, c.response(cid), at, value);
 }
 
 /// A read is answered by a response with one byte changed.
@@ -32,9 +40,7 @@ void data_ends(HostBench& bench, Check& check, std::string_view after, std::size
       bench, check, kRead, 4096, after,
       [=, &check](Connection& c, std::uint16_t cid) {
         check.precondition(at != 1 || !c.ic_resp().get(tcp::ic_resp::ddgst_enable), "there are no data digests");
-        Bytes pdu = c.build(data_header(PduType::c2h_data, cid, 0, 4096, flag::last_pdu), pattern(4096));
-        pdu[at] = value;
-        c.say(pdu);
+        c.say(changed(c, c.build(data_header(PduType::c2h_data, cid, 0, 4096, flag::last_pdu), pattern(4096)), at, value));
       },
       allowed);
 }

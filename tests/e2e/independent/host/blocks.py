@@ -20,7 +20,7 @@ def _command(opcode, namespace, lba, blocks):
 
 
 class Blocks:
-    """I/O over the associations of one subsystem, which may be made anew in between. A host that joins no paths has one."""
+    """I/O over the associations of one subsystem, which may be made anew in between. Without joined paths it is one."""
 
     def __init__(self, options, associations):
         self.options, self.associations = options, associations

@@ -25,7 +25,8 @@ def options():
                        ("--no-return", "an association that was lost stays so"),
                        ("--no-retries", "nothing is sent twice")):
         parser.add_argument(name, action="store_true", help=what)
-    for name, usual, what in (("--eager-aer", 1, "event requests at once"),
+    for name, usual, what in (("--admin-entries", 32, "of the admin queue, which discovery may make smaller"),
+                              ("--eager-aer", 1, "event requests at once"),
                               ("--r2ts", 1, "at once for a command"),
                               ("--alignment", 1, "dwords to which a controller aligns data"),
                               ("--timeout", 5, "seconds for a command"),
@@ -34,7 +35,7 @@ def options():
     parser.add_argument("--uuid", default=NAME, help="of the host")
     chosen = parser.parse_args()
     chosen.in_capsule = not chosen.no_in_capsule
-    chosen.admin_entries, chosen.io_entries = (6, 2) if chosen.small_queues else (32, 0x10000)
+    chosen.admin_entries, chosen.io_entries = (6, 2) if chosen.small_queues else (chosen.admin_entries, 0x10000)
     chosen.event_requests = chosen.eager_aer
     chosen.host = f"nqn.2014-08.org.nvmexpress:uuid:{chosen.uuid}"
     chosen.host_id = uuid.UUID(chosen.uuid).bytes
