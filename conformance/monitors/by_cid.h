@@ -111,6 +111,16 @@ class CidSet {
     return true;
   }
   std::size_t size() const { return size_; }
+  /// Those of `other` too, which is empty then.
+  void take(CidSet& other) {
+    if (words_.size() < other.words_.size()) words_.resize(other.words_.size());
+    size_ = 0;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      if (i < other.words_.size()) words_[i] |= other.words_[i];
+      size_ += static_cast<std::size_t>(std::popcount(words_[i]));
+    }
+    other = {};
+  }
 
  private:
   static std::uint64_t bit_of(std::uint16_t cid) { return std::uint64_t{1} << cid % 64u; }

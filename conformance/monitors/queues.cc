@@ -6,6 +6,7 @@
 #include "conformance/monitors/by_cid.h"
 #include "conformance/monitors/judge.h"
 #include "conformance/monitors/per_index.h"
+#include "wire/fabrics/property.h"
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/sqe.h"
 
@@ -32,6 +33,8 @@ class Queues final : public Judge {
     if (prp && has_data(sqe)) {
       say(Rule::nvme_psdt, seen.at, fmt::format("command {} says that its data pointer is a PRP", cid));
     }
+    // A Controller Reset ends what is outstanding without a completion (NVMe Base 2.3, section 3.7.2).
+    if (disables(seen.sqe)) state.ended.take(state.open);
     if (!state.open.add(cid)) {
       return say(Rule::nvme_cid_reuse, seen.at, queue, fmt::format("command identifier {} is outstanding", cid));
     }
@@ -75,6 +78,7 @@ class Queues final : public Judge {
   struct State {
     CidSet open;
     CidSet used;
+    CidSet ended;  // may be completed all the same: on its way
     std::uint64_t head = 0, tail = 0;  // counted, not wrapped
     bool any = false, connecting = false, connected = false;
     std::uint16_t connect_cid = 0;
@@ -83,6 +87,12 @@ class Queues final : public Judge {
   };
 
   State& state_of(const Queue& queue) { return states_[queue.index]; }
+
+  /// A Property Set that writes CC with EN = 0.
+  static bool disables(ByteView sqe) {
+    if (sqe[0] != nvme::kFabricsOpcode || sqe[4] != static_cast<std::uint8_t>(FabricsType::property_set)) return false;
+    return load_le<std::uint32_t>(&sqe[44]) == fabrics::property::cc && (sqe[48] & 1) == 0;
+  }
 
   static bool has_data(const View<nvme::SqeLayout>& sqe) {
     const auto sgl = sqe.get(nvme::sqe::sgl1);
@@ -119,6 +129,7 @@ class Queues final : public Judge {
 
   bool completed(const Sight& at, Queue& queue, State& state, std::uint16_t cid) {
     if (state.open.remove(cid)) return true;
+    if (state.ended.has(cid)) return false;
     if (state.used.has(cid)) {
       say(Rule::nvme_completion_twice, at, queue, fmt::format("command {} was completed before", cid));
     } else {

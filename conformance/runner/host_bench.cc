@@ -10,6 +10,7 @@ namespace fb::conformance {
 
 namespace {
 
+constexpr std::uint16_t kLargestAdminQueue = 4096;
 constexpr Duration kGoodbye = Duration::ms(200);
 constexpr IpAddress kMiddleAddress = IpAddress::v4(10, 0, 0, 3);
 /// On a machine's own address, away from the ports of the subsystem.
@@ -179,6 +180,8 @@ void HostBench::make_emulated(const Environment& environment, EmbeddedSetup& set
 }
 
 void HostBench::make_driven(const Product& product, EmbeddedSetup& setup) {
+  // Whatever size of admin queue a host asks for.
+  setup.subsystem.admin_entries_max = kLargestAdminQueue;
   DeviceOptions device{"bench", product.local.address, nullptr, fresh_guid(product), product.own_device};
   if (transport_ == "tcp") {
     machine_streams_ = or_user_error(net::open_local_streams(world(), product.local));

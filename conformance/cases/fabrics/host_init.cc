@@ -92,7 +92,6 @@ CONFORMANCE_CASE(host_asks_nothing_before_it_is_ready, "fabrics.host.init.admin-
     }
   };
   bench.product().connect({}).wait_for(30_s);
-  check.precondition(looks > 0, "the host reads CSTS of an enabled controller");
   std::size_t asked = 0;
   for (const SeenCommand* seen : bench.commands(0)) {
     if (seen->opcode() == kFabrics || seen->opcode() == kKeepAlive) continue;

@@ -125,9 +125,11 @@ CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost
   std::vector<Op<nvme::Status>> writes;
   for (std::size_t i = 0; i < 8; ++i) data.push_back(&bench.keep(pattern(4096 * (i + 1))));
   for (std::size_t i = 0; i < 8; ++i) writes.push_back(bench.product().write(1, i * 64, *data[i]));
+  bool reported = false;
   for (std::size_t i = 0; i < 8; ++i) {
     const auto written = writes[i].wait_for(300_s);
     check.require(written.has_value(), "each write ends", "one never does");
+    reported = reported || !written->ok();
     if (!written->ok()) continue;
     Bytes& back = bench.keep(Bytes(data[i]->size()));
     const auto read = bench.product().read(1, i * 64, back).wait_for(300_s);
@@ -135,7 +137,9 @@ CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost
     check.bytes("what was acknowledged", back, *data[i]);
   }
   check.require(dropped, "the bench drops the I/O connection");
-  check.that(bench.run_until([&] { return bench.connections() > 2; }, 60_s), "the host connected again",
+  // A host may give the controller up, and says so to who waits.
+  const bool again = bench.run_until([&] { return bench.connections() > 2; }, 60_s);
+  check.that(again || reported, "the host connected again, or reports the loss",
              std::to_string(bench.connections()) + " connection requests in all");
 }
 
