@@ -8,6 +8,7 @@
 
 #include "cli/common.h"
 #include "cli/drive/driver.h"
+#include "cli/drive/sessions.h"
 #include "cli/host_session.h"
 #include "cli/io_run.h"
 #include "wire/nvme/identify_controller.h"
@@ -341,12 +342,17 @@ void add_host(CLI::App& app, Outcome& outcome) {
         guarded(arguments->host, [&](HostSession& s) { return run_io(s, *arguments); });
   });
 
-  CLI::App* drive = host->add_subcommand("drive", "Drive this machine's Linux NVMe host for a bench, over standard input and output");
-  drive->footer("Takes root, nvme-cli and the kernel's modules. A bench elsewhere starts it:\n"
+  CLI::App* drive = host->add_subcommand("drive", "Drive this machine's Linux NVMe host for a bench");
+  drive->footer("Takes root, nvme-cli and the kernel's modules; speaks over standard input and output. A bench elsewhere starts it:\n"
                 "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --transport tcp --local 192.0.2.8");
   auto verbose = std::make_shared<bool>(false);
   drive->add_flag("--verbose", *verbose, "Say on standard error what nvme-cli does");
-  drive->callback([verbose, &outcome] { outcome.code = drive::serve(*verbose); });
+  auto listen = std::make_shared<std::string>();
+  drive->add_option("--listen", *listen, "Serve whoever connects there over TCP, instead: each as a session of its own")
+      ->type_name("ADDRESS:PORT");
+  drive->callback([verbose, listen, &outcome] {
+    outcome.code = listen->empty() ? drive::serve(*verbose) : drive::serve_sessions(*listen, *verbose);
+  });
 }
 
 }  // namespace fb::cli

@@ -151,22 +151,24 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
 
 
 def side_by_side(cells: list[Cell], jobs: int, run: Callable[[Cell], dict]) -> Iterator[tuple[Cell, dict]]:
-    """Each as it ends. Suites wait for much of their time, and leave the processors to another cell. The threads end
-    with the process: who interrupts the lane waits for none of them."""
-    waiting = collections.deque(cells)
+    """Each as it ends; the longest begin first, so that none of them is left over. Those that wait for nearly all of
+    their time leave the processors to the others, and run beside these. The threads end with the process: who interrupts
+    the lane waits for none of them."""
+    longest_first = sorted(cells, key=lambda cell: -cell.limit_s)
+    waiting = [collections.deque(cell for cell in longest_first if cell.waits is waits) for waits in (False, True)]
     ended: queue.Queue = queue.Queue()
 
-    def work() -> None:
-        while waiting:
+    def work(through: collections.deque) -> None:
+        while through:
             with contextlib.suppress(IndexError):  # the last one was another's
-                cell = waiting.popleft()
+                cell = through.popleft()
                 try:
                     ended.put((cell, run(cell)))
                 except BaseException as broken:
                     ended.put((cell, broken))
 
-    for _ in range(min(jobs, len(cells))):
-        threading.Thread(target=work, daemon=True).start()
+    for through in [waiting[0]] * jobs + [waiting[1]]:
+        threading.Thread(target=work, args=(through,), daemon=True).start()
     for _ in cells:
         cell, result = ended.get()
         if isinstance(result, BaseException):

@@ -37,27 +37,26 @@ KNOWN_COMPLAINTS = {
 }
 TRACE_LINES = 80  # of a complaint
 
-# One connection, one case, one driver.
-SESSION = """#!/bin/sh
-echo $$ >/run/driver.pid
-exec fabricbench host drive --verbose 2>>/tmp/drive.log
-"""
-
 # Whatever the case before has left behind is not the next one's. The bench waits half a minute for the first word of a
 # driver, in which a guest can be started again, too.
-TIDY_UP = """old=$(cat /run/driver.pid 2>/dev/null)
-if [ -n "$old" ]; then
-  for i in $(seq 20); do kill -0 $old 2>/dev/null || break; sleep 0.25; done
-  kill -9 $old 2>/dev/null && echo "a driver that did not end"
-fi
+TIDY_UP = """listener=$(cat /run/driver.pid)
+drivers=/proc/$listener/task/$listener/children
+for i in $(seq 20); do old=$(cat $drivers); [ -z "$old" ] && break; sleep 0.25; done
+[ -n "$old" ] && kill -9 $old && echo "a driver that did not end"
 killall -9 nvme 2>/dev/null && sleep 0.5  # what an event has begun
 for controller in /sys/class/nvme/*; do
   [ -e $controller ] || break
   echo "a controller that was left behind"
   (echo 1 >$controller/delete_controller) 2>/dev/null &
 done </dev/null
-for i in $(seq 20); do [ -z "$(ls /sys/class/nvme)" ] && exit 0; sleep 0.25; done
-echo 'a controller that cannot be deleted'; exit 1
+fit=1
+for i in $(seq 20); do [ -z "$(ls /sys/class/nvme)" ] && fit=0 && break; sleep 0.25; done
+[ $fit = 0 ] || echo 'a controller that cannot be deleted'
+"""
+# In the same call, which takes its time: what the kernel has said since the last time, from a byte on.
+HEAR = """echo KERNEL
+tail -c +{first} /tmp/kernel.log
+exit $fit
 """
 
 # What nvme-cli's rule for udev does (70-nvmf-autoconnect.rules) with an event of a discovery service; the guest has no udev.
@@ -73,12 +72,13 @@ def begin_sessions() -> str:
     def script(path: str, text: str) -> str:
         return f"cat >{path} <<'END'\n{text}END\nchmod 755 {path}\n"
     return f"""set -e
-{script("/run/session", SESSION)}{script("/run/event", EVENT)}ip link set eth1 up
+{script("/run/event", EVENT)}ip link set eth1 up
 ip addr add {SIDE_GUEST}/24 dev eth1
 cat /dev/kmsg >/tmp/kernel.log &
 busybox uevent /run/event >/dev/null 2>&1 &
-busybox nc -ll -p {PORT} -e /run/session >/dev/null 2>&1 &
-for i in $(seq 100); do ss -ltn | grep -q ':{PORT} ' && exit 0; sleep 0.1; done
+fabricbench host drive --listen {SIDE_GUEST}:{PORT} --verbose >/run/sessions 2>>/tmp/drive.log &
+echo $! >/run/driver.pid
+for i in $(seq 100); do [ -s /run/sessions ] && exit 0; sleep 0.1; done
 echo 'no sessions'; exit 1
 """
 
@@ -118,11 +118,13 @@ class Gate:
     def _make_fit(self) -> None:
         self.sessions += 1
         try:
-            left = self.guest.run(f"echo 'session {self.sessions}' | tee /dev/kmsg >>/tmp/drive.log\n" + TIDY_UP, check=False)
-            for line in left.output.splitlines():
+            found = self.guest.run(f"echo 'session {self.sessions}' | tee /dev/kmsg >>/tmp/drive.log\n" + TIDY_UP +
+                                   HEAR.format(first=self._heard + 1), check=False)
+            left, _, said = found.output.partition("KERNEL\n")
+            for line in left.splitlines():
                 self._note(line)
-            complained = self.hear()
-            if left.status == 0 and not complained:
+            complained = self._take(said)
+            if found.status == 0 and not complained:
                 return
         except GuestFailure as failure:
             self._note(str(failure))
@@ -130,7 +132,9 @@ class Gate:
 
     def hear(self) -> bool:
         """Whether the kernel has complained since the last time."""
-        said = self.guest.run(f"tail -c +{self._heard + 1} /tmp/kernel.log").output
+        return self._take(self.guest.run(f"tail -c +{self._heard + 1} /tmp/kernel.log").output)
+
+    def _take(self, said: str) -> bool:
         self._heard += len(said.encode())
         lines = said.splitlines()
         first = next((number for number, line in enumerate(lines) if COMPLAINT.search(line)), None)

@@ -118,18 +118,19 @@ class Cell:
     run: Callable[[Scene], str]
     flavour: str  # the image that it boots
     alone: bool = False  # nothing else at the same time: it measures
+    waits: bool = False  # for nearly all of its time
 
 
 CELLS: list[Cell] = []
 
 
 def cell(name: str, title: str, kernels: tuple[str, ...] = ("6.1",), link: str = "tap",
-         limit_s: int = 240, flavour: str = "", alone: bool = False):
+         limit_s: int = 240, flavour: str = "", alone: bool = False, waits: bool = False):
     """Registers a cell, once for each kernel; `flavour` where it is not the stock kernel."""
     def register(function: Callable[[Scene], str]) -> Callable[[Scene], str]:
         for kernel in kernels:
             CELLS.append(Cell(f"{name}-{kernel}", f"{title}, Linux {kernel}", kernel, link, limit_s,
-                              function, flavour or kernel, alone))
+                              function, flavour or kernel, alone, waits))
         return function
     return register
 

@@ -345,20 +345,22 @@ class Lane(unittest.TestCase):
             result = json.loads((evidence / "results.json").read_text())["cells"][0]
             return code, result, run.call_count
 
-    def test_cells_run_side_by_side_and_those_that_measure_alone(self):
-        meeting = threading.Barrier(2)
-        at_once = []
+    def test_cells_run_side_by_side_and_those_that_wait_beside_them(self):
+        meeting = threading.Barrier(3)  # breaks where fewer run at once
+        begun = []
 
         def run(cell: scene.Cell) -> dict:
-            if not cell.alone:
-                meeting.wait(30)  # breaks where they come one by one
-            at_once.append(cell.name)
+            begun.append(cell.name)
+            meeting.wait(30)
             return {"cell": cell.name}
-        for names, alone, jobs in ((["a", "b", "c", "d"], False, 2), (["e", "f"], True, 1)):
-            cells = [scene.Cell(name, "", "6.1", "l2", 1, lambda _: "", "6.1", alone) for name in names]
-            ended = [(cell.name, result["cell"]) for cell, result in lane.side_by_side(cells, jobs, run)]
-            self.assertEqual(sorted(ended), [(name, name) for name in names])
-        self.assertEqual(at_once[4:], ["e", "f"])
+        cells = [scene.Cell(name, "", "6.1", "l2", limit_s, lambda _: "", "6.1", waits=waits) for name, limit_s, waits in
+                 (("short", 1, False), ("long", 9, False), ("longer", 10, False), ("middle", 5, False), ("w1", 1, True), ("w2", 2, True))]
+        ended = [(cell.name, result["cell"]) for cell, result in lane.side_by_side(cells, 2, run)]
+        self.assertEqual(sorted(ended), sorted((cell.name, cell.name) for cell in cells))
+        self.assertEqual({*begun[:3]}, {"longer", "long", "w2"})
+        meeting = threading.Barrier(1)
+        begun.clear()
+        self.assertEqual([cell.name for cell, _ in lane.side_by_side(cells[:4], 1, run)], ["longer", "long", "middle", "short"])
         with self.assertRaises(ZeroDivisionError):
             list(lane.side_by_side(cells, 2, lambda _: {"never": 1 // 0}))
 

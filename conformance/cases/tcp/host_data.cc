@@ -1,4 +1,5 @@
 // What the host sends: capsules, and H2CData for R2Ts.
+#include <map>
 #include <numeric>
 
 #include "conformance/cases/tcp/host_scene.h"
@@ -272,18 +273,23 @@ CONFORMANCE_CASE(tcp_host_leaves_reserved_bytes_of_data_zero, "tcp.host.h2cdata.
 CONFORMANCE_CASE(tcp_host_serves_r2ts_of_several_commands, "tcp.host.r2t.commands", roles::host) {
   Scene scene(bench);
   scene.connect();
-  std::vector<std::uint16_t> cids;
+  // Two callers of a host are in no order: a command is known by its blocks.
+  const std::uint64_t lbas[] = {0, 256};
+  std::map<std::uint64_t, std::uint16_t> caught;
   scene.middle.to_controller = [&](Connection& c, std::vector<Bytes>& pdus) {
-    if (cids.size() == 2 || c.qid().value_or(0) == 0 || !is_command(pdus.front(), kWrite)) return;
-    cids.push_back(cid_of(pdus.front()));
+    if (caught.size() == 2 || c.qid().value_or(0) == 0 || !is_command(pdus.front(), kWrite)) return;
+    const auto slba = load_le<std::uint64_t>(&pdus.front()[8 + 40]);
+    if (slba != lbas[0] && slba != lbas[1]) return;
+    caught[slba] = cid_of(pdus.front());
     scene.caught = &c;
     pdus.clear();
   };
   const Bytes sent[] = {pattern(kLarge, 10), pattern(kLarge, 99)};
-  Op<nvme::Status> writes[] = {bench.product().write(1, 0, bench.keep(sent[0])),
-                               bench.product().write(1, 256, bench.keep(sent[1]))};
-  bench.run_until([&] { return cids.size() == 2; }, 10_s);
-  check.precondition(cids.size() == 2, "the host has two writes under way");
+  Op<nvme::Status> writes[] = {bench.product().write(1, lbas[0], bench.keep(sent[0])),
+                               bench.product().write(1, lbas[1], bench.keep(sent[1]))};
+  bench.run_until([&] { return caught.size() == 2; }, 10_s);
+  check.precondition(caught.size() == 2, "the host has two writes under way");
+  const std::uint16_t cids[] = {caught[lbas[0]], caught[lbas[1]]};
   Connection& c = *scene.caught;
   c.cut_off();
   // The second first, and both at once.

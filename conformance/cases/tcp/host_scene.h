@@ -21,6 +21,8 @@ inline constexpr std::uint8_t kFlush = 0x00, kWrite = 0x01, kRead = 0x02;
 /// More than goes into a capsule of the bench's controller.
 inline constexpr std::uint32_t kLarge = 32768;
 inline constexpr Duration kLong = 60_s;
+/// For a command that has been judged, so that the next case does not find it.
+inline constexpr Duration kGoodbye = 15_s;
 
 inline Bytes pattern(std::size_t bytes, unsigned seed = 1) {
   Bytes made(bytes);
@@ -118,7 +120,7 @@ inline void expect_end_of_command(HostBench& bench, Check& check, std::uint8_t o
   say(c, scene.cid);
   expect_host_ends(check, c, bench.world(), after, allowed);
   c.reset();
-  doing.wait_for(kLong);
+  doing.wait_for(kGoodbye);
 }
 
 /// The data that the host sends for R2Ts, one after the other.
@@ -168,7 +170,7 @@ inline Fetched fetch(Scene& scene, Check& check, std::size_t bytes, const std::v
                   c.ended() ? "the connection ended" : "silence");
   }
   c.respond(scene.cid);
-  writing.wait_for(kLong);
+  writing.wait_for(kGoodbye);
   return fetched;
 }
 
