@@ -40,7 +40,12 @@ json at_place(const Endpoint& at, const std::string& subnqn) {
 
 DrivenHost::DrivenHost(World& world, const std::string& command, std::string_view transport,
                        const host::ConnectOptions& connect, Digests digests)
-    : world_(world), connect_(connect), digests_(digests), process_(world, command, *this) {
+    : DrivenHost(
+          world, [&](DriverListener& listener) { return std::make_unique<DriverProcess>(world, command, listener); }, transport,
+          connect, digests) {}
+
+DrivenHost::DrivenHost(World& world, const Start& start, std::string_view transport, const host::ConnectOptions& connect, Digests digests)
+    : world_(world), connect_(connect), digests_(digests), driver_(start(*this)) {
   say_hello(transport);
 }
 
@@ -73,7 +78,7 @@ void DrivenHost::ask(std::string_view what, json request, Answered answered) {
   request["id"] = id;
   request["do"] = what;
   open_.emplace(id, std::move(answered));
-  process_.send(request.dump());
+  driver_->send(request.dump());
 }
 
 void DrivenHost::on_line(std::string_view line) {
@@ -89,6 +94,7 @@ void DrivenHost::on_line(std::string_view line) {
     answered(&answer);
   } catch (const json::exception&) {
     give_up("its answer has members of other types: " + std::string(line.substr(0, kQuoted)));
+    answered(nullptr);
   }
 }
 
@@ -156,6 +162,6 @@ Op<nvme::Status> DrivenHost::write(std::uint32_t nsid, std::uint64_t lba, Mutabl
 
 Op<nvme::Status> DrivenHost::flush(std::uint32_t nsid) { return transfer("flush", {{"nsid", nsid}}); }
 
-void DrivenHost::end() { process_.end(kGoodbyeLimit); }
+void DrivenHost::end() { driver_->end(kGoodbyeLimit); }
 
 }  // namespace fb::conformance

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -35,6 +36,9 @@ class DrivenHost final : public HostUnderTest, private DriverListener {
   /// \throws UserError when it says none, or that there is no host.
   DrivenHost(World& world, const std::string& command, std::string_view transport, const host::ConnectOptions& connect,
              Digests digests = {false, false});
+  /// Any other driver: `start` makes it, and it answers to who is given to it, though not before it was asked.
+  using Start = std::function<std::unique_ptr<Driver>(DriverListener& listener)>;
+  DrivenHost(World& world, const Start& start, std::string_view transport, const host::ConnectOptions& connect, Digests digests);
 
   const DriverHello& hello() const { return hello_; }
 
@@ -77,7 +81,7 @@ class DrivenHost final : public HostUnderTest, private DriverListener {
   std::map<std::uint64_t, Answered> open_;
   std::uint64_t next_ = 0;
   std::string why_gone_;
-  DriverProcess process_;  // the last: it calls
+  std::unique_ptr<Driver> driver_;  // the last: it calls
 };
 
 /// Listens where the host is to connect to, and asks its program what it can do.

@@ -20,21 +20,29 @@ class DriverListener {
   ~DriverListener() = default;
 };
 
-class DriverProcess final : private FdHandler {
+/// Whom a bench makes requests of.
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  /// Never waits for it to read.
+  virtual void send(std::string_view line) = 0;
+  /// Says that nothing more comes, and steps the world until it has ended; false when `limit` has passed first.
+  virtual bool end(Duration limit) = 0;
+};
+
+class DriverProcess final : public Driver, private FdHandler {
  public:
   /// Starts `command` by /bin/sh, in a process group of its own: an interrupted terminal does not reach it, so that the
   /// bench can tell it what to do about that. Its standard error is ours.
   /// \throws UserError when there can be no further process.
   DriverProcess(World& world, const std::string& command, DriverListener& listener);
   /// Ends its input, where end() has not, and gives it three seconds to tidy up; kills whoever is left of its group.
-  ~DriverProcess();
+  ~DriverProcess() override;
   DriverProcess(const DriverProcess&) = delete;
   DriverProcess& operator=(const DriverProcess&) = delete;
 
-  /// Never waits for the program to read.
-  void send(std::string_view line);
-  /// Ends its input and steps the world until it has ended; false when `limit` has passed first.
-  bool end(Duration limit);
+  void send(std::string_view line) override;
+  bool end(Duration limit) override;
 
  private:
   void on_readable() override;

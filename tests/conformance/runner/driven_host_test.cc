@@ -99,6 +99,14 @@ TEST(DrivenHost, ReadsAndWrites) {
   EXPECT_EQ(driven.host.why_gone(), "it has read 1 bytes where 2 were asked for");
 }
 
+TEST(DrivenHost, IsNotBelievedAfterNonsense) {
+  Driven driven(after_hello(R"(["flush"])", "read a; read b; echo '{\"id\":2,\"ok\":\"yes\"}'; cat >/dev/null"));
+  Op<nvme::Status> first = driven.host.flush(1), second = driven.host.flush(1);
+  EXPECT_EQ(second.wait(), HostUnderTest::kUntold);
+  EXPECT_EQ(first.wait(), HostUnderTest::kUntold);
+  EXPECT_TRUE(driven.host.why_gone().starts_with("its answer has members of other types"));
+}
+
 TEST(DrivenHost, ThatEndsAnswersWhatIsOpen) {
   Driven driven(after_hello(R"(["connect","flush"])", "read asked; exit 1"));
   Op<HostOutcome> connecting = driven.host.connect({});
