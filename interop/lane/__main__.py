@@ -154,8 +154,6 @@ def side_by_side(cells: list[Cell], jobs: int, run: Callable[[Cell], dict]) -> I
     """Each as it ends; the longest begin first, so that none of them is left over. Those that wait for nearly all of
     their time leave the processors to the others, and run beside these. The threads end with the process: who interrupts
     the lane waits for none of them."""
-    longest_first = sorted(cells, key=lambda cell: -cell.limit_s)
-    waiting = [collections.deque(cell for cell in longest_first if cell.waits is waits) for waits in (False, True)]
     ended: queue.Queue = queue.Queue()
 
     def work(through: collections.deque) -> None:
@@ -167,7 +165,8 @@ def side_by_side(cells: list[Cell], jobs: int, run: Callable[[Cell], dict]) -> I
                 except BaseException as broken:
                     ended.put((cell, broken))
 
-    for through in [waiting[0]] * jobs + [waiting[1]]:
+    busy = collections.deque(sorted((cell for cell in cells if not cell.waits), key=lambda cell: -cell.limit_s))
+    for through in [busy] * jobs + [collections.deque([cell]) for cell in cells if cell.waits]:
         threading.Thread(target=work, args=(through,), daemon=True).start()
     for _ in cells:
         cell, result = ended.get()
@@ -234,7 +233,7 @@ def main() -> int:
     parser.add_argument("--build-kernel", action="store_true",
                         help="first build the kernel with MCTP, if that was not done before: it is Debian's source "
                              "and takes some ten minutes on two idle cores")
-    parser.add_argument("--jobs", type=int, choices=range(1, 9), default=min(2, os.cpu_count() or 1), metavar="CELLS",
+    parser.add_argument("--jobs", type=int, choices=range(1, 9), default=min(3, 1 + (os.cpu_count() or 1)), metavar="CELLS",
                         help="cells side by side (%(default)s); suites wait for much of their time")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--image", type=pathlib.Path, help=argparse.SUPPRESS)

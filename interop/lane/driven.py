@@ -198,10 +198,10 @@ def driver(gate: Gate) -> str:
     return shlex.join([sys.executable, "-E", "-S", str(pathlib.Path(relay.__file__)), str(gate.path), str(PORT)])
 
 
-def suite_against_host(scene: Scene, transport: str) -> str:
+def suite_against_host(scene: Scene, transport: str, *options: str) -> str:
     with driven_guest(scene, transport) as gate:
         summary = scene.bench.suite("--dut", f"host:{driver(gate)}", "--transport", transport, "--local", OURS, "--role", "host",
-                                    "--profile", f"linux-{scene.kernel}", limit_s=LIMIT_S)
+                                    "--profile", f"linux-{scene.kernel}", *options, limit_s=LIMIT_S)
         gate.hear()
     if gate.complaints:
         raise CellFailure(f"{summary}; the kernel complained {len(gate.complaints)} times, first: {gate.complaints[0]}")
@@ -209,7 +209,7 @@ def suite_against_host(scene: Scene, transport: str) -> str:
     return f"{summary}{known}{f' (guests started again: {gate.restarts})' if gate.restarts else ''}"
 
 
-LIMIT_S = 3000
+LIMIT_S = 2000
 
 
 @cell("tcp-target-suite", "the host cases of the suite: our target plays the tester, Linux nvme-tcp is the host under test",
@@ -222,3 +222,27 @@ def tcp_target_suite(scene: Scene) -> str:
       kernels=("6.1", "6.12"), limit_s=LIMIT_S + 200)
 def rdma_target_suite(scene: Scene) -> str:
     return suite_against_host(scene, "rdma")
+
+
+# Those that wait: for a keep alive, for a path to be given up, for a namespace that is looked for. Not among them are those
+# about Abort, which Linux does not send, and which wait for it for five minutes.
+SLOW = ("host_asks_for_the_size_of_a_namespace_that_changed", "host_finds_a_new_namespace", "host_hears_of_every_change_*",
+        "host_keeps_a_discovery_service_alive", "host_keeps_alive_*", "host_keeps_each_controller_alive", "host_sends_keep_alive",
+        "host_leaves_a_discovery_service_when_done", "host_leaves_a_namespace_that_is_gone", "host_leaves_a_path_that_is_lost",
+        "host_leaves_an_inaccessible_path", "host_loses_no_write_with_a_path", "host_repeats_no_write_that_may_still_run",
+        "host_waits_before_it_repeats_writes_elsewhere", "host_waits_longer_where_traffic_keeps_alive")
+
+
+def slow_suite_against_host(scene: Scene, transport: str) -> str:
+    return suite_against_host(scene, transport, "--slow", *(word for case in SLOW for word in ("--case", case)))
+
+
+@cell("tcp-target-slow", "the host cases that wait, over TCP: keep alive, lost paths, namespaces that come and go",
+      kernels=("6.1", "6.12"), limit_s=LIMIT_S + 200, waits=True)
+def tcp_target_slow(scene: Scene) -> str:
+    return slow_suite_against_host(scene, "tcp")
+
+
+@cell("rdma-target-slow", "the same over RDMA", kernels=("6.1", "6.12"), limit_s=LIMIT_S + 200, waits=True)
+def rdma_target_slow(scene: Scene) -> str:
+    return slow_suite_against_host(scene, "rdma")
