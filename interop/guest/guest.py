@@ -10,6 +10,7 @@ status and output), dmesg.log.
 """
 
 import base64
+import fcntl
 import os
 import pathlib
 import re
@@ -18,6 +19,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from interop.guest.archive import Unavailable, cache_root
@@ -71,6 +73,16 @@ def accelerator(image: Image) -> list[str]:
     return KVM if answer.read_text() == "works" else EMULATION
 
 
+@contextmanager
+def one_at_a_time():
+    """Guests that boot at once take each other's processors, and all come up late. Over all processes that use the cache."""
+    path = cache_root() / "booting"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # the kernel lets it go with the process
+        yield
+
+
 def require_qemu() -> None:
     if shutil.which(QEMU) is None:
         raise Unavailable(f"no {QEMU}")
@@ -102,13 +114,14 @@ class Guest:
 
     def boot(self) -> None:
         """Until the agent answers. One more try, said aloud, when it never came up at all."""
-        try:
-            self.boot_once()
-        except GuestFailure as failure:
-            print(f"{self.name}: {failure}; trying once more", flush=True)
-            self.kill()
-            os.replace(self.folder / "console.log", self.folder / "console-first.log")
-            self.boot_once()
+        with one_at_a_time():
+            try:
+                self.boot_once()
+            except GuestFailure as failure:
+                print(f"{self.name}: {failure}; trying once more", flush=True)
+                self.kill()
+                os.replace(self.folder / "console.log", self.folder / "console-first.log")
+                self.boot_once()
         print(f"{self.name}: booted in {self.boot_seconds:.1f} s", flush=True)
 
     def boot_once(self, limit_s: int = BOOT_LIMIT_S) -> None:
