@@ -1,9 +1,11 @@
-"""Writes the tables of docs/interop.md from what the lane and the profiles hold, and from a run of all cells.
+"""Writes the tables of docs/interop.md and the pages of docs/interop from what the lane and the profiles hold, and from runs.
 
-    python3 -m interop.lane.document                rewrites the tables
-    python3 -m interop.lane.document --seen FILE    the table of outcomes too, from the results.json of a run
-    python3 -m interop.lane.document --check        says whether they are true (exit code 1 if not): that of outcomes
-                                                    has to hold each cell
+    python3 -m interop.lane.document                rewrites tables and pages
+    python3 -m interop.lane.document --seen FILE    first takes the outcomes and the evidence of a run, from its results.json
+                                                    and the cells beside that: a capture for each line of a profile. Cells
+                                                    that were not run keep theirs, and the table of outcomes is that
+                                                    of the last run of all cells
+    python3 -m interop.lane.document --check        says whether they are true (exit code 1 if not)
 """
 
 import argparse
@@ -12,14 +14,14 @@ import pathlib
 import re
 import sys
 
-import yaml
-
+from interop.lane import evidence, pages
+from interop.lane.evidence import ROOT, Evidence
 from interop.lane.matrix import CELLS
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "interop.md"
-PROFILES = ROOT / "conformance" / "profiles"
+FOLDER = ROOT / "docs" / "interop"
 PART = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+REWRITES = "python3 -m interop.lane.document rewrites it"
 
 
 def cells() -> str:
@@ -31,21 +33,6 @@ def cells() -> str:
         rows.setdefault(name, [title, []])[1].append(one.kernel)
     lines = ["| cell | Linux | what meets what |", "| --- | --- | --- |"]
     lines += [f"| `{name}-*` | {', '.join(kernels)} | {title} |" for name, (title, kernels) in rows.items()]
-    return "\n".join(lines)
-
-
-def deviations(profile: str) -> str:
-    """What a peer does, each once, with the requirements that it breaks."""
-    known = yaml.safe_load((PROFILES / f"{profile}.yaml").read_text())["deviations"]
-    rows: dict[tuple[str, str], list[str]] = {}
-    for one in known:
-        where = one.get("transport", "tcp" if one["requirement"].startswith("tcp.") else "any")
-        when = f"{one['shows']}: " if "shows" in one else ""
-        wanted = rows.setdefault((when + one["reason"], where), [])
-        if one["requirement"] not in wanted:
-            wanted.append(one["requirement"])
-    lines = ["| what it does | over | requirement |", "| --- | --- | --- |"]
-    lines += [f"| {reason} | {where} | {', '.join(wanted)} |" for (reason, where), wanted in rows.items()]
     return "\n".join(lines)
 
 
@@ -63,13 +50,11 @@ def outcomes(results: list[dict]) -> str:
     return "\n".join(lines)
 
 
-def renewed(text: str, results: list[dict] | None = None) -> str:
+def renewed(text: str, tables: dict[str, str]) -> str:
+    """The text with these tables in it; the others as they are."""
     def table(match: re.Match) -> str:
-        name = match.group(2)
-        if name == "seen" and results is None:
-            return match.group(0)
-        made = outcomes(results) if name == "seen" else cells() if name == "cells" else deviations(name)
-        return match.group(1) + made + "\n" + match.group(3)
+        made = tables.get(match.group(2))
+        return match.group(0) if made is None else match.group(1) + made + "\n" + match.group(3)
     return PART.sub(table, text)
 
 
@@ -78,21 +63,63 @@ def has_all_outcomes(text: str) -> bool:
     return re.findall(r"^\| `(\S+)`", seen, re.MULTILINE) == [one.name for one in CELLS]
 
 
+def tables_of(kept: Evidence, known: dict[str, list[dict]]) -> dict[str, str]:
+    return {"cells": cells(), "areas": pages.areas(kept), "pages": pages.links(list(known), kept, known)}
+
+
+def pages_of(kept: Evidence, known: dict[str, list[dict]], rules: dict[str, dict]) -> dict[str, str]:
+    return {f"{name}.md": pages.page(name, lines, kept, rules) for name, lines in known.items()}
+
+
+def write(document: pathlib.Path, folder: pathlib.Path, seen: pathlib.Path | None, known: dict[str, list[dict]],
+          rules: dict[str, dict]) -> list[str]:
+    """Rewrites everything; what should be told of it."""
+    kept = Evidence.read(folder)
+    said = []
+    text = document.read_text()
+    if seen is not None:
+        results = json.loads(seen.read_text())["cells"]
+        kept, unknown = evidence.harvested(kept, results, seen.parent, known)
+        said += [f"no profile has the line any more that waived {one}" for one in unknown]
+        kept.write(folder)
+        whole = renewed(text, {"seen": outcomes(results)})
+        if has_all_outcomes(whole):
+            text = whole
+        else:
+            said.append(f"{seen} does not hold each cell of the lane: the table of outcomes stays as it is")
+    document.write_text(renewed(text, tables_of(kept, known)))
+    for name, page in pages_of(kept, known, rules).items():
+        (folder / name).write_text(page)
+    return said
+
+
+def faults(document: pathlib.Path, folder: pathlib.Path, known: dict[str, list[dict]], rules: dict[str, dict]) -> list[str]:
+    """What is not as write() would make it."""
+    kept = Evidence.read(folder)
+    found = evidence.faults(kept, known, rules)
+    text = document.read_text()
+    if renewed(text, tables_of(kept, known)) != text:
+        found.append(f"{document.name}: its tables are not those of the lane, the profiles and the evidence; {REWRITES}")
+    if not has_all_outcomes(text):
+        found.append(f"{document.name}: its table of outcomes does not hold each cell; "
+                     "python3 -m interop.lane.document --seen build/interop/results.json writes it after a run of all cells")
+    for name, page in pages_of(kept, known, rules).items():
+        if not (folder / name).exists() or (folder / name).read_text() != page:
+            found.append(f"{folder.name}/{name}: it is not what the profile and the evidence make; {REWRITES}")
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="interop.lane.document")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--seen", type=pathlib.Path, metavar="FILE")
     options = parser.parse_args()
-    text = DOCUMENT.read_text()
-    if not options.check:
-        results = json.loads(options.seen.read_text())["cells"] if options.seen else None
-        DOCUMENT.write_text(renewed(text, results))
-        return 0
-    if renewed(text) == text and has_all_outcomes(text):
-        return 0
-    print(f"{DOCUMENT.relative_to(ROOT)}: its tables are not those of the lane and the profiles; "
-          "python3 -m interop.lane.document rewrites them", file=sys.stderr)
-    return 1
+    known, rules = evidence.profiles(), evidence.ledger()
+    found = (faults(DOCUMENT, FOLDER, known, rules) if options.check else
+             write(DOCUMENT, FOLDER, options.seen, known, rules))
+    for line in found:
+        print(line, file=sys.stderr)
+    return 1 if options.check and found else 0
 
 
 if __name__ == "__main__":

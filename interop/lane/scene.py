@@ -1,9 +1,13 @@
 """What every cell stands on: a guest, the command, a link between them, packets recorded and judged."""
 
+import base64
+import io
 import json
 import pathlib
+import shlex
 import shutil
 import subprocess
+import tarfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -85,8 +89,12 @@ exit $status
         if said.status not in (0, 1):
             raise CellFailure(f"fabricbench run ended with {said.status}: {said.output.strip()}")
         results = guest.run("cat /tmp/report/results.json").output
-        (self.folder / "results.json").write_text(results)
-        return summary_of(json.loads(results), said.status)
+        report = self.folder / "report"
+        report.mkdir(exist_ok=True)
+        (report / "results.json").write_text(results)
+        document = json.loads(results)
+        bring_captures(guest, "/tmp/report", document["cases"], report)
+        return summary_of(document, said.status)
 
     @contextmanager
     def recorded(self):
@@ -133,6 +141,18 @@ def cell(name: str, title: str, kernels: tuple[str, ...] = ("6.1",), link: str =
                               function, flavour or kernel, alone, waits))
         return function
     return register
+
+
+def bring_captures(guest: Guest, inside: str, cases: list[dict], report: pathlib.Path) -> None:
+    """Out of a guest, to where a suite beside it leaves them: those of the cases that say something about the peer."""
+    names = sorted({case["capture"] for case in cases if case["disposition"] != "as_expected" and case["capture"]})
+    if not names:
+        return
+    packed = guest.run(f"cd {inside} && tar -c -f - {shlex.join(names)} 2>/dev/null | gzip | base64", limit_s=60).output
+    with tarfile.open(fileobj=io.BytesIO(base64.b64decode(packed)), mode="r:gz") as archive:
+        for name in names:
+            (report / name).parent.mkdir(parents=True, exist_ok=True)
+            (report / name).write_bytes(archive.extractfile(name).read())
 
 
 def boot(guest: Guest, transport: str) -> None:
