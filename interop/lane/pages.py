@@ -192,7 +192,8 @@ def not_seen(missing: list[dict]) -> str:
 
 
 def headline(reason: str) -> str:
-    return escaped(reason[0].upper() + reason[1:] if reason.split()[0].islower() else reason)
+    """A sentence begins with a capital, but no name of a program is changed for that."""
+    return escaped(reason[0].upper() + reason[1:] if re.fullmatch(r"[a-z']+", reason.split()[0]) else reason)
 
 
 def anchor(heading: str) -> str:
