@@ -13,6 +13,8 @@
 #include <memory>
 #include <new>
 
+#include "cli/drive/refused.h"
+
 namespace fb::drive {
 
 namespace {

@@ -2,20 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 
 #include "base/bytes.h"
 
 namespace fb::drive {
-
-/// Why a request failed; with the controller's status where that is known.
-class Refused : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-  Refused(const std::string& text, int type, int code) : std::runtime_error(text), sct(type), sc(code) {}
-  int sct = -1, sc = -1;
-};
 
 Bytes read_disk(const std::string& node, std::uint64_t lba, std::size_t bytes);
 void write_disk(const std::string& node, std::uint64_t lba, ByteView data);

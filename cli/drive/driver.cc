@@ -14,9 +14,10 @@
 #include <optional>
 #include <string>
 
-#include "cli/drive/disk_io.h"
 #include "cli/drive/job.h"
 #include "cli/drive/linux_host.h"
+#include "cli/drive/protocol.h"
+#include "cli/drive/refused.h"
 
 namespace fb::drive {
 
@@ -27,14 +28,12 @@ using namespace std::chrono_literals;
 
 /// Until the kernel has ended the associations. A bench that starts the next driver does not wait for ever.
 constexpr Limit kGoodbye = 10s;
-/// A line with the data of a write of 16 MiB has a place in it.
-constexpr std::size_t kLineMax = 64u << 20;
 
 void complain(const std::string& text) { std::fprintf(stderr, "fabricbench host drive: %s\n", text.c_str()); }
 
 /// A request that is being done.
 struct Open {
-  json id;
+  std::uint64_t id;
   Job job;
 };
 
@@ -46,38 +45,18 @@ class Driver {
  private:
   bool hear();
   void take(const std::string& line);
-  void greet(const json& hello);
-  void begin(const json& request);
+  void greet(const Request& hello);
+  void begin(const Request& request);
   void collect();
-  bool answer(json id, json content);
+  bool answer(std::uint64_t id, json content);
 
   LinuxHost host_;
   std::string problem_ = LinuxHost::missing();
   bool greeted_ = false, over_ = false;
   int code_ = 0;
-  std::string heard_;
+  Lines lines_;
   std::list<Open> open_;
 };
-
-json refusal(const std::string& text) { return {{"ok", false}, {"text", text}}; }
-
-/// What the job of a request says: its answer without "id".
-std::string outcome_of(LinuxHost& host, const json& request) {
-  json content;
-  try {
-    content = host.perform(request);
-    content["ok"] = true;
-  } catch (const Refused& refused) {
-    content = refusal(refused.what());
-    if (refused.sct >= 0) {
-      content["sct"] = refused.sct;
-      content["sc"] = refused.sc;
-    }
-  } catch (const std::exception& broken) {
-    content = refusal(broken.what());
-  }
-  return content.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 int Driver::serve() {
   sigset_t ends;
@@ -108,54 +87,49 @@ bool Driver::hear() {
   const ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
   if (got < 0 && errno == EINTR) return true;
   if (got <= 0) return false;
-  heard_.append(buffer, static_cast<std::size_t>(got));
-  std::size_t begin = 0;
-  for (std::size_t end; (end = heard_.find('\n', begin)) != std::string::npos && !over_; begin = end + 1) {
-    take(heard_.substr(begin, end - begin));
+  lines_.hear({buffer, static_cast<std::size_t>(got)});
+  while (!over_) {
+    const std::optional<std::string> line = lines_.next();
+    if (!line) break;
+    take(*line);
   }
-  heard_.erase(0, begin);
-  if (heard_.size() <= kLineMax) return true;
+  if (over_ || !lines_.endless()) return true;
   complain("a line does not end");
   return false;
 }
 
 void Driver::take(const std::string& line) {
   if (line.find_first_not_of(" \t\r") == std::string::npos) return;
-  const json request = json::parse(line, nullptr, false);
-  if (!request.is_object() || !request.contains("id")) {
+  const std::optional<Request> request = request_of(line);
+  if (!request) {
     complain("no request: " + line.substr(0, 200));
-    return;
-  }
-  const json what = request.value("do", json());
-  if (!what.is_string()) {
-    answer(request["id"], refusal("a request has a word \"do\""));
-  } else if (what == "hello") {
-    greet(request);
+  } else if (request->what.empty()) {
+    answer(request->id, refusal("a request has a word \"do\""));
+  } else if (request->what == "hello") {
+    greet(*request);
   } else if (!greeted_) {
-    answer(request["id"], refusal("hello comes first"));
+    answer(request->id, refusal("hello comes first"));
   } else {
-    begin(request);
+    begin(*request);
   }
 }
 
-void Driver::greet(const json& hello) {
-  try {
+void Driver::greet(const Request& hello) {
+  const json content = outcome_of([&] {
     if (!problem_.empty()) throw Refused(problem_);
-    json content = host_.greet(hello);
-    content["ok"] = true;
-    greeted_ = true;
-    answer(hello["id"], content);
-  } catch (const std::exception& wrong) {
-    if (problem_.empty()) complain(wrong.what());
-    answer(hello["id"], refusal(wrong.what()));
-    code_ = 2;
-    over_ = true;
-  }
+    return host_.greet(hello.body);
+  });
+  greeted_ = content["ok"];
+  answer(hello.id, content);
+  if (greeted_) return;
+  if (problem_.empty()) complain(content["text"]);
+  code_ = 2;
+  over_ = true;
 }
 
-void Driver::begin(const json& request) {
-  host_.note(request);
-  open_.push_back({request["id"], Job([&] { return outcome_of(host_, request); })});
+void Driver::begin(const Request& request) {
+  host_.note(request.body);
+  open_.push_back({request.id, Job([&] { return to_line(outcome_of([&] { return host_.perform(request.body); })); })});
 }
 
 void Driver::collect() {
@@ -172,9 +146,9 @@ void Driver::collect() {
 }
 
 /// False when nobody listens any more.
-bool Driver::answer(json id, json content) {
-  content["id"] = std::move(id);
-  std::string line = content.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+bool Driver::answer(std::uint64_t id, json content) {
+  content["id"] = id;
+  const std::string line = to_line(content) + "\n";
   std::string_view rest = line;
   while (!rest.empty()) {
     const ssize_t written = write(STDOUT_FILENO, rest.data(), rest.size());

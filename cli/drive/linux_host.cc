@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "cli/drive/disk_io.h"
+#include "cli/drive/refused.h"
 
 namespace fb::drive {
 
@@ -28,14 +29,9 @@ constexpr Limit kNoDisk = 3s, kLastDisk = 300ms;
 constexpr Limit kPartitions = 5s;
 constexpr Limit kNewDisk = 2s;
 
-// A case does not want to wait for what is the usual patience of a host: ten seconds between attempts, ten minutes of them.
-const std::vector<std::string> kImpatient = {"--reconnect-delay=1", "--ctrl-loss-tmo=10"};
-
 void extend(std::vector<std::string>& words, const std::vector<std::string>& with) {
   words.insert(words.end(), with.begin(), with.end());
 }
-
-std::string text_of(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 bool on_path(const std::string& program) {
   const char* const path = getenv("PATH");
@@ -88,13 +84,10 @@ std::string LinuxHost::missing() {
 }
 
 json LinuxHost::greet(const json& hello) {
-  transport_ = hello.at("transport").get<std::string>();
-  traddr_ = hello.at("traddr").get<std::string>();
-  trsvcid_ = text_of(hello.at("trsvcid"));
+  bench_ = bench_of(hello);
   note(hello);
-  if (transport_ != "tcp" && transport_ != "rdma") throw Refused("no transport '" + transport_ + "'");
-  const Ended loaded = run({"modprobe", "nvme-" + transport_}, 30s);
-  if (!loaded.ok()) throw Refused(fmt::format("no module nvme-{}: {}", transport_, loaded.why()));
+  const Ended loaded = run({"modprobe", "nvme-" + bench_.transport}, 30s);
+  if (!loaded.ok()) throw Refused(fmt::format("no module nvme-{}: {}", bench_.transport, loaded.why()));
   utsname system{};
   uname(&system);
   json can = json::array();
@@ -139,26 +132,7 @@ const std::map<std::string, LinuxHost::Action>& LinuxHost::actions() {
 }
 
 json LinuxHost::connect(const json& request) {
-  std::vector<std::string> words = {"connect", "--transport=" + transport_, "--duplicate-connect", "--output-format=json"};
-  extend(words, kImpatient);
-  const auto add = [&](const char* key, const char* option) {
-    if (request.contains(key)) words.push_back(fmt::format("--{}={}", option, text_of(request[key])));
-  };
-  words.push_back("--nqn=" + request.at("subnqn").get<std::string>());
-  words.push_back("--traddr=" + request.value("traddr", traddr_));
-  words.push_back("--trsvcid=" + (request.contains("trsvcid") ? text_of(request["trsvcid"]) : trsvcid_));
-  add("io_queues", "nr-io-queues");
-  add("queue_entries", "queue-size");
-  add("dhchap_secret", "dhchap-secret");
-  add("dhchap_ctrl_secret", "dhchap-ctrl-secret");
-  const std::uint32_t kato_ms = request.value("kato_ms", 0u);
-  // 0 would be none, which nvme-cli has no word for: the kernel then takes what it usually takes.
-  if (kato_ms != 0) words.push_back(fmt::format("--keep-alive-tmo={}", (kato_ms + 999) / 1000));
-  for (const auto& [key, option] : {std::pair{"hdr_digest", "--hdr-digest"}, std::pair{"data_digest", "--data-digest"},
-                                    std::pair{"disable_sqflow", "--disable-sqflow"}}) {
-    if (request.value(key, false)) words.push_back(option);
-  }
-  const Ended ended = nvme(words);
+  const Ended ended = nvme(connect_words(request, bench_));
   if (!ended.ok()) throw Refused("nvme connect: " + ended.why());
   std::smatch name;
   if (!std::regex_search(ended.output, name, std::regex("nvme[0-9]+"))) {
@@ -174,7 +148,7 @@ json LinuxHost::disconnect(const json&) {
 }
 
 std::vector<std::string> LinuxHost::at_the_bench(const char* command) const {
-  return {command, "--transport=" + transport_, "--traddr=" + traddr_, "--trsvcid=" + trsvcid_};
+  return {command, "--transport=" + bench_.transport, "--traddr=" + bench_.traddr, "--trsvcid=" + bench_.trsvcid};
 }
 
 json LinuxHost::discover(const json&) {
@@ -260,9 +234,9 @@ void LinuxHost::nvme_or_refuse(const std::vector<std::string>& words) const {
 std::vector<Controller> LinuxHost::ours() const {
   std::vector<Controller> found = controllers();
   std::erase_if(found, [&](const Controller& one) {
-    if (others_.contains(one.name) || one.transport != transport_) return true;
+    if (others_.contains(one.name) || one.transport != bench_.transport) return true;
     if (!one.discovery) return !subsystems_.contains(one.subnqn);
-    return one.state == "live" && traddr_of(one.name) != traddr_;
+    return one.state == "live" && traddr_of(one.name) != bench_.traddr;
   });
   std::sort(found.begin(), found.end(), [](const Controller& a, const Controller& b) {
     return a.name.size() != b.name.size() ? a.name.size() < b.name.size() : a.name < b.name;

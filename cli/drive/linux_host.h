@@ -9,6 +9,7 @@
 
 #include "cli/drive/job.h"
 #include "cli/drive/kernel_view.h"
+#include "cli/drive/protocol.h"
 
 namespace fb::drive {
 
@@ -58,7 +59,7 @@ class LinuxHost {
   bool verbose_;
   std::set<std::string> others_;
   std::set<std::string> subsystems_;
-  std::string transport_, traddr_, trsvcid_;
+  Bench bench_;
 };
 
 }  // namespace fb::drive
