@@ -32,6 +32,7 @@ from interop.lane.matrix import CELLS, Cell, Scene
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVIDENCE = ROOT / "build" / "interop"
+NAME_WIDTH = max(len(one.name) for one in CELLS)
 preparing = threading.Lock()
 
 
@@ -131,7 +132,7 @@ def run_all(cells: list[Cell], program: pathlib.Path, budget_s: float, again: bo
         for cell, result in itertools.chain(side_by_side([one for one in cells if not one.alone], jobs, run),
                                             side_by_side([one for one in cells if one.alone], 1, run)):
             ended[cell.name] = result
-            print(f"{result['verdict']:8} {cell.name:20} {result['seconds']:5.1f} s  {result['text']}", flush=True)
+            print(f"{result['verdict']:8} {cell.name:{NAME_WIDTH}} {result['seconds']:5.1f} s  {result['text']}", flush=True)
             for line in notes(cell):
                 print(f"         {line}", flush=True)
     except KeyboardInterrupt:
@@ -218,10 +219,22 @@ def boots_text(results: list[dict]) -> str:
     return f"; {len(seconds)} boots, {seconds[0]:.1f} to {seconds[-1]:.1f} s, half below {seconds[len(seconds) // 2]:.1f} s"
 
 
+def matching(cells: list[Cell], patterns: list[str]) -> list[Cell]:
+    return [one for one in cells if any(fnmatch.fnmatchcase(one.name, pattern) for pattern in patterns)]
+
+
+def chosen_of(patterns: list[str]) -> list[Cell]:
+    """Those that a pattern names, or all; without those that one with ! before it names."""
+    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
+    unwanted = matching(CELLS, [pattern[1:] for pattern in patterns if pattern.startswith("!")])
+    return [one for one in (matching(CELLS, wanted) if wanted else CELLS) if one not in unwanted]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="ci/interop", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("patterns", nargs="*", metavar="CELL-PATTERN")
+    parser.add_argument("patterns", nargs="*", metavar="CELL-PATTERN",
+                        help="those whose names match, as tcp-*-6.12; all when none is given. '!PATTERN' leaves out")
     parser.add_argument("--list", action="store_true", help="print the cells")
     parser.add_argument("--bench", type=pathlib.Path, metavar="PROGRAM",
                         default=ROOT / "build/release/bin/fabricbench")
@@ -247,14 +260,13 @@ def main() -> int:
         (evidence_of(cell) / "result.json").write_text(json.dumps(result))
         return 0
     for pattern in options.patterns:
-        if not any(fnmatch.fnmatchcase(one.name, pattern) for one in CELLS):
+        if not matching(CELLS, [pattern.removeprefix("!")]):
             print(f"interop: no cell matches {pattern} (ci/interop --list names them)", file=sys.stderr)
             return 2
-    chosen = [one for one in CELLS if not options.patterns or
-              any(fnmatch.fnmatchcase(one.name, pattern) for pattern in options.patterns)]
+    chosen = chosen_of(options.patterns)
     if options.list:
         for one in chosen:
-            print(f"{one.name:20} {one.title}")
+            print(f"{one.name:{NAME_WIDTH}} {one.title}")
         return 0
     if not options.bench.exists():
         print(f"interop: no {options.bench}", file=sys.stderr)
@@ -270,3 +282,6 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         print("interop: interrupted", file=sys.stderr)
         sys.exit(130)
+    except BrokenPipeError:  # who read the lines has gone; the interpreter would say so once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -386,11 +386,19 @@ class Lane(unittest.TestCase):
                         lane.prepare("6.1", known)
 
     def test_every_pattern_names_a_cell(self):
-        with mock.patch.object(sys, "argv", ["lane", matrix.CELLS[0].name, "nonesuch-*"]), \
-             mock.patch.object(lane, "run_all") as run_all, contextlib.redirect_stderr(io.StringIO()) as said:
-            self.assertEqual(lane.main(), 2)
-        self.assertIn("nonesuch-*", said.getvalue())
-        run_all.assert_not_called()
+        for pattern in ("nonesuch-*", "!nonesuch-*"):
+            with mock.patch.object(sys, "argv", ["lane", matrix.CELLS[0].name, pattern]), \
+                 mock.patch.object(lane, "run_all") as run_all, contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(lane.main(), 2)
+            self.assertIn(pattern, said.getvalue())
+            run_all.assert_not_called()
+
+    def test_patterns_choose_and_leave_out(self):
+        every = [one.name for one in matrix.CELLS]
+        for patterns, wanted in (([], every), (["tcp-host-6.1", "rdma-host-6.1"], ["rdma-host-6.1", "tcp-host-6.1"]),
+                                 (["!*-6.12"], [name for name in every if not name.endswith("-6.12")]),
+                                 (["tcp-host-6.1*", "!*-6.12"], ["tcp-host-6.1"])):
+            self.assertEqual([one.name for one in lane.chosen_of(patterns)], wanted)
 
     def test_a_second_try_counts_and_the_first_is_told(self):
         code, result, runs = self.run_lane(["FAILED: late", "passed: at last"], again=True)
