@@ -21,6 +21,7 @@ PROFILES = ROOT / "conformance" / "profiles"
 LEDGER = ROOT / "conformance" / "requirements"
 CAPTURE_MAX = 64 * 1024  # compressed; what is larger stays in the report of its cell
 LINE_KEYS = ("requirement", "case", "transport", "seen")  # what tells one line of a profile from the others
+SAME = ("cell", "case", "findings", "kernel")  # what makes a record no other one when it is seen again
 KERNEL = re.compile(r"Linux version (\S+) .* (Debian \S+) \(\d{4}-")
 KERNEL_LOGS = ("dmesg.log", "kernel.log", "target/dmesg.log")  # of the kernel that was tested
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -102,7 +103,8 @@ def harvested(old: Evidence, results: list[dict], run: pathlib.Path, known: dict
             if line is None:
                 unknown.append(f"{name}: {case['name']}: {case['waiver']}")
             else:
-                seen.append(record_of(profile, line, name, case, report))
+                seen.append({**record_of(profile, line, name, case, report),
+                             "day": cells[name]["day"], "kernel": cells[name]["kernel"]})
     return chosen(old, seen, ran, cells, known), unknown
 
 
@@ -150,7 +152,8 @@ def record_of(profile: str, line: dict, cell: str, case: dict, report: pathlib.P
 
 
 def chosen(old: Evidence, seen: list[dict], ran: set[str], cells: dict[str, dict], known: dict[str, list[dict]]) -> Evidence:
-    """One record for each line, in the order of the profiles: the one with the smallest capture."""
+    """One record for each line, in the order of the profiles: the one with the smallest capture. One that a run shows again,
+    of the same kernel, stays as it is: no run makes other files of the same findings."""
     made = Evidence(cells)
     for profile, lines in known.items():
         for line in lines:
@@ -162,7 +165,9 @@ def chosen(old: Evidence, seen: list[dict], ran: set[str], cells: dict[str, dict
                 candidates.append(before)
             if not candidates:
                 continue
-            best = min(candidates, key=lambda one: (one["capture_bytes"] == 0, one["capture_bytes"], one["cell"], one["case"]))
+            again = before is not None and any(all(one[key] == before[key] for key in SAME) for one in candidates)
+            best = before if again else min(
+                candidates, key=lambda one: (one["capture_bytes"] == 0, one["capture_bytes"], one["cell"], one["case"]))
             record = {**best, "cells": sorted({one["cell"] for one in candidates} | set(also))}
             keep_capture(made, record, old)
             made.records.append(record)

@@ -106,7 +106,7 @@ def page(profile: str, lines: list[dict], kept: Evidence, rules: dict[str, dict]
              "\n".join(f"- [{heading}](#{anchor(heading)}): {', '.join(sorted({who(line) for line, _ in records}))}"
                        for heading, records in shown)]
     for heading, records in shown:
-        parts += section(heading, records, kept, rules)
+        parts += section(heading, records, rules)
     missing = [line for line in lines if kept.of(profile, line) is None]
     if missing:
         parts += ["## Not seen in the last run", not_seen(missing)]
@@ -126,7 +126,7 @@ In the commands ADDRESS is the peer's, and OURS is one of the machine that runs 
 DIR. How the peers were set up is in `interop/lane`, by the names of the cells; [interop.md](../interop.md) says what these are."""
 
 
-def section(heading: str, records: list[tuple[dict, dict]], kept: Evidence, rules: dict[str, dict]) -> list[str]:
+def section(heading: str, records: list[tuple[dict, dict]], rules: dict[str, dict]) -> list[str]:
     parts = [f"## {heading}", "\n".join(dict.fromkeys(f"{who(line)}: {place(line)}." for line, _ in records))]
     for line, record in records:
         rule = rules[record["requirement"]]
@@ -134,7 +134,7 @@ def section(heading: str, records: list[tuple[dict, dict]], kept: Evidence, rule
         parts += [f"### {record['requirement']}{over(line)}",
                   wrapped(" ".join(rule["text"].split()), "> "),
                   f"{rule['document']} {rule['revision']}, section {rule['section']}, {rule['level']}{unsure}.",
-                  "\n".join([*findings(record), *origin(record, kept)]),
+                  "\n".join([*findings(record), *origin(record)]),
                   f"```sh\n{command(record)}\n```"]
     return parts
 
@@ -162,12 +162,11 @@ def findings(record: dict) -> list[str]:
     return lines
 
 
-def origin(record: dict, kept: Evidence) -> list[str]:
-    cell = kept.cells[record["cell"]]
+def origin(record: dict) -> list[str]:
     others = [f"`{name}`" for name in record["cells"] if name != record["cell"]]
-    kernel = f", kernel {cell['kernel']}" if cell["kernel"] else ""
+    kernel = f", kernel {record['kernel']}" if record["kernel"] else ""
     lines = [wrapped(f"Case `{record['case']}` in cell `{record['cell']}` ({peer_of(record['cell']).title}{kernel}, "
-                     f"{cell['day']})" + (f"; also in {', '.join(others)}" if others else ""), "- ", "  ")]
+                     f"{record['day']})" + (f"; also in {', '.join(others)}" if others else ""), "- ", "  ")]
     if record["capture"]:
         lines.append(f"- Capture: [{record['capture']}](captures/{record['capture']})")
     elif record["capture_bytes"]:

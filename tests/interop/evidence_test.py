@@ -43,15 +43,15 @@ class Run:
         self.folder = folder
         self.results: list[dict] = []
 
-    def cell(self, name: str, cases: list[dict], captures: dict[str, bytes] | None = None, verdict: str = "passed") -> None:
+    def cell(self, name: str, cases: list[dict], captures: dict[str, bytes] | None = None, kernel: str = "6.1.7-1") -> None:
         report = self.folder / name / "report"
         (report / "captures").mkdir(parents=True)
         (report / "results.json").write_text(json.dumps({"started": "2026-01-02T03:04:05Z", "cases": cases}))
         for case_name, data in (captures or {}).items():
             (report / "captures" / f"{case_name}.pcapng").write_bytes(data)
         (self.folder / name / "dmesg.log").write_text(
-            "[    0.000000] Linux version 6.1.0-9-amd64 (x@y) (gcc) #1 SMP Debian 6.1.7-1 (2026-01-01)\n")
-        self.results.append({"cell": name, "verdict": verdict, "seconds": 1.0, "boots": [], "text": "well"})
+            f"[    0.000000] Linux version 6.1.0-9-amd64 (x@y) (gcc) #1 SMP Debian {kernel} (2026-01-01)\n")
+        self.results.append({"cell": name, "verdict": "passed", "seconds": 1.0, "boots": [], "text": "well"})
 
     def into(self, old: Evidence) -> tuple[Evidence, list[str]]:
         return evidence.harvested(old, self.results, self.folder, KNOWN)
@@ -99,6 +99,20 @@ class Harvest(unittest.TestCase):
         later.cell("tcp-suite-6.1", [sound("one")])
         again, _ = later.into(kept)
         self.assertEqual((again.records, again.captures), ([], {}))
+
+    def test_what_is_seen_again_keeps_its_capture_until_the_kernel_is_another_one(self):
+        first = self.run_of("first")
+        first.cell("tcp-suite-6.1", [case("one")], {"one": b"1" * 100})
+        kept, _ = first.into(Evidence())
+        other = [{"what": "status", "expected": ["1"], "seen": "3"}]
+        for name, kernel, findings, stays in (("same", "6.1.7-1", {}, True), ("kernel", "6.1.8-1", {}, False),
+                                              ("findings", "6.1.7-1", {"findings": other}, False)):
+            later = self.run_of(name)
+            later.cell("tcp-suite-6.1", [case("one", **findings), case("two", **findings)], {"one": b"2" * 50, "two": b"2"}, kernel)
+            again, _ = later.into(kept)
+            (record,) = again.records
+            self.assertEqual(again.captures == kept.captures, stays)
+            self.assertEqual((record["case"], record["kernel"]), ("one" if stays else "two", f"6.1.0-9-amd64 (Debian {kernel})"))
 
     def test_a_line_belongs_to_its_case_and_transport(self):
         for name, other, found in (("pdu_length", {}, True), ("length", {}, False), ("pdu_length", {"transport": "rdma"}, False),
