@@ -189,4 +189,13 @@ inline void mark_dropped(RdmaBench& bench, std::uint64_t softroce::SoftCounters:
   if (bench.counted(counter)) bench.mark("bench.dropped");
 }
 
+/// The next packet of a side that asks. It sends again what was acknowledged late, which in real time the bench or its machine
+/// may cause: copies of what came before `psn` say nothing there.
+inline std::optional<RocePacket> next_request(RdmaBench& bench, std::uint32_t psn, Duration limit) {
+  auto packet = bench.peer().wait_packet(limit);
+  if (bench.world().real_loop() == nullptr) return packet;
+  while (packet && roce::psn_before(packet->psn, psn)) packet = bench.peer().wait_packet(limit);
+  return packet;
+}
+
 }  // namespace fb::conformance

@@ -15,7 +15,7 @@ using roce::Opcode;
 std::optional<RocePacket> seen(RdmaBench& bench, Check& check, const RcConnection& c, std::uint32_t ordinal,
                                std::string_view what, Duration limit = kAnswerTime) {
   const std::uint32_t psn = roce::psn_add(c.facts.receive_psn, ordinal);
-  auto packet = bench.peer().wait_packet(limit);
+  auto packet = next_request(bench, psn, limit);
   const bool holds = packet && packet->psn == psn;
   if (!expect(check, holds, what, "a request with " + words_of_psn(psn), packet ? packet->describe() : "silence"))
     return std::nullopt;

@@ -50,7 +50,7 @@ std::optional<RocePacket> request_seen(RdmaBench& bench, Check& check, const RcC
                                        std::uint32_t ordinal, std::string_view what,
                                        Duration limit = kAnswerTime) {
   const std::uint32_t psn = roce::psn_add(c.facts.receive_psn, ordinal);
-  auto packet = bench.peer().wait_packet(limit);
+  auto packet = next_request(bench, psn, limit);
   expect(check, packet && packet->psn == psn, what, "a request with " + words_of_psn(psn),
          packet ? packet->describe() : "silence");
   return packet;
