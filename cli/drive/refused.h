@@ -1,3 +1,4 @@
+// How the parts of the driver say no.
 #pragma once
 
 #include <stdexcept>

@@ -14,21 +14,20 @@ using nlohmann::json;
 
 const Bench kBench{"tcp", "192.0.2.8", "4420"};
 
-void answer(const Request& request, const json& outcome) {
+void answer(const json& outcome) {
   const std::string line = to_line(outcome);
   BENCH_ASSERT(line.find('\n') == std::string::npos, "an answer is a line");
   const json read = json::parse(line);
   BENCH_ASSERT(read["ok"].is_boolean(), "an answer says what became of it");
   BENCH_ASSERT(read["ok"] || !read["text"].empty(), "a refusal says why");
-  BENCH_ASSERT(request.body.is_object(), "a request is an object");
 }
 
 void take(const Request& request) {
-  answer(request, outcome_of([&] {
+  answer(outcome_of([&] {
            const Bench bench = bench_of(request.body);
            return json{{"traddr", bench.traddr}, {"trsvcid", bench.trsvcid}};
          }));
-  answer(request, outcome_of([&] {
+  answer(outcome_of([&] {
            const auto words = connect_words(request.body, kBench);
            for (std::size_t n = 1; n < words.size(); ++n) {
              BENCH_ASSERT(words[n].starts_with("--"), "what a bench says is the value of an option, and none itself");
@@ -50,7 +49,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       BENCH_ASSERT(line->find('\n') == std::string::npos, "a line has one end");
       if (const auto request = request_of(*line)) take(*request);
     }
-    BENCH_ASSERT(!lines.endless(), "a short text has no long line");
   }
   return 0;
 }
