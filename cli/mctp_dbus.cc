@@ -1,11 +1,14 @@
 #include "cli/mctp_dbus.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <systemd/sd-bus.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 
@@ -82,6 +85,20 @@ void good(int result, const char* what) {
   if (result < 0) throw UserError(fmt::format("D-Bus, {}: {}", what, std::strerror(-result)));
 }
 
+/// Waits until the daemon says its address: its socket is there before it takes connections. False when it ends before
+/// that, or says nothing in time.
+bool says_its_address(int output) {
+  constexpr int kPatience_ms = 10'000;
+  char last = 0;
+  while (last != '\n') {
+    pollfd readable{output, POLLIN, 0};
+    const int ready = ::poll(&readable, 1, kPatience_ms);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0 || read(output, &last, 1) != 1) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 MctpDbus::MctpDbus(World& world, mctp::Bus& bus, const std::filesystem::path& directory, SetMtu set_mtu)
@@ -130,23 +147,19 @@ void MctpDbus::start_daemon(const std::filesystem::path& directory) {
                            "<allow receive_type=\"method_call\"/><allow receive_type=\"signal\"/>"
                            "<allow receive_type=\"method_return\"/><allow receive_type=\"error\"/>"
                            "</policy></busconfig>\n";
-  const std::string program = "dbus-daemon";
+  // A file takes its complaints, for they come as long as it lives.
+  OpenFile complaints(open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  Pipe output = make_pipe();
   // It goes with us even when we are killed.
-  daemon_ = start_program({"setpriv", "--pdeathsig", "TERM", program, "--nofork", "--nopidfile",
+  daemon_ = start_program({"setpriv", "--pdeathsig", "TERM", "dbus-daemon", "--nofork", "--nopidfile", "--print-address",
                            "--config-file=" + config.string()},
-                          own_environment(), errors.string());
-  constexpr int kTries = 500;
-  for (int i = 0; i < kTries; ++i) {
-    if (std::filesystem::exists(socket)) return;
-    if (waitpid(daemon_, nullptr, WNOHANG) == daemon_) {
-      std::string why;
-      std::getline(std::ifstream(errors), why);
-      throw UserError(program + ": it does not start: " + why);
-    }
-    ::poll(nullptr, 0, 10);
-  }
+                          own_environment(), {.output = output.write_end.fd(), .errors = complaints.fd()});
+  output.write_end.close();
+  if (says_its_address(output.read_end.fd())) return;
   end();
-  throw UserError(program + ": it does not listen");
+  std::string why;
+  std::getline(std::ifstream(errors), why);
+  throw UserError("dbus-daemon: it does not start: " + (why.empty() ? "it says nothing" : why));
 }
 
 void MctpDbus::connect() {

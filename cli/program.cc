@@ -79,13 +79,21 @@ PrivateDirectory::~PrivateDirectory() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-pid_t start_program(std::vector<std::string> words, std::vector<std::string> environment,
-                    const std::string& errors) {
-  FileActions files;
-  if (!errors.empty()) {
-    posix_spawn_file_actions_addopen(files.get(), STDERR_FILENO, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  }
-  return spawn(words, environment, files);
+OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
+  close();
+  fd_ = std::exchange(other.fd_, -1);
+  return *this;
+}
+
+void OpenFile::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Pipe make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw UserError(std::string("a pipe: ") + std::strerror(errno));
+  return {OpenFile(ends[0]), OpenFile(ends[1])};
 }
 
 pid_t start_program(std::vector<std::string> words, std::vector<std::string> environment, const ProgramStreams& streams) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fb::cli {
@@ -32,11 +33,30 @@ struct ProgramStreams {
   int input = -1, output = -1, errors = -1;  ///< open files; -1: ours
 };
 
-/// Starts a program, found on PATH, with the signals let through that the command itself blocks or ignores. Its
-/// complaints go to the file `errors`, where that is named. Throws UserError that names the program.
+/// An open file of our own; programs do not have it but as one of their streams.
+class OpenFile {
+ public:
+  explicit OpenFile(int fd = -1) : fd_(fd) {}
+  ~OpenFile() { close(); }
+  OpenFile(OpenFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  OpenFile& operator=(OpenFile&& other) noexcept;
+  /// -1: none.
+  int fd() const { return fd_; }
+  void close();
+
+ private:
+  int fd_;
+};
+
+struct Pipe {
+  OpenFile read_end, write_end;
+};
+/// Throws UserError.
+Pipe make_pipe();
+
+/// Starts a program, found on PATH, with the signals let through that the command itself blocks or ignores. Throws
+/// UserError that names the program.
 pid_t start_program(std::vector<std::string> words, std::vector<std::string> environment,
-                    const std::string& errors = {});
-/// The same with these streams.
-pid_t start_program(std::vector<std::string> words, std::vector<std::string> environment, const ProgramStreams& streams);
+                    const ProgramStreams& streams = {});
 
 }  // namespace fb::cli

@@ -1,6 +1,5 @@
 #include "cli/remote_seeds.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,7 +15,6 @@
 
 #include "base/result.h"
 #include "cli/common.h"
-#include "cli/program.h"
 
 namespace fb::cli {
 
@@ -31,16 +29,6 @@ constexpr int kLook_ms = 50;
 constexpr auto kEnd = std::chrono::seconds(5);
 /// Outcomes at a time where the campaign may stop early: as a run on this machine takes them, so that it stops at the same seed.
 constexpr std::uint64_t kBatch = 128;
-
-struct Pipe {
-  int read_end = -1, write_end = -1;
-};
-
-Pipe make_pipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw UserError(std::string("a pipe: ") + std::strerror(errno));
-  return {ends[0], ends[1]};
-}
 
 std::string interpreter() {
   const char* named = std::getenv("FABRICBENCH_PYTHON");
@@ -73,11 +61,6 @@ std::optional<WorldVerdict> verdict_of(const std::string& name) {
 
 }  // namespace
 
-void RemoteSeeds::Stream::close() {
-  if (fd >= 0) ::close(fd);
-  fd = -1;
-}
-
 RemoteSeeds::RemoteSeeds(std::string scheduler, const conformance::CampaignOptions& options, std::function<void(const std::string&)> note)
     : scheduler_(std::move(scheduler)), options_(options), note_(std::move(note)), interpreter_(interpreter()) {}
 
@@ -106,18 +89,18 @@ std::vector<SeedOutcome> RemoteSeeds::next(std::uint64_t first, std::uint64_t co
 }
 
 void RemoteSeeds::start(std::uint64_t first) {
-  const Pipe in = make_pipe(), out = make_pipe(), errors = make_pipe();
-  input_.fd = in.write_end;
-  output_.fd = out.read_end;
-  errors_.fd = errors.read_end;
+  Pipe in = make_pipe(), out = make_pipe(), errors = make_pipe();
+  input_.file = std::move(in.write_end);
+  output_.file = std::move(out.read_end);
+  errors_.file = std::move(errors.read_end);
   try {
     program_ = start_program({interpreter_, "-m", "fabricbench._dask", scheduler_}, python_environment(),
-                             ProgramStreams{.input = in.read_end, .output = out.write_end, .errors = errors.write_end});
+                             ProgramStreams{.input = in.read_end.fd(), .output = out.write_end.fd(), .errors = errors.write_end.fd()});
   } catch (const UserError& problem) {
-    for (const int fd : {in.read_end, out.write_end, errors.write_end}) ::close(fd);
     throw UserError(std::string(problem.what()) + " (FABRICBENCH_PYTHON names the Python that hands out seeds)");
   }
-  for (const int fd : {in.read_end, out.write_end, errors.write_end}) ::close(fd);
+  // Else its end would not be seen.
+  for (const auto end : {&in.read_end, &out.write_end, &errors.write_end}) end->close();
   send_campaign(first);
 }
 
@@ -133,16 +116,16 @@ void RemoteSeeds::send_campaign(std::uint64_t first) {
   const std::string text = campaign.dump() + "\n";
   // A program that ends before it has read all of it says why.
   for (std::size_t at = 0; at < text.size();) {
-    const ssize_t done = ::write(input_.fd, text.data() + at, text.size() - at);
+    const ssize_t done = ::write(input_.file.fd(), text.data() + at, text.size() - at);
     if (done > 0) at += static_cast<std::size_t>(done);
     else if (errno != EINTR) break;
   }
 }
 
 bool RemoteSeeds::read_more() {
-  pollfd watched[] = {{output_.fd, POLLIN, 0}, {errors_.fd, POLLIN, 0}};
+  pollfd watched[] = {{output_.file.fd(), POLLIN, 0}, {errors_.file.fd(), POLLIN, 0}};
   if (::poll(watched, 2, kLook_ms) <= 0) return true;
-  if (watched[1].revents != 0 && !read_errors()) errors_.close();
+  if (watched[1].revents != 0 && !read_errors()) errors_.file.close();
   if (watched[0].revents == 0) return true;
   return read_from(output_, [this](const std::string& line) { take_line(line); });
 }
@@ -155,7 +138,7 @@ bool RemoteSeeds::read_errors() {
 
 bool RemoteSeeds::read_from(Stream& stream, const std::function<void(const std::string&)>& take_line) {
   char bytes[65536];
-  const ssize_t count = ::read(stream.fd, bytes, sizeof bytes);
+  const ssize_t count = ::read(stream.file.fd(), bytes, sizeof bytes);
   if (count < 0) return errno == EINTR;
   if (count == 0) return false;
   stream.rest.append(bytes, static_cast<std::size_t>(count));
@@ -188,7 +171,7 @@ void RemoteSeeds::take_line(const std::string& line) {
 
 void RemoteSeeds::over() {
   // What it complained about is in the pipe, if it is not read yet.
-  while (errors_.fd >= 0 && read_errors()) {
+  while (errors_.file.fd() >= 0 && read_errors()) {
   }
   int status = 0;
   waitpid(program_, &status, 0);
@@ -202,7 +185,7 @@ void RemoteSeeds::over() {
 
 void RemoteSeeds::end() {
   // The end of its input alone ends it; the signal is faster.
-  input_.close();
+  input_.file.close();
   if (program_ > 0) {
     kill(program_, SIGTERM);
     const auto until = std::chrono::steady_clock::now() + kEnd;
@@ -212,8 +195,8 @@ void RemoteSeeds::end() {
     }
     program_ = -1;
   }
-  output_.close();
-  errors_.close();
+  output_.file.close();
+  errors_.file.close();
 }
 
 }  // namespace fb::cli

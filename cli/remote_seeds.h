@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/program.h"
 #include "conformance/campaign/campaign.h"
 
 namespace fb::cli {
@@ -29,9 +30,8 @@ class RemoteSeeds {
  private:
   /// The program's end of a pipe and ours.
   struct Stream {
-    int fd = -1;
+    OpenFile file;
     std::string rest;  ///< of a line that is not whole yet
-    void close();
   };
 
   void start(std::uint64_t first);

@@ -18,6 +18,9 @@ import pytest
 from conftest import PROGRAM, ROOT
 
 PYTHON = "/usr/bin/python3"
+# The MCTP daemon on D-Bus, by the newer of its names.
+NEW_NAME = "au.com.codeconstruct.MCTP1"
+NEW = "/au/com/codeconstruct/mctp1"
 
 # Every sub-command of nvme 2.3 that reaches an endpoint, with what its output must hold. `refused`: commands
 # that the drive does not have, which the endpoint says in its own words.
@@ -435,6 +438,39 @@ def test_the_dbus_daemon_goes_with_us(tmp_path):
     shutil.rmtree(os.path.dirname(place))
 
 
+def with_daemon_of_dbus(tmp_path, script):
+    """An environment in which this script is found as dbus-daemon."""
+    program = tmp_path / "bin" / "dbus-daemon"
+    program.parent.mkdir()
+    program.write_text(script)
+    program.chmod(0o755)
+    return dict(os.environ, PATH=f"{program.parent}:{os.environ['PATH']}")
+
+
+def test_a_dbus_daemon_that_is_slow_to_listen(fabricbench, tmp_path):
+    """Its socket is there, and takes no connections yet."""
+    environment = with_daemon_of_dbus(tmp_path, textwrap.dedent(f"""\
+        #!{PYTHON}
+        import os, pathlib, socket, sys, time
+        config = next(word for word in sys.argv if word.startswith("--config-file=")).split("=")[1]
+        place = pathlib.Path(config).parent / "dbus"
+        bound = socket.socket(socket.AF_UNIX)
+        bound.bind(str(place))
+        time.sleep(0.3)
+        place.unlink()
+        os.execv({shutil.which("dbus-daemon")!r}, ["dbus-daemon", *sys.argv[1:]])
+        """))
+    done = fabricbench("mctp", "exec", "--dbus", "--", "dbus-send", "--system", "--print-reply", f"--dest={NEW_NAME}",
+                       NEW, "org.freedesktop.DBus.ObjectManager.GetManagedObjects", env=environment)
+    assert done.code == 0 and done.out.count('string "EID"') == 2, done.err
+
+
+def test_a_dbus_daemon_that_does_not_start(fabricbench, tmp_path):
+    environment = with_daemon_of_dbus(tmp_path, "#!/bin/sh\necho no bus today >&2\nexit 1\n")
+    done = fabricbench("mctp", "exec", "--dbus", "--", "true", env=environment)
+    assert (done.code, done.err) == (2, "fabricbench: dbus-daemon: it does not start: no bus today\n")
+
+
 def test_interrupt_ends_program_and_bus():
     process = subprocess.Popen([str(PROGRAM), "mctp", "exec", "--", "sleep", "60"], stderr=subprocess.PIPE)
     time.sleep(1)
@@ -455,12 +491,9 @@ def test_libnvme_finds_the_endpoints_by_dbus(fabricbench):
     assert done.code == 0 and done.out.startswith("2 endpoints, 0 faults"), done.err
 
 
-NEW = "/au/com/codeconstruct/mctp1"
-
-
 def test_both_generations_of_the_daemons_objects(fabricbench):
     for name, root, network in (("xyz.openbmc_project.MCTP", "/xyz/openbmc_project/mctp", "int32 1"),
-                                ("au.com.codeconstruct.MCTP1", NEW, "uint32 1")):
+                                (NEW_NAME, NEW, "uint32 1")):
         done = fabricbench("mctp", "exec", "--dbus", "--", "dbus-send", "--system", "--print-reply",
                            f"--dest={name}", root, "org.freedesktop.DBus.ObjectManager.GetManagedObjects")
         assert done.code == 0, done.err
@@ -468,7 +501,7 @@ def test_both_generations_of_the_daemons_objects(fabricbench):
         assert done.out.count('string "UUID"') == 2 and "byte 10" in done.out
 
 
-SET_MTU = ("dbus-send", "--system", "--print-reply", "--dest=au.com.codeconstruct.MCTP1",
+SET_MTU = ("dbus-send", "--system", "--print-reply", f"--dest={NEW_NAME}",
            f"{NEW}/networks/1/endpoints/9", "au.com.codeconstruct.MCTP.Endpoint1.SetMTU")
 
 
