@@ -34,7 +34,7 @@ class Page:
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
-    def one(self, selector, timeout=5):
+    def one(self, selector, timeout=20):
         """The first visible element, as soon as it is there."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:

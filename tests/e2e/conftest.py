@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import select
 import signal
 import subprocess
@@ -65,6 +66,18 @@ class Target:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=20)
+
+
+def wait_until_it_hears(process, number):
+    """Until the command has made itself ready for this signal: before that it would only be ended by it."""
+    deadline = time.monotonic() + 20
+    while process.poll() is None and time.monotonic() < deadline:
+        state = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        masks = re.findall(r"^Sig(?:Blk|Cgt):\s*([0-9a-f]+)$", state, re.MULTILINE)
+        if any(int(mask, 16) >> (number - 1) & 1 for mask in masks):
+            return
+        time.sleep(0.005)
+    raise AssertionError(f"process {process.pid} does not listen for signal {number}")
 
 
 @pytest.fixture

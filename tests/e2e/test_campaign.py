@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from conftest import wait_until_it_hears
+
 # A defect that loses the ends of writes: it shows in a world of any kind of fabric.
 PLANTED = ("--deviation", "write_ends_wrong")
 
@@ -151,7 +153,8 @@ def test_an_interrupted_campaign_goes_on_to_the_same_end(fabricbench, start_prog
     options = ["campaign", "--seeds", "1..1500", *PLANTED, "--out", str(tmp_path / "out"), "--json"]
     whole = fabricbench(*options).json
     process = start_program(*options)
-    time.sleep(0.7)
+    wait_until_it_hears(process, signal.SIGINT)
+    time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, out + err

@@ -6,13 +6,12 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 import xml.etree.ElementTree
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, wait_until_it_hears
 
 DISPOSITIONS = {"pass", "fail", "skip", "waived", "inconclusive", "error"}
 
@@ -167,7 +166,7 @@ def test_help_shows_an_example_each(fabricbench):
 
 def test_ctrl_c_leaves_what_was_finished(start_program, tmp_path):
     process = start_program("run", "--jobs", "1", "--twice", "--report", tmp_path)
-    time.sleep(0.15)
+    wait_until_it_hears(process, signal.SIGINT)
     process.send_signal(signal.SIGINT)
     code = process.wait(timeout=20)
     assert code in (0, 130)  # 0 when the machine finished the suite first

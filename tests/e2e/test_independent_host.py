@@ -46,7 +46,7 @@ class Host:
 
     def leave(self):
         self.process.stdin.close()
-        return self.process.wait(timeout=2)
+        return self.process.wait(timeout=20)
 
 
 @contextlib.contextmanager

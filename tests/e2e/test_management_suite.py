@@ -25,7 +25,7 @@ def serial_drive():
     yield start
     for process in started:
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == 0, process.stderr.read()
+        assert process.wait(timeout=20) == 0, process.stderr.read()
 
 
 def results(done):

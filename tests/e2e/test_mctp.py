@@ -472,8 +472,9 @@ def test_a_dbus_daemon_that_does_not_start(fabricbench, tmp_path):
 
 
 def test_interrupt_ends_program_and_bus():
-    process = subprocess.Popen([str(PROGRAM), "mctp", "exec", "--", "sleep", "60"], stderr=subprocess.PIPE)
-    time.sleep(1)
+    process = subprocess.Popen([str(PROGRAM), "mctp", "exec", "--", "sh", "-c", "echo up; exec sleep 60"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "up\n"
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 128 + signal.SIGTERM
 

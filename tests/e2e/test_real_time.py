@@ -137,4 +137,4 @@ def test_nobody_there_is_told_soon(place, fabricbench):
 def test_sigterm_ends_in_order(place, start_target):
     target = start_target(*place.listen, "--namespace", "1M")
     target.process.send_signal(signal.SIGTERM)
-    assert target.process.wait(timeout=10) == 0
+    assert target.process.wait(timeout=20) == 0

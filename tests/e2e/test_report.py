@@ -272,7 +272,7 @@ def open_block(block):
     """Its inside is made when it opens."""
     closed = block.text
     block.find_element("css selector", "summary").click()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while block.text == closed and time.monotonic() < deadline:
         time.sleep(0.05)
 
