@@ -345,13 +345,14 @@ void add_host(CLI::App& app, Outcome& outcome) {
   CLI::App* drive = host->add_subcommand("drive", "Drive this machine's Linux NVMe host for a bench");
   drive->footer("Takes root, nvme-cli and the kernel's modules; speaks over standard input and output. A bench elsewhere starts it:\n"
                 "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --transport tcp --local 192.0.2.8");
-  auto verbose = std::make_shared<bool>(false);
-  drive->add_flag("--verbose", *verbose, "Say on standard error what nvme-cli does");
+  auto options = std::make_shared<drive::Options>();
+  drive->add_flag("--verbose", options->verbose, "Say on standard error what nvme-cli does");
+  drive->add_flag("--tls", options->tls, "This machine has a program for TLS handshakes (tlshd): connect over TLS, too");
   auto listen = std::make_shared<std::string>();
   drive->add_option("--listen", *listen, "Serve whoever connects there over TCP, instead: each as a session of its own")
       ->type_name("ADDRESS:PORT");
-  drive->callback([verbose, listen, &outcome] {
-    outcome.code = listen->empty() ? drive::serve(*verbose) : drive::serve_sessions(*listen, *verbose);
+  drive->callback([options, listen, &outcome] {
+    outcome.code = listen->empty() ? drive::serve(*options) : drive::serve_sessions(*listen, *options);
   });
 }
 

@@ -39,7 +39,7 @@ struct Open {
 
 class Driver {
  public:
-  explicit Driver(bool verbose) : host_(verbose) {}
+  explicit Driver(const Options& options) : host_(options) {}
   int serve();
 
  private:
@@ -161,6 +161,6 @@ bool Driver::answer(std::uint64_t id, json content) {
 
 }  // namespace
 
-int serve(bool verbose) { return Driver(verbose).serve(); }
+int serve(const Options& options) { return Driver(options).serve(); }
 
 }  // namespace fb::drive

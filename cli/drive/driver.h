@@ -3,8 +3,12 @@
 
 namespace fb::drive {
 
-/// Serves until the input ends, and ends all associations that it made; the exit code of the program. With `verbose`,
-/// standard error is told what nvme-cli does.
-int serve(bool verbose);
+struct Options {
+  bool verbose = false;  ///< standard error is told what is asked of nvme-cli and the kernel
+  bool tls = false;      ///< somebody on this machine does TLS handshakes for its kernel (tlshd)
+};
+
+/// Serves until the input ends, and ends all associations that it made; the exit code of the program.
+int serve(const Options& options);
 
 }  // namespace fb::drive

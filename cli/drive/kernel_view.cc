@@ -3,12 +3,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <regex>
+
+#include "cli/drive/refused.h"
 
 namespace fb::drive {
 
@@ -65,6 +69,23 @@ int set_attribute(const std::string& controller, const std::string& name, const 
   const int error = written < 0 ? errno : 0;
   close(fd);
   return error;
+}
+
+std::string make_controller(const std::string& options) {
+  const auto refuse = [](const std::string& why) { throw Refused(std::string(kFabrics) + ": " + why); };
+  const int fd = open(kFabrics, O_RDWR | O_CLOEXEC);
+  if (fd < 0) refuse(std::strerror(errno));
+  const bool taken = write(fd, options.data(), options.size()) >= 0;
+  const int error = errno;
+  char answer[256];
+  const ssize_t size = taken ? read(fd, answer, sizeof answer) : 0;
+  close(fd);
+  if (!taken) refuse(std::strerror(error));
+  // "instance=0,cntlid=1"
+  const std::string said(answer, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  std::smatch number;
+  if (!std::regex_search(said, number, std::regex("instance=([0-9]+)"))) refuse("it names no controller");
+  return "nvme" + number[1].str();
 }
 
 std::vector<Disk> disks_of(const std::string& controller) {

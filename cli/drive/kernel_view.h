@@ -25,6 +25,11 @@ std::string attribute(const std::string& controller, const std::string& name);
 /// Gives an attribute a value; the error, or 0.
 int set_attribute(const std::string& controller, const std::string& name, const std::string& value);
 
+/// Where the kernel takes orders to connect.
+inline constexpr const char* kFabrics = "/dev/nvme-fabrics";
+/// Connects, with options as the kernel names them and commas between; the name of the controller. Throws Refused.
+std::string make_controller(const std::string& options);
+
 /// A block device of a namespace. With native multipath it is that of the subsystem, which stands for all its paths.
 struct Disk {
   std::string node;  ///< /dev/nvme0n1

@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
+#include <fstream>
 #include <regex>
 #include <sstream>
 
 #include "cli/drive/disk_io.h"
+#include "cli/drive/keyring.h"
 #include "cli/drive/refused.h"
+#include "model/auth/psk.h"
+#include "wire/fabrics/nqn.h"
 
 namespace fb::drive {
 
@@ -42,6 +45,18 @@ bool on_path(const std::string& program) {
   return false;
 }
 
+/// As nvme-cli has it.
+Name name_of_this_machine() {
+  const Ended told = run({"nvme", "show-hostnqn"}, 30s);
+  Name name{told.output.substr(0, told.output.find('\n')), ""};
+  if (!told.ok() || !fabrics::valid_nqn(name.hostnqn)) throw Refused("nvme show-hostnqn: " + told.why());
+  std::getline(std::ifstream("/etc/nvme/hostid"), name.hostid);
+  const std::size_t uuid = name.hostnqn.find("uuid:");
+  if (name.hostid.empty() && uuid != std::string::npos) name.hostid = name.hostnqn.substr(uuid + 5);
+  if (name.hostid.empty()) throw Refused("no /etc/nvme/hostid: `nvme gen-hostnqn` makes a name that holds one");
+  return name;
+}
+
 bool is_live(const std::string& controller) { return attribute(controller, "state") == "live"; }
 
 /// Until the kernel has found the namespaces of a new controller, and the partitions of these.
@@ -70,16 +85,15 @@ void wait_until_usable(const std::string& controller) {
 
 }  // namespace
 
-LinuxHost::LinuxHost(bool verbose) : verbose_(verbose) {
+LinuxHost::LinuxHost(const Options& options) : options_(options) {
   for (const Controller& one : controllers()) others_.insert(one.name);
 }
 
 std::string LinuxHost::missing() {
   if (geteuid() != 0) return "driving this machine's NVMe host takes root";
   if (!on_path("nvme")) return "no nvme on PATH: nvme-cli drives this machine's NVMe host";
-  const char* const device = "/dev/nvme-fabrics";
-  if (access(device, F_OK) != 0) run({"modprobe", "nvme-fabrics"}, 30s);
-  if (access(device, F_OK) != 0) return std::string("no ") + device + ": the kernel's module nvme-fabrics makes it";
+  if (access(kFabrics, F_OK) != 0) run({"modprobe", "nvme-fabrics"}, 30s);
+  if (access(kFabrics, F_OK) != 0) return std::string("no ") + kFabrics + ": the kernel's module nvme-fabrics makes it";
   return {};
 }
 
@@ -94,7 +108,15 @@ json LinuxHost::greet(const json& hello) {
   for (const auto& [word, action] : actions()) can.push_back(word);
   for (const char* const word : {"digests", "disable_sqflow", "zones"}) can.push_back(word);
   if (can_authenticate()) can.push_back("dhchap");
-  return {{"name", fmt::format("{} {}", system.sysname, system.release)}, {"can", can}, {"joins_paths", joins_paths()}};
+  json content = {{"name", fmt::format("{} {}", system.sysname, system.release)}, {"joins_paths", joins_paths()}};
+  if (options_.tls && bench_.transport == "tcp") {
+    if (!has_nvme_keyring()) throw Refused("--tls: the kernel has no keyring .nvme, which its module nvme_keyring makes");
+    name_ = name_of_this_machine();
+    content["hostnqn"] = name_.hostnqn;
+    can.push_back("tls");
+  }
+  content["can"] = can;
+  return content;
 }
 
 void LinuxHost::note(const json& request) {
@@ -131,7 +153,23 @@ const std::map<std::string, LinuxHost::Action>& LinuxHost::actions() {
   return kActions;
 }
 
+std::string LinuxHost::connect_securely(const json& request) const {
+  if (name_.hostnqn.empty()) throw Refused("connecting over TLS: host drive was not given --tls");
+  const auto keys = auth::PskStore::parse(request.at("tls_key").get<std::string>(), "tls_key");
+  if (!keys) throw Refused(keys.error().text);
+  const auto psk = keys->for_pair(name_.hostnqn, request.at("subnqn").get<std::string>(), 1);
+  if (!psk) throw Refused(psk.error().text);
+  put_psk(psk->identity, psk->key);
+  const std::string line = connect_line(request, bench_, name_);
+  if (options_.verbose) fmt::print(stderr, "{}: {}\n", kFabrics, line);
+  return make_controller(line);
+}
+
 json LinuxHost::connect(const json& request) {
+  if (request.contains("tls_key")) {
+    wait_until_usable(connect_securely(request));
+    return json::object();
+  }
   const Ended ended = nvme(connect_words(request, bench_));
   if (!ended.ok()) throw Refused("nvme connect: " + ended.why());
   std::smatch name;
@@ -159,7 +197,7 @@ json LinuxHost::discover(const json&) {
 json LinuxHost::watch(const json&) {
   std::vector<std::string> words = at_the_bench("discover");
   words.push_back("--persistent");
-  extend(words, kImpatient);
+  extend(words, impatient_words());
   nvme_or_refuse(words);
   return json::object();
 }
@@ -169,7 +207,7 @@ json LinuxHost::connect_discovered(const json&) {
   for (const Controller& one : ours()) before.insert(one.name);
   std::vector<std::string> words = at_the_bench("connect-all");
   words.push_back("--nr-io-queues=1");
-  extend(words, kImpatient);
+  extend(words, impatient_words());
   nvme_or_refuse(words);
   bool any = false;
   for (const Controller& one : ours()) {
@@ -218,7 +256,7 @@ Ended LinuxHost::nvme(const std::vector<std::string>& words) const {
   std::vector<std::string> whole = {"nvme"};
   extend(whole, words);
   const Ended ended = run(whole, kProgram);
-  if (verbose_) {
+  if (options_.verbose) {
     fmt::print(stderr, "{}\n{}[{}]\n", fmt::join(whole, " "), ended.output, ended.late ? "late" : std::to_string(ended.status));
   }
   return ended;

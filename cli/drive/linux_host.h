@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/drive/driver.h"
 #include "cli/drive/job.h"
 #include "cli/drive/kernel_view.h"
 #include "cli/drive/protocol.h"
@@ -15,8 +16,8 @@ namespace fb::drive {
 
 class LinuxHost {
  public:
-  /// What is here now belongs to somebody else. With `verbose`, standard error is told what nvme-cli does.
-  explicit LinuxHost(bool verbose);
+  /// What is here now belongs to somebody else.
+  explicit LinuxHost(const Options& options);
 
   /// Why this machine cannot be driven, in one line; empty when it can.
   static std::string missing();
@@ -37,6 +38,8 @@ class LinuxHost {
   static const std::map<std::string, Action>& actions();
 
   nlohmann::json connect(const nlohmann::json& request);
+  /// The name of the controller. The key goes into the kernel's keyring.
+  std::string connect_securely(const nlohmann::json& request) const;
   nlohmann::json disconnect(const nlohmann::json& request);
   nlohmann::json discover(const nlohmann::json& request);
   nlohmann::json watch(const nlohmann::json& request);
@@ -56,10 +59,11 @@ class LinuxHost {
   /// The words for nvme-cli, but its name.
   std::vector<std::string> at_the_bench(const char* command) const;
 
-  bool verbose_;
+  Options options_;
   std::set<std::string> others_;
   std::set<std::string> subsystems_;
   Bench bench_;
+  Name name_;  // where TLS is to be had
 };
 
 }  // namespace fb::drive

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/drive/refused.h"
@@ -12,12 +13,47 @@ namespace {
 
 using nlohmann::json;
 
+/// A case does not want to wait for what is the usual patience of a host: ten seconds between attempts, ten minutes of them.
+constexpr std::pair<const char*, const char*> kImpatient[] = {{"reconnect-delay", "1"}, {"ctrl-loss-tmo", "10"}};
+
 std::string text_of(const json& value) {
   if (value.is_number()) return value.dump();
   return value.get<std::string>();
 }
 
+/// What is said of an association, as nvme-cli names it; the kernel has the same names with underscores. A flag has no value.
+struct Option {
+  std::string name, value;
+};
+
+std::vector<Option> options_of(const json& request, const Bench& bench) {
+  std::vector<Option> options = {{"transport", bench.transport},
+                                 {"traddr", request.value("traddr", bench.traddr)},
+                                 {"trsvcid", request.contains("trsvcid") ? text_of(request["trsvcid"]) : bench.trsvcid},
+                                 {"nqn", request.at("subnqn").get<std::string>()},
+                                 {"duplicate-connect", ""}};
+  for (const auto& [name, value] : kImpatient) options.push_back({name, value});
+  for (const auto& [key, name] : {std::pair{"io_queues", "nr-io-queues"}, std::pair{"queue_entries", "queue-size"},
+                                  std::pair{"dhchap_secret", "dhchap-secret"}, std::pair{"dhchap_ctrl_secret", "dhchap-ctrl-secret"}}) {
+    if (request.contains(key)) options.push_back({name, text_of(request[key])});
+  }
+  const std::uint64_t kato_ms = request.value("kato_ms", std::uint64_t{0});
+  // 0 would be none, which nvme-cli has no word for: the kernel then takes what it usually takes.
+  if (kato_ms != 0) options.push_back({"keep-alive-tmo", std::to_string(kato_ms / 1000 + (kato_ms % 1000 != 0))});
+  for (const auto& [key, name] : {std::pair{"hdr_digest", "hdr-digest"}, std::pair{"data_digest", "data-digest"},
+                                  std::pair{"disable_sqflow", "disable-sqflow"}}) {
+    if (request.value(key, false)) options.push_back({name, ""});
+  }
+  return options;
+}
+
 }  // namespace
+
+std::vector<std::string> impatient_words() {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : kImpatient) words.push_back(fmt::format("--{}={}", name, value));
+  return words;
+}
 
 std::optional<std::string> Lines::next() {
   const std::size_t end = heard_.find('\n', searched_);
@@ -48,26 +84,23 @@ Bench bench_of(const json& hello) {
 }
 
 std::vector<std::string> connect_words(const json& request, const Bench& bench) {
-  std::vector<std::string> words = {"connect", "--transport=" + bench.transport, "--duplicate-connect", "--output-format=json"};
-  words.insert(words.end(), kImpatient.begin(), kImpatient.end());
-  const auto add = [&](const char* key, const char* option) {
-    if (request.contains(key)) words.push_back(fmt::format("--{}={}", option, text_of(request[key])));
-  };
-  words.push_back("--nqn=" + request.at("subnqn").get<std::string>());
-  words.push_back("--traddr=" + request.value("traddr", bench.traddr));
-  words.push_back("--trsvcid=" + (request.contains("trsvcid") ? text_of(request["trsvcid"]) : bench.trsvcid));
-  add("io_queues", "nr-io-queues");
-  add("queue_entries", "queue-size");
-  add("dhchap_secret", "dhchap-secret");
-  add("dhchap_ctrl_secret", "dhchap-ctrl-secret");
-  const std::uint64_t kato_ms = request.value("kato_ms", std::uint64_t{0});
-  // 0 would be none, which nvme-cli has no word for: the kernel then takes what it usually takes.
-  if (kato_ms != 0) words.push_back(fmt::format("--keep-alive-tmo={}", kato_ms / 1000 + (kato_ms % 1000 != 0)));
-  for (const auto& [key, option] : {std::pair{"hdr_digest", "--hdr-digest"}, std::pair{"data_digest", "--data-digest"},
-                                    std::pair{"disable_sqflow", "--disable-sqflow"}}) {
-    if (request.value(key, false)) words.push_back(option);
+  std::vector<std::string> words = {"connect", "--output-format=json"};
+  for (const Option& one : options_of(request, bench)) {
+    words.push_back("--" + one.name + (one.value.empty() ? "" : "=" + one.value));
   }
   return words;
+}
+
+std::string connect_line(const json& request, const Bench& bench, const Name& name) {
+  std::vector<Option> options = options_of(request, bench);
+  options.insert(options.end(), {{"hostnqn", name.hostnqn}, {"hostid", name.hostid}, {"tls", ""}});
+  std::string line;
+  for (Option& one : options) {
+    if (one.value.find_first_of(",\n") != std::string::npos) throw Refused(one.name + ": a comma or an end of line");
+    std::replace(one.name.begin(), one.name.end(), '-', '_');
+    line += (line.empty() ? "" : ",") + one.name + (one.value.empty() ? "" : "=" + one.value);
+  }
+  return line;
 }
 
 json refusal(const std::string& text) { return {{"ok", false}, {"text", text}}; }

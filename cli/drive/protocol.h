@@ -44,10 +44,17 @@ std::optional<Request> request_of(std::string_view line);
 
 /// Throws Refused, or json::exception, for what is not formed as it should be.
 Bench bench_of(const nlohmann::json& hello);
-/// A case does not want to wait for what is the usual patience of a host: ten seconds between attempts, ten minutes of them.
-inline const std::vector<std::string> kImpatient = {"--reconnect-delay=1", "--ctrl-loss-tmo=10"};
+/// For any command of nvme-cli's that makes associations: with less patience than is usual.
+std::vector<std::string> impatient_words();
 /// The words for nvme-cli, but its name, that make an association. Throws as bench_of().
 std::vector<std::string> connect_words(const nlohmann::json& request, const Bench& bench);
+
+/// Under what name a host connects.
+struct Name {
+  std::string hostnqn, hostid;
+};
+/// The same for the kernel's fabrics device, over TLS with the key that the kernel has for these names. Throws as bench_of().
+std::string connect_line(const nlohmann::json& request, const Bench& bench, const Name& name);
 
 nlohmann::json refusal(const std::string& text);
 /// What `work` makes, with "ok"; or the refusal that it throws.

@@ -70,19 +70,19 @@ std::string words_of(int listener) {
 }
 
 /// In the child: the connection is its standard input and output, and it ends in order when the listener has gone.
-[[noreturn]] void serve_one(int connection, bool verbose) {
+[[noreturn]] void serve_one(int connection, const Options& options) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   const int on = 1;
   setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   dup2(connection, STDIN_FILENO);
   dup2(connection, STDOUT_FILENO);
   close(connection);
-  _exit(serve(verbose));
+  _exit(serve(options));
 }
 
 }  // namespace
 
-int serve_sessions(const std::string& address, bool verbose) {
+int serve_sessions(const std::string& address, const Options& options) {
   const int listener = listener_at(address);
   sigset_t heard;
   sigemptyset(&heard);
@@ -109,7 +109,7 @@ int serve_sessions(const std::string& address, bool verbose) {
       sigprocmask(SIG_SETMASK, &before, nullptr);
       close(listener);
       close(signals);
-      serve_one(connection, verbose);
+      serve_one(connection, options);
     }
     close(connection);
     if (child > 0) sessions.push_back(child);

@@ -39,13 +39,13 @@ json at_place(const Endpoint& at, const std::string& subnqn) {
 }  // namespace
 
 DrivenHost::DrivenHost(World& world, const std::string& command, std::string_view transport,
-                       const host::ConnectOptions& connect, Digests digests)
+                       const host::ConnectOptions& connect, Briefing briefing)
     : DrivenHost(
           world, [&](DriverListener& listener) { return std::make_unique<DriverProcess>(world, command, listener); }, transport,
-          connect, digests) {}
+          connect, std::move(briefing)) {}
 
-DrivenHost::DrivenHost(World& world, const Start& start, std::string_view transport, const host::ConnectOptions& connect, Digests digests)
-    : world_(world), connect_(connect), digests_(digests), driver_(start(*this)) {
+DrivenHost::DrivenHost(World& world, const Start& start, std::string_view transport, const host::ConnectOptions& connect, Briefing briefing)
+    : world_(world), connect_(connect), briefing_(std::move(briefing)), driver_(start(*this)) {
   say_hello(transport);
 }
 
@@ -53,6 +53,7 @@ void DrivenHost::say_hello(std::string_view transport) {
   hello_.can = {"hello"};
   json hello = at_place(connect_.to, connect_.subnqn);
   hello["transport"] = transport;
+  if (!briefing_.case_name.empty()) hello["case"] = briefing_.case_name;
   bool said = false;
   std::string refused;
   ask("hello", std::move(hello), [&](const json* answer) {
@@ -62,11 +63,17 @@ void DrivenHost::say_hello(std::string_view transport) {
     hello_.name = answer->value("name", "");
     hello_.can = answer->value("can", std::vector<std::string>{});
     hello_.joins_paths = answer->value("joins_paths", false);
+    hello_.hostnqn = answer->value("hostnqn", "");
   });
   world_.run_until([&] { return said; }, kHelloLimit);
   if (!said) throw UserError("the host's program does not answer 'hello' within " + to_string(kHelloLimit));
   if (!why_gone_.empty()) throw UserError("the host's program: " + why_gone_);
   if (!refused.empty()) throw UserError("the host's program: " + refused);
+  if (!hello_.hostnqn.empty()) return;
+  for (const std::string& ability : hello_.can) {
+    if (!ability.starts_with("tls")) continue;
+    throw UserError("the host's program: it can do '" + ability + "', and names no 'hostnqn', which keys are for");
+  }
 }
 
 void DrivenHost::ask(std::string_view what, json request, Answered answered) {
@@ -144,11 +151,17 @@ Op<HostOutcome> DrivenHost::connect(const Request& request) {
   asked["queue_entries"] = request.queue_entries;
   asked["kato_ms"] = request.kato_ms;
   if (connect_.disable_sq_flow_control) asked["disable_sqflow"] = true;
-  if (digests_.header) asked["hdr_digest"] = true;
-  if (digests_.data) asked["data_digest"] = true;
+  if (briefing_.header_digest) asked["hdr_digest"] = true;
+  if (briefing_.data_digest) asked["data_digest"] = true;
+  if (connect_.tls == host::TlsUse::always) {
+    const auth::ConfiguredPsk* const key = briefing_.keys.configured_for(hello_.hostnqn, asked["subnqn"].get<std::string>());
+    if (key == nullptr) throw CannotArrange{"the bench has no TLS key for " + hello_.hostnqn};
+    asked["tls_key"] = key->text();
+  }
   const host::AuthenticationOptions& authentication = connect_.authentication;
   if (authentication.secret) asked["dhchap_secret"] = authentication.secret->text();
   if (authentication.controller_secret) asked["dhchap_ctrl_secret"] = authentication.controller_secret->text();
+  if (authentication.secure_channel) asked["tls_concat"] = true;
   return action("connect", std::move(asked));
 }
 

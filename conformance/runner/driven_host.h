@@ -22,26 +22,32 @@ struct DriverHello {
   std::string name;
   /// The requests that it knows, and abilities of connect ("dhchap", "tls").
   std::vector<std::string> can;
+  /// The name that it connects under; one that can do "tls" or "tls_concat" tells it.
+  std::string hostnqn;
   bool joins_paths = false;
+};
+
+/// What a driver is told beside where the bench is.
+struct Briefing {
+  bool header_digest = false, data_digest = false;  ///< over TCP, what connect() asks for
+  auth::PskStore keys = {};                         ///< over TLS: of whom the bench has them
+  std::string case_name = {};                       ///< for whoever reads the driver's log
 };
 
 class DrivenHost final : public HostUnderTest, private DriverListener {
  public:
-  /// Over TCP, what connect() asks for.
-  struct Digests {
-    bool header = false, data = false;
-  };
   /// Starts the program and waits for its hello. `connect` says where the bench's subsystem is and with what a host
   /// authenticates; it may change from one connect() to the next, and outlives the host.
   /// \throws UserError when it says none, or that there is no host.
   DrivenHost(World& world, const std::string& command, std::string_view transport, const host::ConnectOptions& connect,
-             Digests digests = {false, false});
+             Briefing briefing = {});
   /// Any other driver: `start` makes it, and it answers to who is given to it, though not before it was asked.
   using Start = std::function<std::unique_ptr<Driver>(DriverListener& listener)>;
-  DrivenHost(World& world, const Start& start, std::string_view transport, const host::ConnectOptions& connect, Digests digests);
+  DrivenHost(World& world, const Start& start, std::string_view transport, const host::ConnectOptions& connect, Briefing briefing);
 
   const DriverHello& hello() const { return hello_; }
 
+  std::string hostnqn() const override { return hello_.hostnqn; }
   Op<HostOutcome> connect(const Request& request) override;
   Op<HostOutcome> disconnect() override { return action("disconnect"); }
   Op<HostOutcome> discover() override { return action("discover"); }
@@ -76,7 +82,7 @@ class DrivenHost final : public HostUnderTest, private DriverListener {
 
   World& world_;
   const host::ConnectOptions& connect_;
-  Digests digests_;
+  Briefing briefing_;
   DriverHello hello_;
   std::map<std::uint64_t, Answered> open_;
   std::uint64_t next_ = 0;

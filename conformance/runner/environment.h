@@ -28,6 +28,8 @@ struct Environment {
   DeclarationCache* declarations = nullptr;
   void (*arrange)(EmbeddedSetup&) = nullptr;
   std::string_view transport = "rdma";
+  /// Empty where nothing but the product is met.
+  std::string_view case_name = {};
 
   EmbeddedSetup setup() const {
     EmbeddedSetup made;

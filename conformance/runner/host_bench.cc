@@ -38,6 +38,7 @@ class EmulatedHost final : public HostUnderTest {
   EmulatedHost(World& world, host::Host& host, const host::ConnectOptions& connect, const std::deque<Bytes>& kept)
       : world_(world), host_(host), connect_(connect), kept_(kept) {}
 
+  std::string hostnqn() const override { return host_.options().hostnqn; }
   Op<HostOutcome> connect(const Request& request) override {
     host::ConnectOptions options = connect_;
     if (!request.subnqn.empty()) options.subnqn = request.subnqn;
@@ -153,7 +154,7 @@ HostBench::HostBench(World& world, const Environment& environment)
   EmbeddedSetup setup = environment.setup();
   connect_ = setup.connect;
   if (environment.product->is_host()) {
-    make_driven(*environment.product, setup);
+    make_driven(environment, setup);
   } else {
     make_emulated(environment, setup);
   }
@@ -179,7 +180,8 @@ void HostBench::make_emulated(const Environment& environment, EmbeddedSetup& set
   product_ = std::make_unique<EmulatedHost>(world(), *host_, connect_, kept_);
 }
 
-void HostBench::make_driven(const Product& product, EmbeddedSetup& setup) {
+void HostBench::make_driven(const Environment& environment, EmbeddedSetup& setup) {
+  const Product& product = *environment.product;
   // Whatever size of admin queue a host asks for.
   setup.subsystem.admin_entries_max = kLargestAdminQueue;
   DeviceOptions device{"bench", product.local.address, nullptr, fresh_guid(product), product.own_device};
@@ -195,7 +197,7 @@ void HostBench::make_driven(const Product& product, EmbeddedSetup& setup) {
   connect_.to = controller_->at();
   auto driven = std::make_unique<DrivenHost>(
       world(), product.command, transport_, connect_,
-      DrivenHost::Digests{setup.tcp_host.header_digest, setup.tcp_host.data_digest});
+      Briefing{setup.tcp_host.header_digest, setup.tcp_host.data_digest, setup.host_keys, std::string(environment.case_name)});
   driven_ = driven.get();
   product_ = std::move(driven);
 }

@@ -98,6 +98,8 @@ class HostUnderTest {
   /// The status of a read or write that did not succeed, where the host does not tell it.
   static constexpr nvme::Status kUntold = nvme::Status::make(7, 0xFF);
   virtual ~HostUnderTest() = default;
+  /// The name that it connects under; empty where it does not tell it.
+  virtual std::string hostnqn() const = 0;
   virtual Op<HostOutcome> connect(const Request& request) = 0;
   /// Ends every association in order.
   virtual Op<HostOutcome> disconnect() = 0;
@@ -188,7 +190,7 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   /// The emulated host, on a simulated network with the bench.
   void make_emulated(const Environment& environment, EmbeddedSetup& setup);
   /// The bench is on this machine, or where the product's `local` says.
-  void make_driven(const Product& product, EmbeddedSetup& setup);
+  void make_driven(const Environment& environment, EmbeddedSetup& setup);
 
   bool departs(std::string_view point) override;
   void private_data_out(std::string_view message, Bytes& data) override;

@@ -303,8 +303,8 @@ void RawTls::connect(const Endpoint& to) {
   if (!connected_) throw CannotArrange{"no TCP connection: " + why_};
 }
 
-Endpoint RawTls::listen() {
-  auto made = host_.listen({local_, 0}, *this);
+Endpoint RawTls::listen(std::uint16_t port) {
+  auto made = host_.listen({local_, port}, *this);
   if (!made) throw CannotArrange{made.error().text};
   listener_ = std::move(made).value();
   return listener_->local();

@@ -73,8 +73,8 @@ class RawTls final : private net::StreamHandler, private net::StreamAcceptor {
 
   /// CannotArrange when there is no TCP connection to be had.
   void connect(const Endpoint& to);
-  /// Waits for clients at a free port; the first one counts.
-  Endpoint listen();
+  /// Waits for clients; the first one counts. CannotArrange where there is no listening.
+  Endpoint listen(std::uint16_t port);
   void send(ByteView bytes);
   std::optional<TlsRecord> next(Duration limit = kPatience);
   TlsAnswer answer(Duration limit = kPatience);

@@ -232,7 +232,7 @@ CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunO
                     DeclarationCache& declarations) {
   const auto start = std::chrono::steady_clock::now();
   Environment environment{&options.product, &options.deviations, &declarations, info.options.arrange,
-                          transport};
+                          transport, info.name};
   CaseResult result;
   result.info = &info;
   const auto why = inapplicable(info, environment);

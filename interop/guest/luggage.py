@@ -17,16 +17,18 @@ from interop.guest.image import Image, load
 HOME = "opt/luggage"
 
 
-def carry(image: Image, program: pathlib.Path, folder: pathlib.Path) -> Image:
-    """An image in `folder` that has the program in /bin."""
-    if not program.exists():
-        raise Unavailable(f"no {program}")
+def carry(image: Image, folder: pathlib.Path, *programs: pathlib.Path) -> Image:
+    """An image in `folder` that has the programs in /bin."""
+    for program in programs:
+        if not program.exists():
+            raise Unavailable(f"no {program}")
     folder.mkdir(parents=True)
     (folder / "release").write_text(image.release + "\n")
     (folder / "vmlinux").symlink_to(image.kernel)
     with tempfile.TemporaryDirectory(dir=folder) as tree_name:
         tree = pathlib.Path(tree_name)
-        _pack(program, tree)
+        for program in programs:
+            _pack(program, tree)
         cpio.write(tree, folder / "luggage")
     with open(folder / "initrd", "wb") as whole:
         for part in (image.initrd, folder / "luggage"):
@@ -39,8 +41,8 @@ def carry(image: Image, program: pathlib.Path, folder: pathlib.Path) -> Image:
 def _pack(program: pathlib.Path, tree: pathlib.Path) -> None:
     """The libraries go with their loader: those of the guest may be others."""
     home = tree / HOME
-    (home / "lib").mkdir(parents=True)
-    (tree / "bin").mkdir()
+    (home / "lib").mkdir(parents=True, exist_ok=True)
+    (tree / "bin").mkdir(exist_ok=True)
     shutil.copy(program, home / program.name)
     _strip(home / program.name)
     loader = ""

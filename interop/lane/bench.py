@@ -5,6 +5,7 @@ import pathlib
 import signal
 import subprocess
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from interop.guest.archive import Unavailable
@@ -20,18 +21,34 @@ class Said:
     output: str
 
 
-def summary_of(document: dict, status: int) -> str:
-    """What a run of the suite came to, in words; CellFailure when something in it is red."""
+# Beside a report: the cases in which the product itself fell, as a list of names.
+FALLEN = "fallen.json"
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    document: dict  # results.json
+    status: int
+
+    def summary(self, not_judged: Collection[str] = ()) -> str:
+        """What it came to, in words; CellFailure when something in it is red that is judged."""
+        text = summary_in_words(self.document)
+        if self.status == 0:
+            return text
+        red = [case["name"] for case in self.document["cases"] if case["disposition"] in ("regression", "unexpected_pass")]
+        errors = [case["name"] for case in self.document["cases"] if case["verdict"] == "error"]
+        judged = [name for name in red if name not in not_judged] + errors
+        if judged or not red:
+            raise CellFailure(f"{text}: {', '.join(judged[:4])}{' ...' if len(judged) > 4 else ''}")
+        return f"{text}, not judged: {', '.join(red)}"
+
+
+def summary_in_words(document: dict) -> str:
     summary = document["summary"]
-    text = ", ".join(f"{summary[key]} {word}" for key, word in (
+    return ", ".join(f"{summary[key]} {word}" for key, word in (
         ("pass", "passed"), ("waived", "documented deviations"), ("fail", "failed"),
         ("error", "errors"), ("inconclusive", "inconclusive"), ("skip", "skipped"),
         ("unexpected_pass", "unexpected passes")) if summary.get(key))
-    if status != 0:
-        red = [case["name"] for case in document["cases"]
-               if case["disposition"] in ("regression", "unexpected_pass")]
-        raise CellFailure(f"{text}: {', '.join(red[:4])}{' ...' if len(red) > 4 else ''}")
-    return text
 
 
 class Bench:
@@ -58,13 +75,16 @@ class Bench:
 
     def suite(self, *arguments: str, limit_s: int) -> str:
         """Runs the conformance suite; its summary when all was as expected."""
+        return self.run_suite(*arguments, limit_s=limit_s).summary()
+
+    def run_suite(self, *arguments: str, limit_s: int) -> SuiteRun:
         report = self.folder / "report"
         said = self.run("run", *arguments, "--report", str(report), limit_s=limit_s, check=False)
         results = report / "results.json"
         if said.status not in (0, 1) or not results.exists():
             lines = said.output.strip().splitlines() or ["no word"]
             raise CellFailure(f"fabricbench run ended with {said.status}: {lines[-1]}")
-        return summary_of(json.loads(results.read_text()), said.status)
+        return SuiteRun(json.loads(results.read_text()), said.status)
 
     def judge(self, capture: pathlib.Path) -> None:
         """Holds what passed on the link against the rules that need no case."""

@@ -76,7 +76,7 @@ def expect(guest: Guest, script: str, wanted: str) -> None:
 def drive_on_a_line(scene: Scene):
     """A guest that owns the bus, and a drive that it has given its EID. What crossed the line is judged once
     everybody has gone."""
-    image = luggage.carry(scene.image, scene.bench.program.parent / OWNER, scene.folder / "image")
+    image = luggage.carry(scene.image, scene.folder / "image", scene.bench.program.parent / OWNER)
     try:
         with Line(scene.folder) as line, Guest(image, scene.folder, line.port, name=scene.folder.name) as guest:
             guest.boot()

@@ -25,6 +25,7 @@ class Peer:
     options: str
 
 
+DRIVEN = "--dut 'host:ssh root@ADDRESS fabricbench host"
 # By the name of the cell without its kernel.
 PEERS = {
     "rdma-suite": Peer("nvmet {} over RDMA", "--dut rdma://ADDRESS:4420 --local OURS --slow"),
@@ -36,10 +37,12 @@ PEERS = {
     "tcp-suite-tls": Peer("nvmet {} over TCP with TLS", "--dut tcp://ADDRESS:4420 --local OURS --tls --psk-file KEYS"),
     "verbs-suite": Peer("nvmet {} over RDMA, from verbs", "--dut rdma://ADDRESS:4420 --device verbs:rxe0"),
     "rdma-device": Peer("rdma_rxe and ib_cm {}", "--dut verbs:rxe0 --local packet:INTERFACE,OURS"),
-    "tcp-target-suite": Peer("nvme-tcp {} as a host",
-                             "--dut 'host:ssh root@ADDRESS fabricbench host drive' --transport tcp --local OURS --role host"),
-    "rdma-target-suite": Peer("nvme-rdma {} as a host",
-                              "--dut 'host:ssh root@ADDRESS fabricbench host drive' --transport rdma --local OURS --role host"),
+    "tcp-target-suite": Peer("nvme-tcp {} as a host", f"{DRIVEN} drive' --transport tcp --local OURS --role host"),
+    "rdma-target-suite": Peer("nvme-rdma {} as a host", f"{DRIVEN} drive' --transport rdma --local OURS --role host"),
+    "tcp-target-suite-tls": Peer("nvme-tcp {} as a host with TLS", f"{DRIVEN} drive --tls' --transport tcp --local OURS --case 'tls_*'"),
+    "tcp-target-slow": Peer("nvme-tcp {} as a host, cases that wait", f"{DRIVEN} drive' --transport tcp --local OURS --role host --slow"),
+    "rdma-target-slow": Peer("nvme-rdma {} as a host, cases that wait",
+                             f"{DRIVEN} drive' --transport rdma --local OURS --role host --slow"),
 }
 
 

@@ -2,10 +2,12 @@
 
     relay.py GATE PORT
 
-The lane listens at GATE, a unix socket, and says when the guest is ready for a session. Each connection to PORT is then a
-driver of its own (see driven.py). When the input ends, the driver is told; this program ends when the driver has.
+The lane listens at GATE, a unix socket: it is told for which case a session is, and says when the guest is ready for it.
+Each connection to PORT is then a driver of its own (see driven.py). When the input ends, the driver is told; this program
+ends when the driver has.
 """
 
+import json
 import os
 import selectors
 import socket
@@ -39,9 +41,24 @@ def write_all(data: bytes) -> None:
         data = data[os.write(sys.stdout.fileno(), data):]
 
 
-def pass_gate(path: str) -> None:
+def read_hello() -> bytes:
+    """The first line, and perhaps more."""
+    heard = b""
+    while b"\n" not in heard and (data := os.read(sys.stdin.fileno(), CHUNK)):
+        heard += data
+    return heard
+
+
+def case_of(hello: bytes) -> str:
+    """Empty before the first case, when the host is only met."""
+    return json.loads(hello.partition(b"\n")[0] or b"{}").get("case", "")
+
+
+def pass_gate(path: str, case: str) -> None:
     with socket.socket(socket.AF_UNIX) as gate:
         gate.connect(path)
+        gate.sendall(case.encode())
+        gate.shutdown(socket.SHUT_WR)
         if gate.recv(CHUNK) != b"ready":
             raise OSError("the guest is not ready")
 
@@ -51,8 +68,10 @@ def main() -> int:
         print("usage: relay.py GATE PORT", file=sys.stderr)
         return 2
     try:
-        pass_gate(sys.argv[1])
+        hello = read_hello()
+        pass_gate(sys.argv[1], case_of(hello))
         with socket.create_connection(("127.0.0.1", int(sys.argv[2]))) as connection:
+            connection.sendall(hello)
             join(connection)
     except OSError as problem:
         print(f"relay: {problem}", file=sys.stderr)

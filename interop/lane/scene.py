@@ -17,7 +17,7 @@ from interop.guest import luggage
 from interop.guest.guest import Guest
 from interop.guest.image import Image
 from interop.lane import linux
-from interop.lane.bench import Bench, CellFailure, summary_of
+from interop.lane.bench import Bench, CellFailure, SuiteRun
 from interop.lane.network import GUEST, OURS, l2_sockets, make_tap, two_guests
 
 TARGET_NQN = "nqn.2026-11.org.fabricbench:interop"
@@ -56,7 +56,7 @@ class Scene:
     @contextmanager
     def alone(self):
         """One guest without a link to anybody, up, with the command inside."""
-        image = luggage.carry(self.image, self.bench.program, self.folder / "image")
+        image = luggage.carry(self.image, self.folder / "image", self.bench.program)
         try:
             with Guest(image, self.folder, [], name=self.folder.name) as guest:
                 guest.boot()
@@ -67,7 +67,7 @@ class Scene:
     @contextmanager
     def pair(self, program: pathlib.Path | None = None):
         """Two guests, joined and up, with the command or another program inside: one at GUEST, one at OURS."""
-        image = luggage.carry(self.image, program or self.bench.program, self.folder / "image")
+        image = luggage.carry(self.image, self.folder / "image", program or self.bench.program)
         guests = [Guest(image, self.folder / name, network, name=f"{self.folder.name}-{name}")
                   for name, network in zip(("target", "host"), two_guests(self.folder))]
         try:
@@ -94,7 +94,7 @@ exit $status
         (report / "results.json").write_text(results)
         document = json.loads(results)
         bring_captures(guest, "/tmp/report", document["cases"], report)
-        return summary_of(document, said.status)
+        return SuiteRun(document, said.status).summary()
 
     @contextmanager
     def recorded(self):

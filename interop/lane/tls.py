@@ -40,19 +40,29 @@ def key_file(folder: pathlib.Path, key: str) -> str:
     return str(path)
 
 
-@contextmanager
-def with_agent(scene: Scene):
-    """A guest whose kernel has somebody for its handshakes."""
-    image = luggage.carry(scene.image, scene.bench.program.parent / AGENT, scene.folder / "image")
-    try:
-        with Guest(image, scene.folder, scene.network, name=scene.folder.name) as guest:
-            boot(guest, "tcp")
-            guest.run(f"""modprobe -a tls nvme_keyring || exit 1
+def agent(scene: Scene) -> pathlib.Path:
+    """The program that a guest must carry to begin_handshakes()."""
+    return scene.bench.program.parent / AGENT
+
+
+def begin_handshakes(guest: Guest) -> None:
+    """Somebody for the handshakes of the guest's kernel, whose NVMe/TCP is not loaded yet."""
+    guest.run(f"""modprobe -a tls nvme_keyring || exit 1
 for module in nvmet_tcp nvme_tcp; do modprobe $module tls_handshake_timeout={PATIENCE} || exit 1; done
 {AGENT} serve >{SAID} 2>&1 &
 for i in $(seq 100); do grep -q serving {SAID} && exit 0; sleep 0.1; done
 cat {SAID}; exit 1
 """)
+
+
+@contextmanager
+def with_agent(scene: Scene):
+    """A guest whose kernel has somebody for its handshakes."""
+    image = luggage.carry(scene.image, scene.folder / "image", agent(scene))
+    try:
+        with Guest(image, scene.folder, scene.network, name=scene.folder.name) as guest:
+            boot(guest, "tcp")
+            begin_handshakes(guest)
             yield guest
             (scene.folder / "tls_agent.log").write_text(guest.run(f"cat {SAID}").output)
     finally:

@@ -250,17 +250,24 @@ Result<TlsPsk> PskStore::derive(const Line& line, PskIdentity whose) const {
   return psk;
 }
 
-Result<TlsPsk> PskStore::for_pair(std::string_view hostnqn, std::string_view subnqn,
-                                  int version) const {
+const PskStore::Line* PskStore::line_for(std::string_view hostnqn, std::string_view subnqn) const {
   const Line* found = nullptr;
   for (const Line& line : lines_) {
     if (!line.admits(hostnqn, subnqn)) continue;
-    if (line.names_both()) {
-      found = &line;
-      break;
-    }
+    if (line.names_both()) return &line;
     if (found == nullptr) found = &line;
   }
+  return found;
+}
+
+const ConfiguredPsk* PskStore::configured_for(std::string_view hostnqn, std::string_view subnqn) const {
+  const Line* const line = line_for(hostnqn, subnqn);
+  return line == nullptr ? nullptr : &line->psk;
+}
+
+Result<TlsPsk> PskStore::for_pair(std::string_view hostnqn, std::string_view subnqn,
+                                  int version) const {
+  const Line* const found = line_for(hostnqn, subnqn);
   // A key with an identity of its own names both, too.
   if (found == nullptr || !found->names_both()) {
     for (const TlsPsk& psk : ready_) {

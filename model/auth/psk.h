@@ -111,6 +111,8 @@ class PskStore {
   /// The key with which a host speaks to a subsystem: the line that names both, or else the first one
   /// that admits them.
   Result<TlsPsk> for_pair(std::string_view hostnqn, std::string_view subnqn, int version) const;
+  /// The configured key among them, by the same choice; null where there is none.
+  const ConfiguredPsk* configured_for(std::string_view hostnqn, std::string_view subnqn) const;
   bool empty() const { return lines_.empty() && ready_.empty(); }
   /// The key of the line that comes first, for two names of no matter: for a deviation.
   std::optional<TlsPsk> any() const;
@@ -126,6 +128,7 @@ class PskStore {
     bool names_both() const { return hostnqn != "*" && subnqn != "*"; }
   };
   Result<void> take(std::vector<std::string_view> words);
+  const Line* line_for(std::string_view hostnqn, std::string_view subnqn) const;
   Result<TlsPsk> derive(const Line& line, PskIdentity whose) const;
 
   std::vector<Line> lines_;

@@ -15,6 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(
     os.environ.get("FABRICBENCH", ROOT / "build" / "release" / "bin" / "fabricbench"))
 
+# A shell's background ignores SIGINT, and so would all programs that tests start: those inherit what is ignored, not a handler.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 class Finished:
     def __init__(self, process):

@@ -61,7 +61,7 @@ def test_a_legal_endpoint_fails_no_case(fabricbench):
 
 
 HOSTS = {
-    "usual": (),
+    "usual": ("--tls",),
     "digests, no flow control": ("--no-flow-control", "--digests", "--eager-aer", "4", "--reuse-cids", "--joins-paths"),
     "small and slow": ("--small-queues", "--no-in-capsule", "--split", "--small-data", "--alignment", "32", "--single-disconnects",
                        "--joins-paths"),

@@ -34,6 +34,13 @@ void take(const Request& request) {
            }
            return json{{"words", words}};
          }));
+  answer(outcome_of([&] {
+           const std::string line = connect_line(request.body, kBench, {"nqn.host", "0f"});
+           BENCH_ASSERT(line.ends_with(",hostnqn=nqn.host,hostid=0f,tls"), "what a bench says adds no option");
+           BENCH_ASSERT(line.find('\n') == std::string::npos, "the kernel is told one line");
+           BENCH_ASSERT(line.find(",hostnqn=") == line.rfind(",hostnqn="), "one name");
+           return json{{"line", line}};
+         }));
 }
 
 }  // namespace

@@ -439,9 +439,9 @@ class Handshake {
     SSL_CTX_set_verify(c, request.as_client ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
     SSL_CTX_set_keylog_callback(c, [](const SSL* ssl, const char* line) { of(ssl)->note_secret(line); });
     SSL_CTX_set_psk_use_session_callback(c, use_session);
+    // Both modes of key exchange that NVMe/TCP has.
+    SSL_CTX_set_options(c, SSL_OP_ALLOW_NO_DHE_KEX);
     if (!request.as_client) {
-      // As a server it takes both modes of key exchange that NVMe/TCP has; as a client it offers the one with (EC)DHE.
-      SSL_CTX_set_options(c, SSL_OP_ALLOW_NO_DHE_KEX);
       SSL_CTX_set_client_hello_cb(c, on_client_hello, nullptr);
       SSL_CTX_set_psk_find_session_callback(c, find_session);
     }

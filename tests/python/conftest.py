@@ -1,6 +1,10 @@
 import importlib.util
 import pathlib
+import signal
 import sys
+
+# A shell's background ignores SIGINT, and so would all programs that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The package of the release build, unless PYTHONPATH names another.

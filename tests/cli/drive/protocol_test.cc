@@ -81,8 +81,8 @@ TEST(Hello, NamesTheBench) {
 TEST(Connect, IsNvmeClisCommand) {
   const Bench bench{"tcp", "192.0.2.8", "4420"};
   EXPECT_THAT(connect_words({{"subnqn", "nqn.x"}}, bench),
-              ElementsAre("connect", "--transport=tcp", "--duplicate-connect", "--output-format=json", "--reconnect-delay=1",
-                          "--ctrl-loss-tmo=10", "--nqn=nqn.x", "--traddr=192.0.2.8", "--trsvcid=4420"));
+              ElementsAre("connect", "--output-format=json", "--transport=tcp", "--traddr=192.0.2.8", "--trsvcid=4420",
+                          "--nqn=nqn.x", "--duplicate-connect", "--reconnect-delay=1", "--ctrl-loss-tmo=10"));
   const auto words = connect_words({{"subnqn", "nqn.x"}, {"traddr", "192.0.2.9"}, {"trsvcid", 4421}, {"io_queues", 2},
                                     {"queue_entries", 32}, {"kato_ms", 5001}, {"hdr_digest", true}, {"data_digest", false},
                                     {"dhchap_secret", "DHHC-1:00:x:"}},
@@ -93,6 +93,17 @@ TEST(Connect, IsNvmeClisCommand) {
   }
   EXPECT_THAT(words, Not(Contains("--data-digest")));
   EXPECT_THAT(connect_words({{"subnqn", "nqn.x"}, {"kato_ms", 0}}, bench), Not(Contains("--keep-alive-tmo=0")));
+}
+
+TEST(Connect, IsTheKernelsLineWithTls) {
+  const Bench bench{"tcp", "192.0.2.8", "4420"};
+  const Name name{"nqn.host", "0f-0f"};
+  EXPECT_EQ(connect_line({{"subnqn", "nqn.x"}, {"io_queues", 2}, {"kato_ms", 5000}, {"hdr_digest", true}}, bench, name),
+            "transport=tcp,traddr=192.0.2.8,trsvcid=4420,nqn=nqn.x,duplicate_connect,reconnect_delay=1,ctrl_loss_tmo=10,"
+            "nr_io_queues=2,keep_alive_tmo=5,hdr_digest,hostnqn=nqn.host,hostid=0f-0f,tls");
+  for (const char* const subnqn : {"nqn.x,hostnqn=nqn.y", "nqn.x\nnqn=nqn.y"}) {
+    EXPECT_THROW(connect_line({{"subnqn", subnqn}}, bench, name), Refused) << "one value is no other option";
+  }
 }
 
 TEST(Connect, RefusesOtherTypes) {

@@ -48,6 +48,8 @@ TEST(DrivenHost, IsRefusedWithAReason) {
   EXPECT_EQ(why_not("echo hello world; cat >/dev/null"), "the host's program: it says what answers no request: hello world");
   EXPECT_EQ(why_not("read hello; echo '{\"id\":0,\"ok\":1}'; cat >/dev/null"),
             "the host's program: its answer has members of other types: {\"id\":0,\"ok\":1}");
+  EXPECT_EQ(why_not(after_hello(R"(["connect","tls"])", "cat >/dev/null")),
+            "the host's program: it can do 'tls', and names no 'hostnqn', which keys are for");
   EXPECT_EQ(why_not("echo '{\"id\":7,\"ok\":true}'; cat >/dev/null"),
             "the host's program: it says what answers no request: {\"id\":7,\"ok\":true}");
 }
@@ -85,6 +87,26 @@ TEST(DrivenHost, IsToldWhereToConnect) {
   EXPECT_EQ(told.text,
             "{disable_sqflow:true,do:connect,id:1,io_queues:3,kato_ms:5000,queue_entries:128,"
             "subnqn:nqn.2026-11.org.example:x,traddr:192.0.2.1,trsvcid:4420}");
+}
+
+TEST(DrivenHost, IsToldItsKey) {
+  const std::string key = "NVMeTLSkey-1:01:VRLbtnN9AQb2WXW3c9+wEf/DRLz0QuLdbYvEhwtdWwNf9LrZ:";
+  const auto world = World::make_real(1);
+  host::ConnectOptions connect;
+  connect.to = {IpAddress::v4(192, 0, 2, 1), 4420};
+  connect.subnqn = "nqn.2026-11.org.example:x";
+  DrivenHost host(*world,
+                  "read hello; echo '{\"id\":0,\"ok\":true,\"can\":[\"connect\",\"tls\"],\"hostnqn\":\"nqn.2026-11.org.example:h\"}'; "
+                  "for id in 1 2; do read asked; "
+                  "echo \"{\\\"id\\\":$id,\\\"ok\\\":false,\\\"text\\\":\\\"$(echo \"$asked\" | tr -d '\"')\\\"}\"; done; cat >/dev/null",
+                  "tcp", connect,
+                  {.keys = auth::PskStore::parse("nqn.2026-11.org.example:h nqn.2026-11.org.example:x " + key, "test").value()});
+  EXPECT_EQ(host.hostnqn(), "nqn.2026-11.org.example:h");
+  EXPECT_EQ(host.connect({}).wait().text.find("tls_key"), std::string::npos) << "not unless it is asked for";
+  connect.tls = host::TlsUse::always;
+  EXPECT_NE(host.connect({}).wait().text.find("tls_key:" + key), std::string::npos);
+  connect.subnqn = "nqn.2026-11.org.example:other";
+  EXPECT_THROW(host.connect({}), CannotArrange);
 }
 
 TEST(DrivenHost, ReadsAndWrites) {

@@ -217,6 +217,8 @@ TEST(PskStore, HostAndTargetFindTheSameKey) {
     const auto general = store->for_pair("nqn.2014-08.org.example:h", kSubsystem, version);
     ASSERT_TRUE(general.ok());
     EXPECT_EQ(general->hash, PskHash::sha_384) << "the first that admits them";
+    EXPECT_EQ(store->configured_for(kHost, kSubsystem)->goes_with(), exact->hash);
+    EXPECT_EQ(store->configured_for("nqn.2014-08.org.example:h", kSubsystem)->goes_with(), general->hash);
     ASSERT_TRUE(store->find(general->identity).has_value());
     EXPECT_EQ(store->find(general->identity)->key, general->key);
   }
@@ -225,6 +227,7 @@ TEST(PskStore, HostAndTargetFindTheSameKey) {
 TEST(PskStore, RefusesStrangersAndOtherDigests) {
   const auto store = PskStore::parse(pair_line(kHost, kSubsystem, kKey), "keys");
   ASSERT_TRUE(store.ok());
+  EXPECT_EQ(store->configured_for("nqn.2014-08.org.example:h", kSubsystem), nullptr);
   const auto none = store->for_pair("nqn.2014-08.org.example:h", kSubsystem, 0);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().text, "no TLS key for host nqn.2014-08.org.example:h and subsystem " +

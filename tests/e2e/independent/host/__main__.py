@@ -5,6 +5,7 @@ import asyncio
 import json
 import sys
 
+import tls
 from association import Association, Place
 from blocks import Blocks
 from discovery import Service
@@ -15,7 +16,7 @@ from options import options
 # What may be asked for with a connection.
 WISHES = {"io_queues": "io_queues", "queue_entries": "queue_entries", "kato_ms": "kato_ms",
           "dhchap_secret": "secret", "dhchap_ctrl_secret": "controller_secret",
-          "hdr_digest": "header_digest", "data_digest": "data_digest", "disable_sqflow": "no_flow_control"}
+          "hdr_digest": "header_digest", "data_digest": "data_digest", "disable_sqflow": "no_flow_control", "tls_key": "tls_key"}
 ABILITIES = ["dhchap", "digests", "disable_sqflow"]
 
 
@@ -36,7 +37,9 @@ class Program:
         self.hello_place = request["traddr"], int(request["trsvcid"])
         self.service = Service(self.options, *self.hello_place)
         can = [name for name in self.requests if name != "hello"]
-        return {"name": "independent host", "can": [*can, *ABILITIES], "joins_paths": self.options.joins_paths}
+        secure = ["tls"] if self.options.tls else []
+        return {"name": "independent host", "can": [*can, *ABILITIES, *secure], "joins_paths": self.options.joins_paths,
+                "hostnqn": self.options.host}
 
     async def connect(self, request):
         where = dict(subsystem=request["subnqn"], address=request["traddr"], port=int(request["trsvcid"]))
@@ -125,6 +128,7 @@ class Program:
             task.cancel()
         await asyncio.wait_for(self._end(0.7), 0.9)
         await asyncio.sleep(0.05)  # for the last bytes of each connection
+        await tls.all_ended()
 
 
 asyncio.run(Program(options()).run())

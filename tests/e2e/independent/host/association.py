@@ -30,6 +30,7 @@ class Place:
     header_digest: bool = False
     data_digest: bool = False
     no_flow_control: bool = False
+    tls_key: str = ""
     cntlid: int = ANY_CONTROLLER
     admin_entries: int = 0  # at most; 0: unknown
 

@@ -6,6 +6,7 @@ import contextlib
 import struct
 
 import pdu
+import tls
 from command import Command
 from entries import FABRICS, TRANSIENT, Completion, Failed, Lost, TimedOut
 from pdu import Fatal
@@ -18,7 +19,7 @@ IN_CAPSULE, TRANSPORT = 0x01, 0x5A
 class Connection:
     def __init__(self, options, qid, lost):
         self.options, self.qid, self.lost = options, qid, lost
-        self.reader = self.writer = None
+        self.reader = self.writer = self.tunnel = None
         self.format, self.alive, self.ending, self.told = pdu.Format(), False, False, False
         self.open_commands, self.next_cid = {}, 0
         self.tasks, self.r2ts, self.r2t_there = [], collections.deque(), asyncio.Event()
@@ -31,7 +32,7 @@ class Connection:
         seconds = self.options.connect_timeout
         try:
             async with asyncio.timeout(seconds):
-                self.reader, self.writer = await asyncio.open_connection(place.address, place.port, limit=1 << 20)
+                await self._connect(place)
                 await self._handshake(3 if self.options.digests else place.header_digest | place.data_digest << 1)
         except TimeoutError:
             self.close()
@@ -44,6 +45,13 @@ class Connection:
             raise Lost(f"queue {self.qid}: {error or 'no ICResp'}") from None
         self.alive = True
         self.tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._send_data())]
+
+    async def _connect(self, place):
+        limit = 1 << 20
+        if place.tls_key:
+            self.reader, self.writer, self.tunnel = await tls.open_tunnel(place, self.options.host, limit)
+        else:
+            self.reader, self.writer = await asyncio.open_connection(place.address, place.port, limit=limit)
 
     async def _handshake(self, asked):
         self._send(pdu.icreq(self.options.alignment, asked, self.options.r2ts))
@@ -96,6 +104,8 @@ class Connection:
                 task.cancel()
         if self.writer is not None:
             self.writer.close()
+        if self.tunnel is not None and self.tunnel.returncode is None:
+            self.tunnel.kill()
 
     def _fail_all(self, why):
         self.forget_commands(why)

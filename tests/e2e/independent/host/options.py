@@ -23,7 +23,8 @@ def options():
                        ("--curious", "looks at more than it needs"),
                        ("--joins-paths", "two associations with a subsystem are paths to its namespaces"),
                        ("--no-return", "an association that was lost stays so"),
-                       ("--no-retries", "nothing is sent twice")):
+                       ("--no-retries", "nothing is sent twice"),
+                       ("--tls", "may be given a key")):
         parser.add_argument(name, action="store_true", help=what)
     for name, usual, what in (("--admin-entries", 32, "of the admin queue, which discovery may make smaller"),
                               ("--eager-aer", 1, "event requests at once"),
