@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "cli/drive/refused.h"
@@ -21,9 +22,12 @@ std::string text_of(const json& value) {
   return value.get<std::string>();
 }
 
-/// What is said of an association, as nvme-cli names it; the kernel has the same names with underscores. A flag has no value.
+/// What is said of an association, as nvme-cli names it; the kernel has the same names with underscores. A flag has no value, not even an
+/// empty one: that would be taken from the next word.
 struct Option {
-  std::string name, value;
+  std::string name;
+  std::optional<std::string> value = {};
+  std::string text() const { return value ? name + "=" + *value : name; }
 };
 
 std::vector<Option> options_of(const json& request, const Bench& bench) {
@@ -31,7 +35,7 @@ std::vector<Option> options_of(const json& request, const Bench& bench) {
                                  {"traddr", request.value("traddr", bench.traddr)},
                                  {"trsvcid", request.contains("trsvcid") ? text_of(request["trsvcid"]) : bench.trsvcid},
                                  {"nqn", request.at("subnqn").get<std::string>()},
-                                 {"duplicate-connect", ""}};
+                                 {"duplicate-connect"}};
   for (const auto& [name, value] : kImpatient) options.push_back({name, value});
   for (const auto& [key, name] : {std::pair{"io_queues", "nr-io-queues"}, std::pair{"queue_entries", "queue-size"},
                                   std::pair{"dhchap_secret", "dhchap-secret"}, std::pair{"dhchap_ctrl_secret", "dhchap-ctrl-secret"}}) {
@@ -42,7 +46,7 @@ std::vector<Option> options_of(const json& request, const Bench& bench) {
   if (kato_ms != 0) options.push_back({"keep-alive-tmo", std::to_string(kato_ms / 1000 + (kato_ms % 1000 != 0))});
   for (const auto& [key, name] : {std::pair{"hdr_digest", "hdr-digest"}, std::pair{"data_digest", "data-digest"},
                                   std::pair{"disable_sqflow", "disable-sqflow"}}) {
-    if (request.value(key, false)) options.push_back({name, ""});
+    if (request.value(key, false)) options.push_back({name});
   }
   return options;
 }
@@ -86,19 +90,19 @@ Bench bench_of(const json& hello) {
 std::vector<std::string> connect_words(const json& request, const Bench& bench) {
   std::vector<std::string> words = {"connect", "--output-format=json"};
   for (const Option& one : options_of(request, bench)) {
-    words.push_back("--" + one.name + (one.value.empty() ? "" : "=" + one.value));
+    words.push_back("--" + one.text());
   }
   return words;
 }
 
 std::string connect_line(const json& request, const Bench& bench, const Name& name) {
   std::vector<Option> options = options_of(request, bench);
-  options.insert(options.end(), {{"hostnqn", name.hostnqn}, {"hostid", name.hostid}, {"tls", ""}});
+  options.insert(options.end(), {{"hostnqn", name.hostnqn}, {"hostid", name.hostid}, {"tls"}});
   std::string line;
   for (Option& one : options) {
-    if (one.value.find_first_of(",\n") != std::string::npos) throw Refused(one.name + ": a comma or an end of line");
+    if (one.value && one.value->find_first_of(",\n") != std::string::npos) throw Refused(one.name + ": a comma or an end of line");
     std::replace(one.name.begin(), one.name.end(), '-', '_');
-    line += (line.empty() ? "" : ",") + one.name + (one.value.empty() ? "" : "=" + one.value);
+    line += (line.empty() ? "" : ",") + one.text();
   }
   return line;
 }

@@ -95,6 +95,13 @@ TEST(Connect, IsNvmeClisCommand) {
   EXPECT_THAT(connect_words({{"subnqn", "nqn.x"}, {"kato_ms", 0}}, bench), Not(Contains("--keep-alive-tmo=0")));
 }
 
+TEST(Connect, AnEmptyValueIsNoFlag) {
+  const Bench bench{"tcp", "192.0.2.8", "4420"};
+  const auto words = connect_words({{"subnqn", ""}, {"traddr", ""}}, bench);
+  EXPECT_THAT(words, Contains("--nqn="));
+  EXPECT_THAT(words, Contains("--traddr="));
+}
+
 TEST(Connect, IsTheKernelsLineWithTls) {
   const Bench bench{"tcp", "192.0.2.8", "4420"};
   const Name name{"nqn.host", "0f-0f"};
