@@ -34,9 +34,9 @@ if(FABRICBENCH_PYTHON)
 endif()
 
 # Faster rebuilds where ccache is installed; nothing depends on it. Paths below the sources are hashed relative to
-# them, so that every clone on a machine shares what one has built.
+# them, so that every clone on a machine shares what one has built. What is not there yet is not preprocessed a second time.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
       ${CCACHE_PROGRAM})
 endif()
