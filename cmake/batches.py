@@ -110,22 +110,44 @@ def name_of(statement: list[str], names: dict[str, str]) -> None:
         names[head[-1]] = ""
 
 
-def clash(one: dict[str, str], other: dict[str, str]) -> bool:
-    return any(name in other and (not target or other[name] != target) for name, target in one.items())
+def calls(text: str) -> set[str]:
+    """Functions that a source calls by their bare name, wherever they are."""
+    return set(re.findall(r"(?<![\w.>:])([a-z]\w*)\(", text))
+
+
+class Batch:
+    def __init__(self) -> None:
+        self.files: list[Path] = []
+        self.names: dict[str, str] = {}
+        self.calls: set[str] = set()
+        self.size = 0
+
+    def has_room(self, names: dict[str, str], called: set[str], size: int, most: int) -> bool:
+        """No name stands for two things: given twice, or given by one source and called by another that means an outer one."""
+        if self.size + size > most and self.files:
+            return False
+        if any(name in self.names and (not target or self.names[name] != target) for name, target in names.items()):
+            return False
+        return not (self.calls - self.names.keys()) & names.keys() and not (called - names.keys()) & self.names.keys()
+
+    def add(self, file: Path, names: dict[str, str], called: set[str], size: int) -> None:
+        self.files.append(file)
+        self.names.update(names)
+        self.calls |= called
+        self.size += size
 
 
 def pack(sources: list[Path], most: int) -> list[list[Path]]:
-    batches: list[tuple[list[Path], dict[str, str], int]] = []
+    batches: list[Batch] = []
     for source in sources:
         text = source.read_text()
-        names = own_names(text)
-        for index, (files, taken, size) in enumerate(batches):
-            if size + len(text) <= most and not clash(names, taken):
-                batches[index] = (files + [source], {**taken, **names}, size + len(text))
-                break
-        else:
-            batches.append(([source], names, len(text)))
-    return [files for files, _, _ in batches]
+        names, called = own_names(text), calls(text)
+        batch = next((one for one in batches if one.has_room(names, called, len(text), most)), None)
+        if batch is None:
+            batch = Batch()
+            batches.append(batch)
+        batch.add(source, names, called, len(text))
+    return [batch.files for batch in batches]
 
 
 def main() -> None:
