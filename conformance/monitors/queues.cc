@@ -16,6 +16,36 @@ namespace {
 
 using nvme::FabricsType;
 
+/// Whether DW0 and DW1 of the completion may hold something: what is not known here may use them, and so may Read, which is
+/// Retrieve in the Key Value command set.
+bool uses_dwords(const Queue& queue, ByteView sqe) {
+  using nvme::AdminOpcode;
+  if (sqe[0] == nvme::kFabricsOpcode) {
+    const auto type = static_cast<FabricsType>(sqe[4]);
+    return type != FabricsType::property_set && type != FabricsType::disconnect;
+  }
+  if (!queue.qid) return true;
+  if (*queue.qid != 0) {
+    using nvme::IoOpcode;
+    switch (static_cast<IoOpcode>(sqe[0])) {
+      case IoOpcode::flush:
+      case IoOpcode::write:
+      case IoOpcode::compare:
+      case IoOpcode::write_zeroes:
+      case IoOpcode::dataset_management:
+      case IoOpcode::verify: return false;
+      default: return true;
+    }
+  }
+  switch (static_cast<AdminOpcode>(sqe[0])) {
+    case AdminOpcode::get_log_page:
+    case AdminOpcode::identify:
+    case AdminOpcode::keep_alive:
+    case AdminOpcode::format_nvm: return false;
+    default: return true;
+  }
+}
+
 class Queues final : public Judge {
  public:
   using Judge::Judge;
@@ -34,11 +64,15 @@ class Queues final : public Judge {
       say(Rule::nvme_psdt, seen.at, fmt::format("command {} says that its data pointer is a PRP", cid));
     }
     // A Controller Reset ends what is outstanding without a completion (NVMe Base 2.3, section 3.7.2).
-    if (disables(seen.sqe)) state.ended.take(state.open);
+    if (disables(seen.sqe)) {
+      state.ended.take(state.open);
+      state.with_dwords = {};
+    }
     if (!state.open.add(cid)) {
       return say(Rule::nvme_cid_reuse, seen.at, queue, fmt::format("command identifier {} is outstanding", cid));
     }
     state.used.add(cid);
+    if (uses_dwords(queue, seen.sqe)) state.with_dwords.add(cid);
     ++state.tail;
     if (!queue.flow_control || queue.entries == 0) return;
     const std::uint64_t taken = *queue.flow_control ? state.tail - state.head : state.open.size();
@@ -57,7 +91,13 @@ class Queues final : public Judge {
     if (cqe.get(nvme::cqe::phase) != 0) {
       say(Rule::nvme_completion_phase, seen.at, fmt::format("the response to command {} has its phase bit set", cid));
     }
+    const bool with_dwords = state.with_dwords.size() != 0 && state.with_dwords.remove(cid);
     if (!completed(seen.at, queue, state, cid)) return;
+    if (!with_dwords && (cqe.get(nvme::cqe::dw0) | cqe.get(nvme::cqe::dw1)) != 0) {
+      say(Rule::nvme_completion_dwords, seen.at,
+          fmt::format("the response to command {} has DW0 {:08X}h and DW1 {:08X}h, which the command does not use", cid,
+                      cqe.get(nvme::cqe::dw0), cqe.get(nvme::cqe::dw1)));
+    }
     const bool connect = cid == state.connect_cid && state.connecting;
     if (connect) {
       state.connecting = false;
@@ -78,6 +118,7 @@ class Queues final : public Judge {
   struct State {
     CidSet open;
     CidSet used;
+    CidSet with_dwords;  // of `open`: may say something in its completion
     CidSet ended;  // may be completed all the same: on its way
     std::uint64_t head = 0, tail = 0;  // counted, not wrapped
     bool any = false, connecting = false, connected = false;

@@ -46,6 +46,7 @@ std::string_view name_of(Layer layer);
   X(nvme_completion_unknown, "nvme.completion.identity", nvme, "a completion answers a command")                       \
   X(nvme_completion_twice, "nvme.completion.identity", nvme, "a command is completed once")                            \
   X(nvme_completion_phase, "nvme.completion.reserved", nvme, "the phase bit of a response is clear")                   \
+  X(nvme_completion_dwords, "nvme.completion.admin-dwords", nvme, "dwords that a command does not use are 0")          \
   X(nvme_sqhd, "fabrics.flow-control.on", nvme, "SQHD moves on, and only over commands that were sent")                \
   X(nvme_sqhd_off, "fabrics.flow-control.off", nvme, "without flow control SQHD is 0")                                 \
   X(nvme_queue_full, "fabrics.host.flow-control.bound", nvme, "no command is sent into a full queue")                  \
@@ -77,6 +78,9 @@ std::string_view name_of(Layer layer);
   X(tcp_r2t_command, "tcp.r2t.cccid", tcp, "an R2T is for an outstanding command that writes")                         \
   X(tcp_r2t_range, "tcp.r2t.covers", tcp, "R2Ts ask for the command's data, in order")                                 \
   X(tcp_r2t_limit, "tcp.r2t.limit", tcp, "no more R2Ts of a command are open than the host takes")                     \
+  X(tcp_r2t_reserved, "tcp.r2t.reserved", tcp, "the reserved bytes of an R2T are 0")                                   \
+  X(tcp_h2c_reserved, "tcp.host.h2cdata.reserved", tcp, "the reserved bytes of H2CData are 0")                         \
+  X(tcp_c2h_reserved, "tcp.c2hdata.reserved", tcp, "the reserved bytes of C2HData are 0")                              \
   X(tcp_h2c_unasked, "tcp.host.h2cdata.after-r2t", tcp, "H2CData answers an R2T, with its tags")                       \
   X(tcp_h2c_range, "tcp.host.h2cdata.r2tl", tcp, "H2CData stays within its R2T")                                       \
   X(tcp_h2c_order, "tcp.host.h2cdata.contiguous", tcp, "DATAO of H2CData goes on where the last one ended")            \

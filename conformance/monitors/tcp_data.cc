@@ -20,6 +20,8 @@ using nvme::SglType;
 using tcp::PduType;
 namespace flag = tcp::pdu_flags;
 
+constexpr std::size_t kReservedTail = 20;
+
 class TcpData final : public Judge {
  public:
   using Judge::Judge;
@@ -59,6 +61,7 @@ class TcpData final : public Judge {
 
   void on_pdu(const PduSeen& seen) override {
     if (seen.broken || !seen.flow.agreed() || !seen.flow.queue->certain() || seen.header.size() < tcp::DataPdu::size) return;
+    judge_reserved(seen);
     switch (seen.type()) {
       case PduType::r2t: return seen.to_controller ? void() : on_r2t(seen);
       case PduType::h2c_data: return seen.to_controller ? on_h2c(seen) : void();
@@ -97,6 +100,18 @@ class TcpData final : public Judge {
   Transfer* transfer_of(const PduSeen& seen, std::uint16_t cid) { return state_of(*seen.flow.queue).open.find(cid); }
 
   [[gnu::cold]] void blame(Rule rule, const PduSeen& seen, std::string text) { say(rule, seen.at, *seen.flow.queue, std::move(text)); }
+
+  /// Bytes 23:20 of all three, and the transfer tag of C2HData, which answers no R2T.
+  void judge_reserved(const PduSeen& seen) {
+    const bool c2h = seen.type() == PduType::c2h_data && !seen.to_controller;
+    std::uint32_t reserved = load_le<std::uint32_t>(&seen.header[kReservedTail]);
+    if (c2h) reserved |= load_le<std::uint16_t>(&seen.header[tcp::data_pdu::ttag.offset]);
+    if (reserved == 0) [[likely]] return;
+    const bool r2t = seen.type() == PduType::r2t && !seen.to_controller, h2c = seen.type() == PduType::h2c_data && seen.to_controller;
+    if (!c2h && !r2t && !h2c) return;
+    say(c2h ? Rule::tcp_c2h_reserved : r2t ? Rule::tcp_r2t_reserved : Rule::tcp_h2c_reserved, seen.at,
+        fmt::format("reserved bytes of {} are {:08X}h", tcp::name_of(seen.type()), reserved));
+  }
 
   void on_r2t(const PduSeen& seen) {
     const View<tcp::DataPdu> pdu{seen.header};

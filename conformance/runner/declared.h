@@ -84,6 +84,8 @@ struct Declared {
   /// What a host asks for that leaves the choice of controller to the product: FFFEh where controllers are
   /// static.
   std::uint16_t any_cntlid = fabrics::kAnyController;
+  /// False: a real product that says that it does not know the name of the discovery service.
+  bool discovery = true;
   std::uint32_t usual_kato_ms = 0;  ///< 0, but for a product that takes no host without a keep alive timeout
   std::uint32_t features = 0;  ///< a bit for each identifier below 32 whose current value Get Features tells
   std::uint16_t kelvin = 0;    ///< composite temperature of the health log; 0: not known

@@ -101,6 +101,15 @@ host::Controller* connect_somehow(ControllerBench& bench, Declared& found) {
   return nullptr;
 }
 
+/// Whether the product refuses the name of the discovery service, and nothing else of a Connect to it.
+bool denies_discovery(ControllerBench& bench) {
+  const auto connect = bench.connect_command({.subnqn = std::string(fabrics::kDiscoveryNqn)});
+  const auto reply = bench.raw_queue().send(connect).wait();
+  constexpr auto kName = fabrics::InvalidParameter::in_connect_data(fabrics::connect_data::subnqn);
+  return reply.answered() && nvme::same_code(reply.status(), sc::connect_invalid_parameters) &&
+         fabrics::InvalidParameter::from_dw0(reply.dw0()) == kName;
+}
+
 void explore_controller(World& world, const Environment& environment, Declared& found) {
   ControllerBench bench(world, environment);
   host::Controller* const controller = connect_somehow(bench, found);
@@ -115,8 +124,9 @@ void explore_controller(World& world, const Environment& environment, Declared& 
   ask_features_and_temperature(*controller, found);
   if (!found.embedded && environment.transport == "rdma") found.rdma = bench.device().limits();
   found.mutual_authentication = bench.authentication().controller_secret.has_value();
-  bench.finish();
   found.known = true;
+  if (!found.embedded) found.discovery = !denies_discovery(bench);
+  bench.finish();
 }
 
 void explore_device(World& world, const Environment& environment, Declared& found) {

@@ -1,7 +1,6 @@
 // The discovery service.
-#include "conformance/cases/fabrics/common.h"
+#include "conformance/cases/fabrics/discovery_scene.h"
 #include "conformance/runner/embedded_controller.h"
-#include "wire/fabrics/discovery_log.h"
 #include "wire/nvme/features.h"
 
 namespace fb::conformance {
@@ -10,63 +9,7 @@ using namespace fabrics_cases;
 
 namespace {
 
-namespace dh = fabrics::discovery_header;
-namespace de = fabrics::discovery_entry;
-
-constexpr std::size_t kPiece = fabrics::DiscoveryEntry::size;
-constexpr std::size_t kEntriesMost = 64;
-
 const furnished without_persistence{[](EmbeddedSetup& setup) { setup.discovery.persistent = false; }};
-
-RawAssociation& connect_discovery(ControllerBench& bench, std::optional<std::uint32_t> kato_ms = {}) {
-  return bench.associate({.kato_ms = kato_ms, .subnqn = std::string(fabrics::kDiscoveryNqn)});
-}
-
-host::RawReply read_part(Check& check, RawAssociation& association, std::uint64_t offset,
-                         std::size_t bytes) {
-  const auto command =
-      host::get_log(nvme::LogPage::discovery, static_cast<std::uint32_t>(bytes), offset);
-  return answered(check, association.admin().send(command, bytes).wait(), "the discovery log");
-}
-
-Bytes read_header(Check& check, RawAssociation& association) {
-  const host::RawReply reply = read_part(check, association, 0, kPiece);
-  check.require_success(reply, "Get Log Page of the discovery log");
-  return reply.data;
-}
-
-std::uint64_t genctr(const Bytes& log) {
-  return View<fabrics::DiscoveryHeader>{log}.get(dh::genctr);
-}
-
-/// The whole log, in one read where MDTS has room for it.
-Bytes read_log(ControllerBench& bench, Check& check, RawAssociation& association) {
-  const Bytes header = read_header(check, association);
-  const std::uint64_t records = View<fabrics::DiscoveryHeader>{header}.get(dh::numrec);
-  check.precondition(records <= kEntriesMost, "the discovery log is of a size that the bench reads");
-  const std::size_t whole = static_cast<std::size_t>(records + 1) * kPiece;
-  const std::uint64_t most = bench.declared().transfer_max();
-  const std::size_t step = most == 0 ? whole : static_cast<std::size_t>(std::min<std::uint64_t>(whole, most));
-  Bytes log;
-  while (log.size() < whole) {
-    const host::RawReply reply = read_part(check, association, log.size(), std::min(step, whole - log.size()));
-    check.require_success(reply, "Get Log Page of the whole discovery log");
-    log.insert(log.end(), reply.data.begin(), reply.data.end());
-  }
-  return log;
-}
-
-std::vector<View<fabrics::DiscoveryEntry>> entries_of(const Bytes& log) {
-  std::vector<View<fabrics::DiscoveryEntry>> entries;
-  for (std::size_t at = kPiece; at + kPiece <= log.size(); at += kPiece) {
-    entries.emplace_back(ByteView{log}.subspan(at, kPiece));
-  }
-  return entries;
-}
-
-std::string name_in(const View<fabrics::DiscoveryEntry>& entry) {
-  return fabrics::terminated_text(entry.get(de::subnqn)).value_or("");
-}
 
 template <class T>
 bool in(T value, std::initializer_list<T> legal) {
@@ -119,7 +62,7 @@ void a_referral(EmbeddedSetup& setup) {
 }  // namespace
 
 CONFORMANCE_CASE(discovery_log_holds_as_many_entries_as_it_says, "fabrics.discovery.log-header",
-                 roles::controller) {
+                 roles::controller, needs{&discovery_service}) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes log = read_log(bench, check, association);
   check.equal("RECFMT", View<fabrics::DiscoveryHeader>{log}.get(dh::recfmt), 0u);
@@ -132,7 +75,7 @@ CONFORMANCE_CASE(discovery_log_holds_as_many_entries_as_it_says, "fabrics.discov
 }
 
 CONFORMANCE_CASE(discovery_entries_say_what_rdma_they_mean, "fabrics.discovery.rdma.tsas",
-                 roles::controller) {
+                 roles::controller, needs{&discovery_service}) {
   using fabrics::RdmaProvider;
   using fabrics::RdmaQpType;
   RawAssociation& association = connect_discovery(bench);
@@ -155,7 +98,7 @@ CONFORMANCE_CASE(discovery_entries_say_what_rdma_they_mean, "fabrics.discovery.r
 }
 
 CONFORMANCE_CASE(discovery_entries_have_valid_fields, "fabrics.discovery.entries",
-                 roles::controller) {
+                 roles::controller, needs{&discovery_service}) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes log = read_log(bench, check, association);
   bool listed = false;
@@ -174,7 +117,7 @@ CONFORMANCE_CASE(discovery_entries_have_valid_fields, "fabrics.discovery.entries
 }
 
 CONFORMANCE_CASE(discovery_generation_stays_while_log_does, "fabrics.discovery.genctr-stable",
-                 roles::controller) {
+                 roles::controller, needs{&discovery_service}) {
   RawAssociation& association = connect_discovery(bench);
   const std::uint64_t first = genctr(read_header(check, association));
   check.equal("GENCTR of a second read", genctr(read_header(check, association)), first);
@@ -182,7 +125,7 @@ CONFORMANCE_CASE(discovery_generation_stays_while_log_does, "fabrics.discovery.g
 }
 
 CONFORMANCE_CASE(discovery_generation_counts_changes, "fabrics.discovery.genctr-counts",
-                 roles::controller, arranged{"referrals that come and go"}) {
+                 roles::controller, needs{&discovery_service}, arranged{"referrals that come and go"}) {
   RawAssociation& association = connect_discovery(bench);
   const std::uint64_t first = genctr(read_header(check, association));
   bench.target().discovery().add_referral({.traddr = std::string(kReferralAddress)});
@@ -192,7 +135,7 @@ CONFORMANCE_CASE(discovery_generation_counts_changes, "fabrics.discovery.genctr-
 }
 
 CONFORMANCE_CASE(discovery_log_in_parts_is_one_snapshot, "fabrics.discovery.parts",
-                 roles::controller, arranged{"subsystems that come and go", &two_subsystems},
+                 roles::controller, needs{&discovery_service}, arranged{"subsystems that come and go", &two_subsystems},
                  reaches{"log.discovery.restart"}) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes whole = read_log(bench, check, association);
@@ -209,7 +152,7 @@ CONFORMANCE_CASE(discovery_log_in_parts_is_one_snapshot, "fabrics.discovery.part
 }
 
 CONFORMANCE_CASE(discovery_controller_has_no_io_queues, "fabrics.discovery.no-io-commands",
-                 roles::controller) {
+                 roles::controller, needs{&discovery_service}) {
   RawAssociation& association = connect_discovery(bench);
   host::RawQueue& queue =
       bench.unconnected_queue({.qid = 1, .cntlid = association.cntlid()});
@@ -226,7 +169,7 @@ CONFORMANCE_CASE(discovery_controller_has_no_io_queues, "fabrics.discovery.no-io
 }
 
 CONFORMANCE_CASE(discovery_controller_identifies_as_such, "fabrics.discovery.identify",
-                 roles::controller) {
+                 roles::controller, needs{&discovery_service}) {
   RawAssociation& association = connect_discovery(bench);
   const std::uint64_t version = association.property(prop::vs);
   const auto command = host::identify(nvme::Cns::controller);
@@ -240,7 +183,7 @@ CONFORMANCE_CASE(discovery_controller_identifies_as_such, "fabrics.discovery.ide
 }
 
 CONFORMANCE_CASE(discovery_controller_refuses_prohibited_command,
-                 "fabrics.discovery.prohibited-command", roles::controller,
+                 "fabrics.discovery.prohibited-command", roles::controller, needs{&discovery_service},
                  reaches{"admin.opcode"}) {
   RawAssociation& association = connect_discovery(bench);
   constexpr std::uint8_t kNamespaceAttachment = 0x15, kFormat = 0x80;
@@ -262,7 +205,8 @@ host::RawReply connect_to_keep_alive(ControllerBench& bench, Check& check) {
   return reply;
 }
 
-CONFORMANCE_CASE(discovery_connection_with_keep_alive, "fabrics.discovery.keep-alive-persistent", roles::controller) {
+CONFORMANCE_CASE(discovery_connection_with_keep_alive, "fabrics.discovery.keep-alive-persistent", roles::controller,
+                 needs{&discovery_service}) {
   const host::RawReply reply = connect_to_keep_alive(bench, check);
   if (!reply.ok()) {
     expect_invalid_parameter(check, reply, fabrics::InvalidParameter::in_command(cs::kato));
@@ -273,7 +217,7 @@ CONFORMANCE_CASE(discovery_connection_with_keep_alive, "fabrics.discovery.keep-a
 }
 
 CONFORMANCE_CASE(discovery_without_events_takes_no_keep_alive, "fabrics.discovery.keep-alive-refused",
-                 roles::controller, without_persistence, reaches{"connect.kato.discovery"}) {
+                 roles::controller, needs{&discovery_service}, without_persistence, reaches{"connect.kato.discovery"}) {
   const host::RawReply reply = connect_to_keep_alive(bench, check);
   if (reply.ok()) {
     // What it announces may depend on the timeout: it is asked where there is one.
@@ -287,7 +231,7 @@ CONFORMANCE_CASE(discovery_without_events_takes_no_keep_alive, "fabrics.discover
   expect_invalid_parameter(check, reply, fabrics::InvalidParameter::in_command(cs::kato));
 }
 
-CONFORMANCE_CASE(discovery_change_is_announced, "fabrics.discovery.event", roles::controller,
+CONFORMANCE_CASE(discovery_change_is_announced, "fabrics.discovery.event", roles::controller, needs{&discovery_service},
                  arranged{"referrals that come and go"}) {
   RawAssociation& association = connect_discovery(bench, 60000);
   auto event = association.admin().send(host::async_event_request());
@@ -302,7 +246,7 @@ CONFORMANCE_CASE(discovery_change_is_announced, "fabrics.discovery.event", roles
 }
 
 CONFORMANCE_CASE(discovery_log_hides_what_a_host_may_not_use, "fabrics.discovery.host-filter",
-                 roles::controller, arranged{"a subsystem for other hosts", &a_hidden_subsystem}) {
+                 roles::controller, needs{&discovery_service}, arranged{"a subsystem for other hosts", &a_hidden_subsystem}) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes log = read_log(bench, check, association);
   bool listed = false;
@@ -315,7 +259,7 @@ CONFORMANCE_CASE(discovery_log_hides_what_a_host_may_not_use, "fabrics.discovery
 }
 
 CONFORMANCE_CASE(discovery_referral_is_an_entry_of_its_own_type, "fabrics.discovery.referral",
-                 roles::controller, arranged{"a referral", &a_referral}) {
+                 roles::controller, needs{&discovery_service}, arranged{"a referral", &a_referral}) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes log = read_log(bench, check, association);
   bool listed = false;

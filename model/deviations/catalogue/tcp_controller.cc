@@ -274,6 +274,15 @@ TCP_PDUS(success_and_a_response, "tcp.success.alone", "sends a response capsule 
 TCP_PDUS(success_for_a_failed_read, "tcp.success.error", "reports a failed read as a good one",
          &success_for_failures);
 
+TCP_PDUS(c2hdata_tag_reserved, "tcp.c2hdata.reserved", "C2HData has the tag of the last R2T", &flip<PduType::c2h_data, 10, 5>);
+TCP_PDUS(c2hdata_tail_reserved, "tcp.c2hdata.reserved", "C2HData leaves its last four bytes set", &flip<PduType::c2h_data, 22, 0x80>);
+TCP_PDUS(r2t_tail_reserved, "tcp.r2t.reserved", "an R2T leaves its last four bytes set", &flip<PduType::r2t, 20, 1>);
+TCP_PDUS(response_sqid_reserved, "tcp.capsuleresp.reserved", "responses name their queue", &flip<PduType::capsule_resp, 18, 1>);
+TCP_PDUS(termreq_bytes_reserved, "tcp.termreq.reserved", "a C2HTermReq leaves its reserved bytes set",
+         &flip<PduType::c2h_term_req, 16, 1>);
+TCP_PDUS(termreq_header_damaged, "tcp.termreq.header-whole", "a C2HTermReq brings a header back that is damaged",
+         &flip<PduType::c2h_term_req, 24 + 12, 0x10>);
+
 #undef TCP
 #undef TCP_PDUS
 

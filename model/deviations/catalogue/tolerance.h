@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
 #include "wire/fabrics/property.h"
 
@@ -57,7 +58,6 @@ class PropertyReads final : public SubsystemHooks {
 };
 
 /// Fields of a command as the hooks see it.
-inline std::uint8_t opcode_of(const CommandContext& command) { return command.sqe[0]; }
 inline std::uint8_t fctype_of(const CommandContext& command) {
   return command.sqe[0] == 0x7F ? command.sqe[4] : 0xFF;
 }

@@ -244,6 +244,7 @@ class Controller:
         page = bytearray(4096)
         if cns == 0:
             struct.pack_into("<QQQ", page, 0, BLOCKS, BLOCKS, BLOCKS)
+            page[30] = 1  # every controller has it
             page[104:120] = IDENTIFIER
             page[130] = self.options.block.bit_length() - 1
         elif cns == 3:
@@ -251,13 +252,13 @@ class Controller:
             if self.options.rich:
                 page[20:25] = bytes([4, 1, 0, 0, 0])
         elif cns == 8:
-            page[14] = 1  # ready
+            page[1], page[14] = 1, 1  # shared, ready
         return bytes(page)
 
     def _identity(self):
         page = bytearray(4096)
         page[4:72] = b"SMALL0001".ljust(20) + b"an independent controller".ljust(40) + b"1.0".ljust(8)
-        page[77] = self.options.mdts
+        page[76], page[77] = 2, self.options.mdts  # several controllers
         struct.pack_into("<HI", page, 78, self.identifier, 0x20000 if self.options.rich else 0x10400)
         page[111] = 1   # an I/O controller
         page[260] = 3   # one slot of firmware, read only
