@@ -140,6 +140,16 @@ class Mctp final : public Judge {
       say(Rule::mctp_control_bits, seen.at, fmt::format("Rq is {}, the tag owner bit is {}",
                                                         header.get(mctp::control::header::request) ? 1 : 0, seen.tag_owner ? 1 : 0));
     }
+    if (seen.tag_owner) judge_assignment(seen);
+  }
+
+  // Set and force, that is; the other operations have no use for the EID.
+  void judge_assignment(const MctpMessageSeen& seen) {
+    constexpr std::size_t kSize = mctp::control::kRequestHeader + 2;
+    if (seen.message.size() != kSize || seen.message[2] != static_cast<std::uint8_t>(mctp::control::Command::set_endpoint_id)) return;
+    if ((seen.message[3] & 3) > static_cast<std::uint8_t>(mctp::control::SetOperation::force)) return;
+    const mctp::Eid eid = seen.message[4];
+    if (eid < mctp::kFirstEid || eid == mctp::kBroadcastEid) say(Rule::mctp_assigned_eid, seen.at, fmt::format("EID {} is assigned", eid));
   }
 
   // Answers come from where the request went, but for EIDs that the request itself has changed.

@@ -96,6 +96,7 @@ std::string_view name_of(Layer layer);
   X(mctp_version, "mctp.packet.version", mctp, "the header version is 1")                                              \
   X(mctp_reserved, "mctp.packet.reserved", mctp, "reserved bits of the header are 0")                                  \
   X(mctp_eid, "mctp.wire.eid", mctp, "the source of a packet is no broadcast EID")                                           \
+  X(mctp_assigned_eid, "mctp.bus.eid.range", mctp, "an EID that is assigned is from 8 to 254")                           \
   X(mctp_start, "mctp.packet.start-end", mctp, "a message begins with SOM and is ended before another begins")         \
   X(mctp_sequence, "mctp.packet.sequence", mctp, "the sequence number goes up by one")                                 \
   X(mctp_unit, "mctp.packet.unit.sent", mctp, "all packets but the last are of one size, none is empty")               \

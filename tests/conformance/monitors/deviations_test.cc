@@ -78,6 +78,7 @@ constexpr Tripped kTripped[] = {
     {Rule::tcp_capsule_data, "tcp_host_capsule_longer_than_its_data", "tcp_host_capsules_have_their_lengths", "tcp"},
     {Rule::mctp_version, "owner_sends_another_version", "control_requests_of_the_owner_are_sound", "pcie"},
     {Rule::mctp_reserved, "requester_sets_reserved_bits", "packets_of_requests_are_sound", "pcie"},
+    {Rule::mctp_assigned_eid, "owner_gives_reserved_eids", "one_device_gets_a_good_eid", "pcie"},
     {Rule::mctp_start, "changes_the_tag_in_an_answer", "all_packets_of_an_answer_name_the_same_exchange", "pcie"},
     {Rule::mctp_sequence, "numbers_all_packets_0", "numbers_of_packets_go_up_by_one", "pcie"},
     {Rule::mctp_unit, "sends_parts_of_unequal_size", "messages_are_cut_into_equal_parts", "pcie"},
@@ -103,7 +104,7 @@ constexpr Rule kByHand[] = {
     Rule::rdma_psn_first, Rule::rdma_psn_next, Rule::rdma_read_asked, Rule::cm_mad, Rule::cm_rep_transaction,
     Rule::cm_rtu, Rule::rdma_key_unknown, Rule::rdma_key_range, Rule::rdma_key_direction, Rule::nvme_sqhd,
     Rule::nvme_fused, Rule::nvme_keep_alive, Rule::nvme_property_queue, Rule::nvme_property_read_only,
-    Rule::tcp_type, Rule::tcp_hlen, Rule::tcp_h2c_range, Rule::tcp_c2h_command, Rule::mctp_eid, Rule::mi_size,
+    Rule::tcp_type, Rule::tcp_hlen, Rule::tcp_h2c_range, Rule::tcp_h2c_reserved, Rule::tcp_c2h_command, Rule::mctp_eid, Rule::mi_size,
     Rule::mi_one_command,
 };
 

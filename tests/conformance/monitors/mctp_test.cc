@@ -73,6 +73,20 @@ TEST(MctpRules, Headers) {
   EXPECT_HEARD(eid, Rule::mctp_eid, true);
 }
 
+TEST(MctpRules, AssignedEids) {
+  const auto assign = [](std::uint8_t operation, std::uint8_t eid) { return Bytes{0x00, 0x80, 0x01, operation, eid}; };
+  for (const unsigned eid : {0u, 1u, 7u, 255u}) {
+    MctpWire wire;
+    wire.message(true, 1, assign(0, static_cast<std::uint8_t>(eid)));
+    EXPECT_HEARD(wire, Rule::mctp_assigned_eid, true);
+  }
+  MctpWire good;
+  for (const unsigned eid : {8u, 254u}) good.message(true, 1, assign(1, static_cast<std::uint8_t>(eid)));
+  good.message(true, 2, assign(2, 0));  // back to its own
+  good.message(true, 3, assign(3, 0));  // its Discovered flag
+  EXPECT_SILENT(good);
+}
+
 TEST(MctpRules, PacketsOfAMessage) {
   MctpWire stray;
   stray.packet(false, sequence(1), Bytes(64));

@@ -259,6 +259,33 @@ TEST(TcpRules, H2cData) {
   EXPECT_EQ(asked([](Connected& wire) { wire.h2c(1, 0, 4100, false); }), Rule::tcp_h2c_limit);
 }
 
+TEST(TcpRules, ReservedBytesOfData) {
+  // The last four bytes of the header, and the transfer tag of C2HData.
+  const auto said = [](bool by_host, PduType type, std::size_t at) {
+    Connected wire;
+    wire.write(1, 512);
+    wire.read(2, 512);
+    if (by_host) wire.r2t(1, 0, 512);
+    Record<tcp::DataPdu> header;
+    const bool reads = type == PduType::c2h_data;
+    header.set(tcp::pdu::type, type)
+        .set(tcp::pdu::flags, type == PduType::r2t ? std::uint8_t{0} : flag::last_pdu)
+        .set(tcp::data_pdu::cccid, reads ? 2u : 1u)
+        .set(tcp::data_pdu::ttag, reads ? 0u : 5u)
+        .set(tcp::data_pdu::length, 512u);
+    if (at != 0) header.mutable_bytes()[at] = 1;
+    wire.pdu(by_host, header.bytes(), type == PduType::r2t ? Bytes{} : Bytes(512));
+    return wire.monitors.findings().empty() ? std::optional<Rule>{} : wire.monitors.findings()[0].rule;
+  };
+  EXPECT_EQ(said(false, PduType::r2t, 20), Rule::tcp_r2t_reserved);
+  EXPECT_EQ(said(true, PduType::h2c_data, 23), Rule::tcp_h2c_reserved);
+  EXPECT_EQ(said(false, PduType::c2h_data, 22), Rule::tcp_c2h_reserved);
+  EXPECT_EQ(said(false, PduType::c2h_data, 10), Rule::tcp_c2h_reserved);
+  EXPECT_EQ(said(false, PduType::r2t, 0), std::nullopt);
+  EXPECT_EQ(said(true, PduType::h2c_data, 0), std::nullopt);
+  EXPECT_EQ(said(false, PduType::c2h_data, 0), std::nullopt);
+}
+
 TEST(TcpRules, C2hData) {
   const auto read = [](auto&& answer, bool no_flow_control = false) {
     Connected wire(no_flow_control);
