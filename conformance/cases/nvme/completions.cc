@@ -33,6 +33,12 @@ CONFORMANCE_CASE(fabrics_commands_leave_unused_dwords_zero, "nvme.completion.fab
   // AUTHREQ has two bits that are used; the one below them was.
   const auto connect = bench.raw_queue().send(bench.connect_command()).wait();
   if (connect.ok()) judge(check, "Connect of an admin queue", connect, {.dw0 = 0xFFF80000});
+  auto refused = bench.connect_command();
+  refused.sqe.set(fabrics::connect_sqe::sqsize, 0u);
+  const auto refusal = bench.raw_queue().send(refused).wait();
+  if (nvme::same_code(refusal.status(), sc::connect_invalid_parameters)) {
+    judge(check, "Connect with an invalid parameter", refusal, {.dw0 = 0xFFFE0000});
+  }
   const auto io = association.io_transport().send(association.io_connect()).wait();
   if (io.ok()) judge(check, "Connect of an I/O queue", io, {.dw0 = 0xFFF80000});
 }

@@ -178,4 +178,41 @@ CONFORMANCE_CASE(command_set_pages_reserve_what_is_reserved, "nvme.identify.comm
   if (controller.ok()) check_reserved(check, "the NVM command set's Identify Controller", controller.data, kControllerNvm, vs);
 }
 
+CONFORMANCE_CASE(namespace_descriptors_reserve_what_is_reserved, "nvme.identify.descriptors-reserved", roles::controller,
+                 needs(has_namespace)) {
+  RawAssociation& association = bench.associate();
+  const auto reply = identify(association, Cns::namespace_id_descriptors, bench.nsid());
+  check.require_success(reply);
+  std::size_t at = 0;
+  while (at + 4 <= reply.data.size() && reply.data[at + 1] != 0) {
+    check.equal(fmt::format("bytes 3:2 of the descriptor of type {}", reply.data[at]), load_le<std::uint16_t>(&reply.data[at + 2]), 0);
+    at += 4u + reply.data[at + 1];
+  }
+  const ByteView rest = ByteView{reply.data}.subspan(std::min(at, reply.data.size()));
+  check.that(std::all_of(rest.begin(), rest.end(), [](std::uint8_t byte) { return byte == 0; }), "zeroes follow the last descriptor");
+}
+
+CONFORMANCE_CASE(features_reserve_what_is_reserved, "nvme.features.reserved", roles::controller) {
+  struct Feature {
+    nvme::FeatureId fid;
+    std::uint32_t mask;
+  };
+  constexpr Feature kFeatures[] = {{nvme::FeatureId::arbitration, 0x000000F8},
+                                   {nvme::FeatureId::power_management, 0xFFFFFF00},
+                                   {nvme::FeatureId::temperature_threshold, 0xFE000000},
+                                   {nvme::FeatureId::volatile_write_cache, 0xFFFFFFFE},
+                                   {nvme::FeatureId::async_event_configuration, 0x07F00000}};
+  RawAssociation& association = bench.associate();
+  const std::uint32_t vs = declared_version(association);
+  bool any = false;
+  for (const Feature& feature : kFeatures) {
+    const auto reply = association.admin().send(host::get_features(feature.fid)).wait();
+    if (!reply.ok()) continue;
+    any = true;
+    const ReservedBits row[] = {{nvme::feature_name(static_cast<std::uint8_t>(feature.fid)), 0, 4, feature.mask}};
+    check_reserved(check, "Get Features", reply.cqe.bytes(), row, vs);
+  }
+  check.precondition(any, "Get Features tells of one of these features");
+}
+
 }  // namespace fb::conformance

@@ -128,6 +128,16 @@ Answer stale_fabrics_dwords(const CommandContext& command, MutableBytes cqe) {
   return Answer::send;
 }
 
+Answer stale_feature(const CommandContext& command, MutableBytes cqe) {
+  if (is_admin(command, 0x0A) && (cdw10_of(command) & 0xFF) == 0x06) cqe[1] |= 0x40;
+  return Answer::send;
+}
+Answer stale_refusal(const CommandContext& command, MutableBytes cqe) {
+  const bool connect = command.sqe[0] == nvme::kFabricsOpcode && command.sqe[4] == static_cast<std::uint8_t>(nvme::FabricsType::connect);
+  if (connect && !nvme::Cqe{cqe}.get(nvme::cqe::status).ok()) cqe[3] = 0x33;
+  return Answer::send;
+}
+
 /// A refusal asks for a delay that nobody announced.
 Answer delays_without_time(const CommandContext&, MutableBytes cqe) {
   nvme::Cqe entry{cqe};
@@ -221,6 +231,14 @@ DEVIATION(completion_connect_dw1, "nvme.completion.fabrics-dwords", Product::con
 DEVIATION(completion_connect_authreq, "nvme.completion.fabrics-dwords", Product::controller,
           "Connect answers with a reserved bit of AUTHREQ",
           hooks<AlteringCompletions, &stale_fabrics_dwords<nvme::FabricsType::connect, 0x80000000, 0>>());
+DEVIATION(identify_descriptor_reserved, "nvme.identify.descriptors-reserved", Product::controller,
+          "leaves reserved bytes of a descriptor set", hooks<AlteringDataOut, &identify_byte<Cns::namespace_id_descriptors, 2, 1>>());
+DEVIATION(identify_descriptors_end_reserved, "nvme.identify.descriptors-reserved", Product::controller,
+          "leaves bytes set behind the descriptors", hooks<AlteringDataOut, &identify_byte<Cns::namespace_id_descriptors, 4000, 1>>());
+DEVIATION(feature_bits_reserved, "nvme.features.reserved", Product::controller, "Get Features has reserved bits set",
+          hooks<AlteringCompletions, &stale_feature>());
+DEVIATION(completion_refusal_reserved, "nvme.completion.fabrics-dwords", Product::controller,
+          "a refused Connect has reserved bytes of DW0 set", hooks<AlteringCompletions, &stale_refusal>());
 DEVIATION(completion_abort_dwords, "nvme.completion.admin-dwords", Product::controller, "Abort answers with the identifier in DW0",
           hooks<AlteringCompletions, &stale_dwords<0x08, false, 0x77770000, 0>>());
 DEVIATION(completion_identify_dw1, "nvme.completion.admin-dwords", Product::controller, "Identify answers with garbage in DW1",
