@@ -111,8 +111,8 @@ def name_of(statement: list[str], names: dict[str, str]) -> None:
 
 
 def calls(text: str) -> set[str]:
-    """Functions that a source calls by their bare name, wherever they are."""
-    return set(re.findall(r"(?<![\w.>:])([a-z]\w*)\(", text))
+    """Functions, constants and types that a source uses by their bare name, wherever they are."""
+    return set(re.findall(r"(?<![\w.>:])([a-z]\w*)\(", text)) | set(re.findall(r"(?<![\w.>:])(k?[A-Z]\w*)", text))
 
 
 class Batch:
