@@ -68,7 +68,7 @@ std::vector<Entry> own_entries(ControllerBench& bench, Check& check, const Bytes
 /// Connect over the transport that an entry names, to the address that it names.
 bool is_served_at(ControllerBench& bench, const Entry& entry) {
   const auto place = place_of(entry);
-  if (!place || entry.get(de::trtype) != own_transport(bench)) return false;
+  if (!place || entry.get(de::trtype) != own_transport(bench) || entry.get(de::adrfam) != family_of(place->address)) return false;
   host::RawQueue& queue = bench.unconnected_queue({.to = *place});
   const auto made = queue.connect_transport().wait_for(10_s);
   if (!made || !made->connected) return false;

@@ -174,7 +174,9 @@ CONFORMANCE_CASE(success_leaves_no_error_entry, "nvme.log.error-phantom", roles:
 
 CONFORMANCE_CASE(as_many_errors_are_kept_as_elpe_says, "nvme.log.error-capacity", roles::controller) {
   RawAssociation& association = bench.associate();
-  const auto id = bench.declared().identify();
+  const auto page = association.admin().send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait();
+  check.precondition_success(page, "Identify Controller");
+  const View<nvme::IdentifyController> id{page.data};
   const std::size_t kept = id.get(nvme::id_ctrl::elpe).count();
   const std::size_t whole = (kept + 1) * nvme::ErrorEntry::size;
   for (std::size_t i = 0; i < kept + 2; ++i) {

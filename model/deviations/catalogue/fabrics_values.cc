@@ -151,7 +151,8 @@ class StumblesOverCc final : public SubsystemHooks {
 };
 
 Answer names_another_controller(const CommandContext& command, MutableBytes cqe) {
-  if (!is_connect(command) || command.qid == 0) return Answer::send;
+  const bool io = is_connect(command) && load_le<std::uint16_t>(command.sqe.data() + fabrics::connect_sqe::qid.offset) != 0;
+  if (!io) return Answer::send;
   if (nvme::Cqe{cqe}.get(nvme::cqe::status).ok()) ++cqe[0];
   return Answer::send;
 }
