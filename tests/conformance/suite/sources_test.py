@@ -32,7 +32,6 @@ LEFT_OUT = {
     # A controller may do it either way.
     "connect.sqsize.admin": "how large the admin queues of a controller may be is its own affair; Linux takes any",
     "connect.sqsize.transport": "HSQSIZE equal to SQSIZE is a rule for hosts; what else happens is not said",
-    "connect.hostid.zero": "a subsystem may take a Host Identifier of 0, and Linux does",
     "connect.kato.required": "Linux and SPDK take a keep alive timeout of 0",
     "connect.kato.maximum": "the longest keep alive timeout is a controller's own affair",
     "feature.kato.maximum": "the longest keep alive timeout is a controller's own affair",
