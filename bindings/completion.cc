@@ -8,9 +8,9 @@
 
 namespace fb::python {
 
-Completion completion_of(const host::RawReply& reply, bool fabrics) {
+Completion completion_of(const host::RawReply& reply) {
   Completion made;
-  made.fabrics = fabrics;
+  made.family = reply.family;
   made.cqe = reply.cqe;
   made.data = reply.data;
   made.at = seconds(reply.at);
@@ -19,9 +19,9 @@ Completion completion_of(const host::RawReply& reply, bool fabrics) {
   return made;
 }
 
-Completion completion_of(const host::AdminReply& reply, bool fabrics) {
+Completion completion_of(const host::AdminReply& reply) {
   Completion made;
-  made.fabrics = fabrics;
+  made.family = reply.family;
   made.cqe = reply.cqe;
   made.data = reply.data;
   made.answered = reply.answered;
@@ -34,7 +34,7 @@ namespace {
 std::string represent(const Completion& answer) {
   if (!answer.answered) return fmt::format("<Completion none: {}>", answer.end);
   const nvme::Status status = answer.status();
-  std::string text = "<Completion " + nvme::to_string(status, answer.fabrics);
+  std::string text = "<Completion " + nvme::to_string(status);
   if (status.dnr()) text += " DNR";
   text += fmt::format(", CID {}, SQHD {}", answer.cqe.get(nvme::cqe::cid), answer.cqe.get(nvme::cqe::sqhd));
   const std::uint32_t dw0 = answer.cqe.get(nvme::cqe::dw0), dw1 = answer.cqe.get(nvme::cqe::dw1);
@@ -83,7 +83,7 @@ void bind_completion(py::module_& m) {
           [](py::object self, const std::string& what) {
             const auto& answer = self.cast<const Completion&>();
             if (!answer.answered) throw_error("ConnectionLost", (what.empty() ? "" : what + ": ") + answer.end);
-            check_status(answer.status(), what.empty() ? "command" : what, answer.fabrics);
+            check_status(answer.status(), what.empty() ? "command" : what);
             return self;
           },
           py::arg("what") = "",

@@ -16,14 +16,14 @@ struct Completion {
   double at = 0;
   std::string end;  ///< the connection ended first: why
   bool answered = true;
-  bool fabrics = false;  ///< of a Fabrics command: some status codes mean something else there
+  nvme::StatusFamily family = nvme::StatusFamily::unknown;  ///< of the command, by which its status is named
   std::optional<std::uint32_t> invalidated;
 
-  nvme::Status status() const { return cqe.get(nvme::cqe::status); }
+  nvme::Status status() const { return cqe.get(nvme::cqe::status).of(family); }
 };
 
-Completion completion_of(const host::RawReply& reply, bool fabrics);
-Completion completion_of(const host::AdminReply& reply, bool fabrics = false);
+Completion completion_of(const host::RawReply& reply);
+Completion completion_of(const host::AdminReply& reply);
 
 void bind_completion(py::module_& m);
 

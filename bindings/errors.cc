@@ -36,11 +36,11 @@ void throw_error(const char* name, const std::string& text, const py::dict& attr
   throw py::error_already_set();
 }
 
-void check_status(nvme::Status status, const std::string& what, bool fabrics) {
+void check_status(nvme::Status status, const std::string& what) {
   if (status.ok()) return;
   py::dict attributes;
   attributes["status"] = status;
-  throw_error("CommandError", what + ": " + nvme::to_string(status, fabrics), attributes);
+  throw_error("CommandError", what + ": " + nvme::to_string(status), attributes);
 }
 
 void bind_errors() {

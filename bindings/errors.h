@@ -14,7 +14,7 @@ namespace py = pybind11;
 /// Raises fabricbench.NAME(text) with these attributes.
 [[noreturn]] void throw_error(const char* name, const std::string& text, const py::dict& attributes = {});
 /// CommandError, where the status is no success.
-void check_status(nvme::Status status, const std::string& what, bool fabrics = false);
+void check_status(nvme::Status status, const std::string& what);
 
 void bind_errors();
 

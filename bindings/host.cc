@@ -47,7 +47,7 @@ class HostSide::IoCall final : public host::Command {
       : data(std::move(room)), side_(side), promise_(std::move(promise)) {}
   void on_complete(const nvme::Cqe& cqe, bool answered) override {
     Promise<host::AdminReply> promise = std::move(promise_);
-    host::AdminReply reply{answered, cqe, std::move(data)};
+    host::AdminReply reply{answered, cqe, std::move(data), nvme::status_family(sqe.get(nvme::sqe::opcode))};
     side_.calls_.remove_if([this](const auto& call) { return call.get() == this; });  // ends this object
     promise.settle(std::move(reply));
   }
@@ -215,23 +215,21 @@ nvme::Sqe sqe_of(const py::handle& command) {
 
 /// An admin or an I/O command with data, or room for some.
 template <class Send>
-std::unique_ptr<PyOp> command_op(const HostController& self, const nvme::Sqe& sqe, const py::object& data, std::size_t room,
-                                 Send&& send) {
+std::unique_ptr<PyOp> command_op(const HostController& self, const py::object& data, std::size_t room, Send&& send) {
   if (!data.is_none() && room != 0)
     throw py::value_error("command: data goes there, or room for what comes back, not both");
   if (room > (1u << 30)) throw py::value_error(fmt::format("room: {} is outside 0 to {}", room, 1u << 30));
   auto op = !data.is_none() ? send(record_bytes(data, "data"), transport::Direction::to_controller)
             : room != 0     ? send(Bytes(room), transport::Direction::from_controller)
                             : send(Bytes{}, transport::Direction::none);
-  const bool fabrics = sqe.get(nvme::sqe::opcode) == nvme::kFabricsOpcode;
   return make_py_op(self.host.box, std::move(op),
-                    [fabrics](const host::AdminReply& reply) { return py::cast(completion_of(reply, fabrics)); });
+                    [](const host::AdminReply& reply) { return py::cast(completion_of(reply)); });
 }
 
 std::unique_ptr<PyOp> io(const HostController& self, const py::object& command, const py::object& data,
                          std::size_t room) {
   const nvme::Sqe sqe = sqe_of(command);
-  return command_op(self, sqe, data, room, [&](Bytes bytes, transport::Direction direction) {
+  return command_op(self, data, room, [&](Bytes bytes, transport::Direction direction) {
     return self.host->send_io(*self, sqe, std::move(bytes), direction);
   });
 }
@@ -239,7 +237,7 @@ std::unique_ptr<PyOp> io(const HostController& self, const py::object& command, 
 std::unique_ptr<PyOp> admin(const HostController& self, const py::object& command, const py::object& data,
                             std::size_t room) {
   const nvme::Sqe sqe = sqe_of(command);
-  return command_op(self, sqe, data, room, [&](const Bytes& bytes, transport::Direction direction) {
+  return command_op(self, data, room, [&](const Bytes& bytes, transport::Direction direction) {
     if (direction == transport::Direction::to_controller) return self->admin(sqe, ByteView(bytes));
     return direction == transport::Direction::none ? self->admin(sqe) : self->admin(sqe, bytes.size());
   });

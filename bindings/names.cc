@@ -12,14 +12,14 @@ const std::map<std::string_view, nvme::Status>& statuses() {
   static const std::map<std::string_view, nvme::Status> all = {
 #define FB_STATUS_ROW(type, code, id, name) {#id, nvme::sc::id},
       FB_NVME_GENERIC_STATUS(FB_STATUS_ROW) FB_NVME_COMMAND_STATUS(FB_STATUS_ROW) FB_NVME_FABRICS_STATUS(FB_STATUS_ROW)
-          FB_NVME_NVM_STATUS(FB_STATUS_ROW) FB_NVME_MEDIA_AND_PATH_STATUS(FB_STATUS_ROW)
+          FB_NVME_FABRICS_COMMON_STATUS(FB_STATUS_ROW) FB_NVME_COMMAND_SET_STATUS(FB_STATUS_ROW) FB_NVME_MEDIA_AND_PATH_STATUS(FB_STATUS_ROW)
 #undef FB_STATUS_ROW
   };
   return all;
 }
 
 std::string represent(nvme::Status status) {
-  std::string text = "<Status " + nvme::to_string(status, false);
+  std::string text = "<Status " + nvme::to_string(status);
   if (status.dnr()) text += " DNR";
   if (status.more()) text += " More";
   if (status.crd() != 0) text += fmt::format(" CRD {}", status.crd());
@@ -57,9 +57,10 @@ void bind_names(py::module_& m) {
       .def_property_readonly("dnr", &nvme::Status::dnr, "Do Not Retry.")
       .def_property_readonly("ok", &nvme::Status::ok, "Success.")
       .def_property_readonly(
-          "name", [](nvme::Status status) { return nvme::name_of(status, false); }, "Its name in the specification.")
+          "name", [](nvme::Status status) { return nvme::name_of(status); },
+          "Its name in the specification, by the command that it answers: some codes have two.")
       .def_property_readonly(
-          "fabrics_name", [](nvme::Status status) { return nvme::name_of(status, true); },
+          "fabrics_name", [](nvme::Status status) { return nvme::name_of(status.of(nvme::StatusFamily::fabrics)); },
           "Its name where it answers a Fabrics command: some codes mean something else there.")
       .def("__eq__",
            [](nvme::Status status, const py::object& other) {
@@ -74,7 +75,7 @@ void bind_names(py::module_& m) {
       .def("__hash__", [](nvme::Status status) { return status.code().raw(); })
       .def("__bool__", &nvme::Status::ok)
       .def("__repr__", &represent)
-      .def("__str__", [](nvme::Status status) { return nvme::to_string(status, false); });
+      .def("__str__", [](nvme::Status status) { return nvme::to_string(status); });
   py::dict all;
   for (const auto& [name, status] : statuses()) all[py::str(std::string(name))] = status;
   m.attr("statuses") = all;

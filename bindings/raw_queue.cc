@@ -16,11 +16,7 @@ namespace {
 
 using HeldQueue = Held<host::RawQueue>;
 
-/// How an answer is shown to Python; `entry` is what was sent.
-auto completion_to(ByteView entry) {
-  const bool fabrics = !entry.empty() && entry[0] == nvme::kFabricsOpcode;
-  return [fabrics](const host::RawReply& reply) { return py::cast(completion_of(reply, fabrics)); };
-}
+py::object shown(const host::RawReply& reply) { return py::cast(completion_of(reply)); }
 
 host::RawCommand command_of(const py::handle& command, const py::object& data, std::size_t room, bool in_capsule,
                             bool keep_sgl, bool keep_cid) {
@@ -72,8 +68,7 @@ void bind_raw_queue(py::module_& m) {
           [](const HeldQueue& self, const py::object& command, const py::object& data, std::size_t room,
              bool in_capsule, bool keep_sgl, bool keep_cid) {
             host::RawCommand made = command_of(command, data, room, in_capsule, keep_sgl, keep_cid);
-            const auto convert = completion_to(made.sqe.bytes());
-            return make_py_op(self.box, self->send_command(std::move(made)), convert);
+            return make_py_op(self.box, self->send_command(std::move(made)), shown);
           },
           py::arg("command"), py::arg("data") = py::none(), py::arg("room") = 0, py::kw_only(),
           py::arg("in_capsule") = true, py::arg("keep_sgl") = false, py::arg("keep_cid") = false)
@@ -87,12 +82,12 @@ void bind_raw_queue(py::module_& m) {
       .def("send_capsule",
            [](const HeldQueue& self, const py::object& capsule, std::uint16_t cid) {
              const Bytes bytes = bytes_of(capsule, "capsule");
-             return make_py_op(self.box, self->send_capsule(bytes, cid), completion_to(bytes));
+             return make_py_op(self.box, self->send_capsule(bytes, cid), shown);
            })
       .def("post_capsule", [](const HeldQueue& self,
                               const py::object& capsule) { return self->post_capsule(bytes_of(capsule, "capsule")); })
       .def("next_response",
-           [](const HeldQueue& self) { return make_py_op(self.box, self->next_response(), completion_to({})); })
+           [](const HeldQueue& self) { return make_py_op(self.box, self->next_response(), shown); })
       .def("ended",
            [](const HeldQueue& self) {
              return make_py_op(self.box, self->ended(),

@@ -109,7 +109,7 @@ int run_read(HostSession& session, const ReadWriteArguments& arguments) {
   host::Namespace& space = session.name_space();
   Bytes data(arguments.blocks * space.block_bytes());
   const nvme::Status status = space.read(arguments.lba, data).wait();
-  if (!status.ok()) throw UserError("read: " + nvme::to_string(status, false));
+  if (!status.ok()) throw UserError("read: " + nvme::to_string(status));
   std::ofstream file(arguments.file, std::ios::binary);
   file.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
   if (!file.flush()) throw UserError(arguments.file + ": cannot be written");
@@ -128,7 +128,7 @@ int run_write(HostSession& session, const ReadWriteArguments& arguments) {
                                 data.size(), space.block_bytes()));
   }
   const nvme::Status status = space.write(arguments.lba, data).wait();
-  if (!status.ok()) throw UserError("write: " + nvme::to_string(status, false));
+  if (!status.ok()) throw UserError("write: " + nvme::to_string(status));
   fmt::print("wrote {} blocks at LBA {}\n", data.size() / space.block_bytes(), arguments.lba);
   return 0;
 }
@@ -144,7 +144,7 @@ struct ZoneArguments {
 int run_zones(HostSession& session, const ZoneArguments& arguments) {
   session.connect();
   const host::ZoneReport report = session.name_space().report_zones(arguments.lba).wait();
-  if (!report.status.ok()) throw UserError("report of zones: " + nvme::to_string(report.status, false));
+  if (!report.status.ok()) throw UserError("report of zones: " + nvme::to_string(report.status));
   fmt::print("{:>12} {:>12} {:>12}  state\n", "start", "capacity", "pointer");
   for (const nvme::ZoneFacts& zone : report.zones) {
     const bool valid = zone.write_pointer != nvme::kNoWritePointer;
@@ -160,7 +160,7 @@ int run_append(HostSession& session, const ZoneArguments& arguments) {
   Bytes data((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   session.connect();
   const host::ZoneAppended done = session.name_space().zone_append(arguments.lba, data).wait();
-  if (!done.status.ok()) throw UserError("append: " + nvme::to_string(done.status, false));
+  if (!done.status.ok()) throw UserError("append: " + nvme::to_string(done.status));
   fmt::print("appended {} blocks at LBA {}\n", data.size() / session.name_space().block_bytes(), done.lba);
   return 0;
 }
@@ -175,7 +175,7 @@ int run_zone(HostSession& session, const ZoneArguments& arguments) {
   session.connect();
   const nvme::ZoneSendAction action = kZoneActions.at(arguments.action);
   const nvme::Status status = session.name_space().zone_send(action, arguments.lba, arguments.all).wait();
-  if (!status.ok()) throw UserError(arguments.action + ": " + nvme::to_string(status, false));
+  if (!status.ok()) throw UserError(arguments.action + ": " + nvme::to_string(status));
   fmt::print("{}: done\n", arguments.action);
   return 0;
 }

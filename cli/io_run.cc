@@ -76,7 +76,7 @@ void IoRun::done(Request& request, nvme::Status status) {
   if (!status.ok()) {
     if (!failed()) {
       failure_ = fmt::format("{} of LBA {}: {}", read ? "read" : "write", request.lba,
-                             nvme::to_string(status, false));
+                             nvme::to_string(status));
     }
     return;
   }
@@ -149,7 +149,7 @@ IoFigures IoRun::write_all() {
     if (failed()) break;
     const nvme::Status flushed = space_.flush().wait();
     if (!flushed.ok()) {
-      failure_ = "flush: " + nvme::to_string(flushed, false);
+      failure_ = "flush: " + nvme::to_string(flushed);
     } else if (losses() != before) {
       ++repeated_;
     } else {

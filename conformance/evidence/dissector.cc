@@ -160,6 +160,7 @@ void Dissector::command(const Sight& at, Queue& queue, ByteView capsule) {
         (connect.get(fabrics::connect_sqe::cattr) & fabrics::cattr_bits::disable_sq_flow_control) != 0;
     queue.connect_cid = connect.get(nvme::sqe::cid);
   }
+  queue.opcodes[View<nvme::SqeLayout>{sqe}.get(nvme::sqe::cid)] = sqe[0];
   const CommandSeen seen{at, queue, sqe, capsule.subspan(nvme::kSqeSize)};
   tell_capsule(queue, [&](Observer& observer) { observer.on_command(seen); });
 }
@@ -180,7 +181,9 @@ void Dissector::completion(const Sight& at, Queue& queue, ByteView cqe, std::opt
       queue.qid.reset();  // another Connect may follow
     }
   }
-  const CompletionSeen seen{at, queue, cqe.first(nvme::CqeLayout::size), invalidates};
+  CompletionSeen seen{at, queue, cqe.first(nvme::CqeLayout::size), invalidates};
+  const auto command = queue.opcodes.find(view.get(nvme::cqe::cid));
+  if (command != queue.opcodes.end()) seen.opcode = command->second;
   tell_capsule(queue, [&](Observer& observer) { observer.on_completion(seen); });
 }
 

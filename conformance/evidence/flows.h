@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "base/bytes.h"
@@ -34,6 +35,7 @@ struct Queue {
   std::optional<bool> flow_control = {};     ///< of SQ heads; from the Connect's response
   std::optional<std::uint16_t> cntlid = {};
   std::optional<std::uint16_t> connect_cid = {};  ///< of a Connect that is not answered yet
+  std::map<std::uint16_t, std::uint8_t> opcodes = {};  ///< of the last command with each CID
   /// Somebody broke a rule on it: what follows from that is not to be judged. Judges set it.
   bool suspect = false;
   bool certain() const { return from_start && whole && !ended && !suspect; }

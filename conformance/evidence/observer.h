@@ -11,6 +11,7 @@
 #include "conformance/evidence/sight.h"
 #include "sim/core/trace.h"
 #include "wire/mctp/packet.h"
+#include "wire/nvme/cqe.h"
 #include "wire/rdma/headers.h"
 #include "wire/rdma/mad.h"
 #include "wire/tcp/pdu.h"
@@ -102,6 +103,11 @@ struct CompletionSeen {
   Queue& queue;
   ByteView cqe;  ///< 16 bytes
   std::optional<std::uint32_t> invalidates = {};  ///< the key, of a SEND with invalidate
+  std::optional<std::uint8_t> opcode = {};        ///< of the command, where that was seen
+  nvme::Status status() const {
+    const nvme::Status status = View<nvme::CqeLayout>{cqe}.get(nvme::cqe::status);
+    return opcode ? status.of(*opcode) : status;
+  }
 };
 
 struct MctpPacketSeen {

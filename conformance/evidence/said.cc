@@ -204,9 +204,9 @@ void SaidList::on_command(const CommandSeen& seen) {
 
 void SaidList::on_completion(const CompletionSeen& seen) {
   const View<nvme::CqeLayout> cqe{seen.cqe};
-  const nvme::Status status = cqe.get(nvme::cqe::status);
-  const bool admin = seen.queue.qid.value_or(0) == 0;
-  const std::string label = fmt::format("{} CID={}", status.ok() ? "Success" : nvme::to_string(status, admin), cqe.get(nvme::cqe::cid));
+  const nvme::Status status = seen.status();
+  const std::string said = status.ok() ? "Success" : nvme::to_string(status);
+  const std::string label = fmt::format("{} CID={}", said, cqe.get(nvme::cqe::cid));
   Said* made = last_of(seen.at, seen.queue.tcp ? "tcp" : "rdma");
   if (made == nullptr) {
     made = add(seen.at, "nvme", label);
@@ -215,7 +215,7 @@ void SaidList::on_completion(const CompletionSeen& seen) {
     made->layer = "nvme";
   }
   if (made == nullptr) return;
-  field(*made, "status", status.ok() ? "Success" : nvme::to_string(status, admin));
+  field(*made, "status", said);
   field(*made, "cid", cqe.get(nvme::cqe::cid));
   field(*made, "sqhd", cqe.get(nvme::cqe::sqhd));
   field(*made, "dw0", fmt::format("{:#x}", cqe.get(nvme::cqe::dw0)));

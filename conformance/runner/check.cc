@@ -27,7 +27,12 @@ bool Check::status_is(nvme::Status got, const std::optional<std::string>& missin
     return nvme::same_code(one, got);
   });
   return record(holds, what, [&] {
-    Said said{{}, missing.value_or(words(got))};
+    // An entry alone does not say which command it answers; the answers that are legal for it do.
+    nvme::Status named = got;
+    for (const nvme::Status one : legal) {
+      if (named.family() == nvme::StatusFamily::unknown) named = named.of(one.family());
+    }
+    Said said{{}, missing.value_or(words(named))};
     for (const nvme::Status one : legal) said.expected.push_back(words(one));
     return said;
   });

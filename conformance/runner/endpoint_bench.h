@@ -114,7 +114,7 @@ struct MiAnswer {
   ByteView admin_data() const { return tail(mi::AdminResponse::size); }
   nvme::Status nvme_status() const {
     return body.size() >= mi::AdminResponse::size
-               ? View<mi::AdminResponse>{body}.get(mi::admin_response::nvme_status)
+               ? View<mi::AdminResponse>{body}.get(mi::admin_response::nvme_status).of(nvme::StatusFamily::command_set)
                : nvme::Status::make(7, 0xFF);
   }
   std::uint32_t dw0() const {

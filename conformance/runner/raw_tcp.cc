@@ -113,8 +113,10 @@ nvme::Cqe RawTcp::needed_response(std::uint16_t cid, std::string_view what) {
     if (!pdu) throw CannotArrange{std::string(what) + " was not answered"};
     const nvme::Cqe cqe{ByteView(pdu->bytes).subspan(tcp::kCommonHeaderBytes)};
     if (cqe.get(nvme::cqe::cid) != cid) continue;
-    if (!cqe.get(nvme::cqe::status).ok()) {
-      throw CannotArrange{std::string(what) + " answered " + nvme::to_string(cqe.get(nvme::cqe::status))};
+    // What is needed are Connect and the Property commands.
+    const nvme::Status status = cqe.get(nvme::cqe::status).of(nvme::StatusFamily::fabrics);
+    if (!status.ok()) {
+      throw CannotArrange{std::string(what) + " answered " + nvme::to_string(status)};
     }
     return cqe;
   }

@@ -51,6 +51,7 @@ void Controller::finish_call(AdminCall& call, const nvme::Cqe& cqe, bool answere
   AdminReply reply;
   reply.answered = answered;
   reply.cqe = cqe;
+  reply.family = nvme::status_family(held->sqe.get(nvme::sqe::opcode));
   reply.data = std::move(held->data);
   if (keep_alive_call_ == held.get()) keep_alive_call_ = nullptr;
   if (held->then) held->then(reply);

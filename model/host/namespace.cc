@@ -140,7 +140,7 @@ void Namespace::dispatch(IoRequest& request) {
 }
 
 void Namespace::finished(IoRequest& request, const nvme::Cqe& cqe, bool answered) {
-  const nvme::Status status = cqe.get(nvme::cqe::status);
+  const nvme::Status status = cqe.get(nvme::cqe::status).of(nvme::StatusFamily::command_set);
   if (answered && status.ok()) [[likely]] {
     request.result = std::uint64_t{cqe.get(nvme::cqe::dw1)} << 32 | cqe.get(nvme::cqe::dw0);
     if (facts_.protection == ProtectionUse::host && request.opcode == nvme::IoOpcode::read) {

@@ -35,7 +35,7 @@ class Namespace::FusedHalf final : public Command {
  public:
   FusedHalf(Namespace& name_space, Fused& fused) : namespace_(name_space), fused_(fused) {}
   void on_complete(const nvme::Cqe& cqe, bool) override {
-    status = cqe.get(nvme::cqe::status);
+    status = cqe.get(nvme::cqe::status).of(nvme::StatusFamily::command_set);
     namespace_.fused_done(fused_);
   }
   nvme::Status status;

@@ -63,6 +63,7 @@ void RawQueue::start(RawCommand& command, Promise<RawReply> promise) {
   calls_.emplace_back();
   Call& call = calls_.back();
   call.cid = command.sqe.get(nvme::sqe::cid);
+  call.family = nvme::status_family(command.sqe.get(nvme::sqe::opcode));
   call.data = std::move(command.data);
   call.promise = std::move(promise);
   call.slot = take_slot();
@@ -115,6 +116,7 @@ Op<RawReply> RawQueue::send_capsule(ByteView capsule, std::uint16_t cid) {
   }
   calls_.emplace_back();
   calls_.back().cid = cid;
+  if (!capsule.empty()) calls_.back().family = nvme::status_family(capsule[0]);
   calls_.back().promise = std::move(made.promise);
   channel_->send_raw(capsule);
   return made.op;
@@ -195,6 +197,7 @@ void RawQueue::on_response(ByteView bytes, const transport::ResponseFacts& facts
     keep(std::move(reply));
     return;
   }
+  reply.family = call->family;
   call->reply = std::move(reply);
   call->answered = true;
   if (!call->slot || channel_->release(*call->slot, facts)) settle(call);

@@ -27,13 +27,14 @@ namespace fb::host {
 struct RawReply {
   std::optional<transport::ChannelEnd> end;  ///< set: there was no response
   nvme::Cqe cqe;
+  nvme::StatusFamily family = nvme::StatusFamily::unknown;  ///< of the command, where it is known
   /// The command's buffer afterwards, in either direction.
   Bytes data;
   transport::ResponseFacts facts;
   Instant at;
 
   bool answered() const { return !end.has_value(); }
-  nvme::Status status() const { return cqe.get(nvme::cqe::status); }
+  nvme::Status status() const { return cqe.get(nvme::cqe::status).of(family); }
   bool ok() const { return answered() && status().ok(); }
   std::uint32_t dw0() const { return cqe.get(nvme::cqe::dw0); }
   /// DW0 and DW1: the value of a property.
@@ -147,6 +148,7 @@ class RawQueue final : private transport::HostChannelHandler {
     Promise<RawReply> promise;  ///< empty for posted commands
     Bytes data;
     std::uint16_t cid = 0;
+    nvme::StatusFamily family = nvme::StatusFamily::unknown;
     std::optional<std::uint16_t> slot;
     bool answered = false;  ///< waits for its memory
     RawReply reply;

@@ -163,8 +163,9 @@ struct AdminReply {
   bool answered = false;  ///< false: the connection ended first, or was never there
   nvme::Cqe cqe = {};
   Bytes data = {};  ///< the command's buffer afterwards
+  nvme::StatusFamily family = nvme::StatusFamily::unknown;  ///< of the command, by which its status is named
 
-  nvme::Status status() const { return cqe.get(nvme::cqe::status); }
+  nvme::Status status() const { return cqe.get(nvme::cqe::status).of(family); }
   bool ok() const { return answered && status().ok(); }
   std::uint32_t dw0() const { return cqe.get(nvme::cqe::dw0); }
   std::uint64_t value() const {

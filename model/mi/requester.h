@@ -90,7 +90,7 @@ struct Reply {
   ByteView admin_data() const { return tail(AdminResponse::size); }
   nvme::Status nvme_status() const {
     return message.size() >= AdminResponse::size
-               ? View<AdminResponse>{message}.get(admin_response::nvme_status)
+               ? View<AdminResponse>{message}.get(admin_response::nvme_status).of(nvme::StatusFamily::command_set)
                : nvme::Status::make(7, 0xFF);
   }
   std::uint32_t dw0() const {

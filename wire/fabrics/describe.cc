@@ -194,7 +194,7 @@ std::string describe_command(ByteView sqe, bool admin) {
   return out;
 }
 
-std::string describe_completion(ByteView cqe, bool fabrics) {
+std::string describe_completion(ByteView cqe, nvme::StatusFamily family) {
   if (cqe.size() < nvme::CqeLayout::size) {
     return fmt::format("truncated completion ({} bytes)", cqe.size());
   }
@@ -202,7 +202,7 @@ std::string describe_completion(ByteView cqe, bool fabrics) {
   const nvme::Status status = view.get(nvme::cqe::status);
   std::string out =
       fmt::format("cid={} sqhd={} ", view.get(nvme::cqe::cid), view.get(nvme::cqe::sqhd));
-  out += status.ok() ? std::string{"Success"} : nvme::to_string(status, fabrics);
+  out += status.ok() ? std::string{"Success"} : nvme::to_string(status.of(family));
   if (status.crd() != 0) out += fmt::format(" CRD{}", status.crd());
   if (status.more()) out += " M";
   if (status.dnr()) out += " DNR";

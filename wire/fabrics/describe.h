@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "wire/nvme/sgl.h"
+#include "wire/nvme/status.h"
 
 namespace fb::fabrics {
 
@@ -16,9 +17,9 @@ std::string describe_command(ByteView sqe, bool admin);
 /// The name alone: "Connect", "Identify", "Read".
 std::string_view command_name(ByteView sqe, bool admin);
 
-/// "cid=2 sqhd=1 Connect Invalid Parameters (1/82h) DNR dw0=0x2c". `fabrics` chooses the meaning of
-/// 1/80h and up: true for a Fabrics command.
-std::string describe_completion(ByteView cqe, bool fabrics = true);
+/// "cid=2 sqhd=1 Connect Invalid Parameters (1/82h) DNR dw0=0x2c". `family` is that of the
+/// command that it answers.
+std::string describe_completion(ByteView cqe, nvme::StatusFamily family = nvme::StatusFamily::unknown);
 
 /// "keyed(addr=0x1000 len=1024 key=0x7 invalidate)", "in-capsule(offset=0 len=512)".
 std::string describe_sgl(const nvme::SglDescriptor& descriptor);

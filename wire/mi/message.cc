@@ -135,7 +135,7 @@ std::string describe_response(MessageKind kind, ByteView message) {
   if (kind == MessageKind::admin_command) {
     if (const auto view = View<AdminResponse>::over(message)) {
       text += hex("dw0", view->get(admin_response::dw0)) + " " +
-              nvme::to_string(view->get(admin_response::nvme_status), false);
+              nvme::to_string(view->get(admin_response::nvme_status).of(nvme::StatusFamily::command_set));
     }
   }
   return text;

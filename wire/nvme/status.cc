@@ -17,7 +17,8 @@ struct Named {
 constexpr Named kCommon[] = {FB_NVME_GENERIC_STATUS(FB_NVME_STATUS_ROW) FB_NVME_COMMAND_STATUS(
     FB_NVME_STATUS_ROW) FB_NVME_MEDIA_AND_PATH_STATUS(FB_NVME_STATUS_ROW)};
 constexpr Named kFabrics[] = {FB_NVME_FABRICS_STATUS(FB_NVME_STATUS_ROW)};
-constexpr Named kNvm[] = {FB_NVME_NVM_STATUS(FB_NVME_STATUS_ROW)};
+constexpr Named kFabricsCommon[] = {FB_NVME_FABRICS_COMMON_STATUS(FB_NVME_STATUS_ROW)};
+constexpr Named kCommandSet[] = {FB_NVME_COMMAND_SET_STATUS(FB_NVME_STATUS_ROW)};
 #undef FB_NVME_STATUS_ROW
 
 std::string_view find(std::span<const Named> table, Status code) {
@@ -29,13 +30,17 @@ std::string_view find(std::span<const Named> table, Status code) {
 
 }  // namespace
 
-std::string_view name_of(Status status, bool fabrics) {
+std::string name_of(Status status) {
   const Status code = status.code();
-  if (const std::string_view name = find(kCommon, code); !name.empty()) return name;
-  const std::span<const Named> first = fabrics ? std::span<const Named>{kFabrics} : kNvm;
-  const std::span<const Named> second = fabrics ? std::span<const Named>{kNvm} : kFabrics;
-  if (const std::string_view name = find(first, code); !name.empty()) return name;
-  if (const std::string_view name = find(second, code); !name.empty()) return name;
+  for (const std::span<const Named> table : {std::span<const Named>{kCommon}, std::span<const Named>{kFabricsCommon}}) {
+    if (const std::string_view name = find(table, code); !name.empty()) return std::string(name);
+  }
+  const std::string_view fabrics = find(kFabrics, code), command_set = find(kCommandSet, code);
+  const bool may_be_fabrics = status.family() != StatusFamily::command_set && !fabrics.empty();
+  const bool may_be_command_set = status.family() != StatusFamily::fabrics && !command_set.empty();
+  if (may_be_fabrics && may_be_command_set) return fmt::format("{} or {}", fabrics, command_set);
+  if (may_be_fabrics) return std::string(fabrics);
+  if (may_be_command_set) return std::string(command_set);
   const bool vendor = code.sc() >= 0xC0 || code.sct() == unsigned(StatusCodeType::vendor);
   return vendor ? "Vendor Specific" : "Reserved";
 }
@@ -44,8 +49,8 @@ std::string code_text(Status status) {
   return fmt::format("{}/{:02X}h", status.sct(), status.sc());
 }
 
-std::string to_string(Status status, bool fabrics) {
-  return fmt::format("{} ({})", name_of(status, fabrics), code_text(status));
+std::string to_string(Status status) {
+  return fmt::format("{} ({})", name_of(status), code_text(status));
 }
 
 }  // namespace fb::nvme

@@ -94,7 +94,8 @@
   X(1, 0x20, invalid_secondary_controller_state, "Invalid Secondary Controller State")             \
   X(1, 0x21, invalid_number_of_controller_resources, "Invalid Number of Controller Resources")     \
   X(1, 0x22, invalid_resource_identifier, "Invalid Resource Identifier")                           \
-  X(1, 0x23, sanitize_prohibited_with_pmr, "Sanitize Prohibited While PMR Enabled")                \
+  X(1, 0x23, sanitize_prohibited_with_pmr,                                                         \
+    "Sanitize Prohibited While Persistent Memory Region is Enabled")                               \
   X(1, 0x24, ana_group_identifier_invalid, "ANA Group Identifier Invalid")                         \
   X(1, 0x25, ana_attach_failed, "ANA Attach Failed")                                               \
   X(1, 0x26, insufficient_capacity, "Insufficient Capacity")                                       \
@@ -119,28 +120,36 @@
   X(1, 0x39, controller_suspended, "Controller Suspended")                                         \
   X(1, 0x3A, controller_not_suspended, "Controller Not Suspended")                                 \
   X(1, 0x3B, controller_data_queue_full, "Controller Data Queue Full")                             \
+  X(1, 0x3C, too_many_namespace_sanitizes,                                                         \
+    "Request Exceeds Maximum Namespace Sanitize Operations In Progress")                           \
+  X(1, 0x3D, default_personality_required, "Manufacturing Default Personality Required")           \
+  X(1, 0x3E, invalid_power_limit, "Invalid Power Limit")                                           \
   X(1, 0x3F, ccr_in_progress, "Cross-Controller Reset In Progress")                                \
-  X(1, 0x40, ccr_limit_exceeded, "Cross-Controller Reset Limit Exceeded")                          \
-  X(1, 0x41, ccr_invalid, "Cross-Controller Reset Invalid")                                        \
+  X(1, 0x40, ccr_log_page_full, "Cross-Controller Reset Log Page Full")                            \
+  X(1, 0x41, ccr_limit_exceeded, "Cross-Controller Reset Limit Exceeded")                          \
   X(1, 0x7F, stream_allocation_failed, "Stream Resource Allocation Failed")
 
-// Meaning of 1/80h..1/BFh for Fabrics commands and the discovery log.
+// 1/80h to 1/BFh in the answer to a Fabrics command.
 #define FB_NVME_FABRICS_STATUS(X)                                                                  \
   X(1, 0x80, incompatible_format, "Incompatible Format")                                           \
   X(1, 0x81, controller_busy, "Controller Busy")                                                   \
   X(1, 0x82, connect_invalid_parameters, "Connect Invalid Parameters")                             \
   X(1, 0x83, connect_restart_discovery, "Connect Restart Discovery")                               \
   X(1, 0x84, connect_invalid_host, "Connect Invalid Host")                                         \
-  X(1, 0x85, invalid_queue_type, "Invalid Queue Type")                                             \
+  X(1, 0x85, invalid_queue_type, "Invalid Queue Type")
+
+// Fabrics statuses that every command may have: a log page that changed, a queue that has not authenticated.
+#define FB_NVME_FABRICS_COMMON_STATUS(X)                                                           \
   X(1, 0x90, discover_restart, "Discover Restart")                                                 \
   X(1, 0x91, authentication_required, "Authentication Required")
 
-// Meaning of the same codes for NVM and zoned commands.
-#define FB_NVME_NVM_STATUS(X)                                                                      \
+// The same codes in the answer to a command of an I/O command set.
+#define FB_NVME_COMMAND_SET_STATUS(X)                                                              \
   X(1, 0x80, conflicting_attributes, "Conflicting Attributes")                                     \
   X(1, 0x81, invalid_protection_information, "Invalid Protection Information")                     \
   X(1, 0x82, write_to_read_only_range, "Attempted Write to Read Only Range")                       \
   X(1, 0x83, command_size_limit_exceeded, "Command Size Limit Exceeded")                           \
+  X(1, 0x84, invalid_command_id, "Invalid Command ID")                                             \
   X(1, 0x85, incompatible_namespace_or_format, "Incompatible Namespace or Format")                 \
   X(1, 0x86, fast_copy_not_possible, "Fast Copy Not Possible")                                     \
   X(1, 0x87, overlapping_io_range, "Overlapping I/O Range")                                        \

@@ -162,9 +162,9 @@ TEST(Io, StatusDecidesAboutAnotherAttempt) {
     };
     Bytes block(512);
     const nvme::Status got = rig.ns().read(0, block).wait();
-    EXPECT_TRUE(same_code(got, row.status)) << nvme::to_string(got, false);
+    EXPECT_TRUE(same_code(got, row.status)) << nvme::to_string(got);
     EXPECT_EQ(rig.hooks.io(nvme::IoOpcode::read).size(), row.attempts)
-        << nvme::to_string(row.status, false);
+        << nvme::to_string(row.status);
   }
 }
 
@@ -223,7 +223,7 @@ TEST(Io, AnAbortedCommandIsTriedAgain) {
   ASSERT_NE(controller, nullptr);
   Bytes block(512);
   const nvme::Status status = rig.ns().read(0, block).wait();
-  EXPECT_TRUE(same_code(status, nvme::sc::abort_requested)) << nvme::to_string(status, false);
+  EXPECT_TRUE(same_code(status, nvme::sc::abort_requested)) << nvme::to_string(status);
   EXPECT_EQ(rig.hooks.count_admin(nvme::AdminOpcode::abort), 3u);
   EXPECT_TRUE(controller->live());
 }

@@ -273,7 +273,7 @@ TEST(Multipath, InChangeOneWaitsAtMostAnatt) {
   rig.world->run_for(Duration::ms(50));
   const Instant start = rig.world->now();
   const nvme::Status status = rig.ns().read(0, block).wait();
-  EXPECT_TRUE(same_code(status, nvme::sc::ana_transition)) << nvme::to_string(status, false);
+  EXPECT_TRUE(same_code(status, nvme::sc::ana_transition)) << nvme::to_string(status);
   EXPECT_GE(rig.world->now() - start, Duration::s(8));
   EXPECT_LE(rig.world->now() - start, Duration::s(9));
 }

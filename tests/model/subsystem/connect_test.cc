@@ -26,7 +26,7 @@ TEST_P(AdminConnect, IsRefused) {
   Rig rig(options);
   Line line = rig.open();
   const Reply reply = Rig::connect(line, GetParam().words);
-  EXPECT_EQ(nvme::to_string(reply.code()), nvme::to_string(GetParam().status));
+  EXPECT_EQ(nvme::to_string(reply.code().of(nvme::StatusFamily::fabrics)), nvme::to_string(GetParam().status));
   EXPECT_EQ(reply.dw0(), GetParam().dw0);
   // The connection lives, and the honest Connect succeeds on it.
   EXPECT_TRUE(Rig::connect(line, {}).status().ok());
@@ -119,7 +119,7 @@ TEST_P(IoConnect, IsRefused) {
   if (words.cntlid == 0xFFFF) words.cntlid = session.cntlid;
   Line line = rig.open(words.qid);
   const Reply reply = Rig::connect(line, words);
-  EXPECT_EQ(nvme::to_string(reply.code()), nvme::to_string(GetParam().status));
+  EXPECT_EQ(nvme::to_string(reply.code().of(nvme::StatusFamily::fabrics)), nvme::to_string(GetParam().status));
   EXPECT_EQ(reply.dw0(), GetParam().dw0);
   EXPECT_FALSE(session.admin.closed());
 }

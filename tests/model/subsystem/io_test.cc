@@ -51,7 +51,7 @@ class Refused : public ::testing::TestWithParam<Case> {};
 TEST_P(Refused, WithItsStatusAndDoNotRetry) {
   IoRig rig;
   const Reply reply = rig.io.send(GetParam().sqe.bytes(), Bytes(GetParam().room));
-  EXPECT_EQ(nvme::to_string(reply.code(), false), nvme::to_string(GetParam().status, false));
+  EXPECT_EQ(nvme::to_string(reply.code().of(GetParam().status.family())), nvme::to_string(GetParam().status));
   EXPECT_TRUE(reply.status().dnr());
   EXPECT_TRUE(reply.status().more());
   // It can be found in the error log.

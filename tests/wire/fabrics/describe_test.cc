@@ -60,8 +60,10 @@ TEST(Describe, Completion) {
   EXPECT_EQ(describe_completion(entry.bytes()), "cid=2 sqhd=1 Success dw0=0x1");
   entry.set(nvme::cqe::status, nvme::sc::connect_invalid_parameters.with_dnr().with_more());
   entry.set(nvme::cqe::dw0, 0x2Cu);
-  EXPECT_EQ(describe_completion(entry.bytes()),
+  EXPECT_EQ(describe_completion(entry.bytes(), nvme::StatusFamily::fabrics),
             "cid=2 sqhd=1 Connect Invalid Parameters (1/82h) M DNR dw0=0x2c");
+  EXPECT_EQ(describe_completion(entry.bytes(), nvme::StatusFamily::command_set),
+            "cid=2 sqhd=1 Attempted Write to Read Only Range (1/82h) M DNR dw0=0x2c");
 }
 
 TEST(Describe, AnyBytes) {
