@@ -229,11 +229,11 @@ void TcpMiddle::Connection::over(Leg& leg, bool reset) {
 // ---- verdicts ----
 
 void expect_host_ends(Check& check, TcpMiddle::Connection& connection, World& world,
-                      std::string_view after, const std::vector<Fatal>& allowed) {
+                      std::string_view after, const std::vector<Fatal>& allowed, Silence silence) {
   const std::string what = "answer to " + std::string(after);
   std::vector<std::string> expected;
   for (const Fatal& one : allowed) expected.push_back(text_of(one, PduType::h2c_term_req));
-  expected.push_back("the end of the connection");
+  if (silence == Silence::allowed) expected.push_back("the end of the connection");
   world.run_until([&] { return connection.ended() || connection.count(PduType::h2c_term_req) > 0; },
                   RawTcp::kPatience);
   const auto& said = connection.said();
@@ -241,6 +241,7 @@ void expect_host_ends(Check& check, TcpMiddle::Connection& connection, World& wo
                                  [](const SeenPdu& pdu) { return pdu.is(PduType::h2c_term_req); });
   if (term == said.end()) {
     if (!connection.ended()) return check.fails(what, expected, "the host goes on");
+    if (silence == Silence::forbidden) return check.fails(what, expected, "the connection ends without an H2CTermReq");
     check.that(true, what);
     return;
   }

@@ -110,8 +110,12 @@ class TcpMiddle::Connection {
   std::unique_ptr<Leg> controller_;
 };
 
-/// The host ends the connection, with or without an H2CTermReq; an H2CTermReq is one of `allowed`.
-void expect_host_ends(Check& check, TcpMiddle::Connection& connection, World& world,
-                      std::string_view after, const std::vector<Fatal>& allowed);
+/// May a host end the connection without an H2CTermReq?
+enum class Silence : bool { forbidden, allowed };
+
+/// The host ends the connection; an H2CTermReq is one of `allowed`. That it sends one at all is a rule of its own
+/// (tcp.host.termreq.sent), unless `silence` says otherwise.
+void expect_host_ends(Check& check, TcpMiddle::Connection& connection, World& world, std::string_view after,
+                      const std::vector<Fatal>& allowed, Silence silence = Silence::allowed);
 
 }  // namespace fb::conformance

@@ -70,6 +70,7 @@ inline constexpr DeparturePoint kDeparturePoints[] = {
     {"server.no_ffdhe3072", "ffdhe3072 is switched off"},
     {"server.other_hash", "of the suites that a client offers the strongest is taken, or none"},
     {"client.version", "TLS 1.2 is offered, and taken"},
+    {"client.stays.version", "a server that chooses TLS 1.2, which was not offered, is not left"},
     {"client.version_1_2", "TLS 1.2 is all that is offered"},
     {"client.no_sha256", "TLS_AES_128_GCM_SHA256 is not offered"},
     {"client.no_ffdhe3072", "ffdhe3072 is not offered"},

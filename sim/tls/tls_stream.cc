@@ -162,12 +162,13 @@ void TlsStream::advance() {
   fail_handshake(reason());
 }
 
-/// Deviations of a server that does not end what it has to.
+/// Deviations of a side that does not end what it has to.
 bool TlsStream::stays_silent() {
-  if (!server_ || !state_->options.departs) return false;
-  const bool binder = ERR_GET_REASON(ERR_peek_error()) == SSL_R_BINDER_DOES_NOT_VERIFY;
-  const bool stays = (binder && departs("server.stays.binder")) ||
-                     (no_psk_offered_ && departs("server.stays.no_psk"));
+  if (!state_->options.departs) return false;
+  const int why = ERR_GET_REASON(ERR_peek_error());
+  const bool stays = server_ ? (why == SSL_R_BINDER_DOES_NOT_VERIFY && departs("server.stays.binder")) ||
+                                   (no_psk_offered_ && departs("server.stays.no_psk"))
+                             : why == SSL_R_UNSUPPORTED_PROTOCOL && departs("client.stays.version");
   if (!stays) return false;
   backlog_ = {};
   state_->world.loop().cancel(patience_);

@@ -150,7 +150,9 @@ CONFORMANCE_CASE(nvme_mi_is_among_the_message_types, "mctp.control.types.list", 
   const ByteView list = answer.data().subspan(1);
   check.equal("times that 04h is listed", std::count(list.begin(), list.end(), mi::kNvmeMiType), 1);
   for (const std::uint8_t type : list) {
-    check.between("a type beyond control", type, std::uint8_t{1}, std::uint8_t{0x7F});
+    check.that(type != 0, "MCTP control (00h) is not listed: every endpoint has it, and mctpd up to 2.6 lists it all the same",
+               "it is listed");
+    check.that(type <= 0x7F, "a message type has seven bits", words(type));
     check.equal(fmt::format("times that {:02X}h is listed", type), std::count(list.begin(), list.end(), type), 1);
   }
 }

@@ -202,9 +202,8 @@ CONFORMANCE_CASE(identify_of_an_inactive_namespace_is_empty, "nvme.identify.name
   const std::uint32_t inactive = lowest_inactive(list.data);
   check.precondition(inactive <= nn, "every namespace identifier up to NN is active");
   const auto reply = identify(association, Cns::identify_namespace, inactive);
-  if (check.status(reply, one_of(sc::success, sc::invalid_namespace_or_format)) && reply.ok()) {
-    check.that(all_zero(reply.data), "the data is zero");
-  }
+  check.require_success(reply, "Identify of a valid namespace identifier that is inactive");
+  check.that(all_zero(reply.data), "the data is zero");
 }
 
 CONFORMANCE_CASE(namespace_descriptors_are_well_formed, "nvme.identify.descriptors",

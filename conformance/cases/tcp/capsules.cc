@@ -1,4 +1,5 @@
 // Data in command capsules, and what descriptors may say over TCP.
+#include "conformance/cases/answers.h"
 #include "conformance/cases/tcp/scene.h"
 
 namespace fb::conformance::tcp_cases {
@@ -22,8 +23,8 @@ void expect_sgl_status(ControllerBench& bench, Check& check, const SglDescriptor
   expect_alive(check, *io.raw);
 }
 
-/// By a status, a C2HTermReq or the end of the connection.
-void refuses_capsule(Check& check, RawTcp& raw, std::string_view what) {
+/// By a status, a C2HTermReq or the end of the connection. `legal`: empty for any status but success.
+void refuses_capsule(Check& check, RawTcp& raw, std::string_view what, const OneOf<nvme::Status>& legal = {}) {
   const auto answer = raw.next();
   if (!answer || answer->is(PduType::c2h_term_req)) {
     check.that(answer || raw.wait_closed(Duration()), "the capsule is refused", "silence");
@@ -31,7 +32,8 @@ void refuses_capsule(Check& check, RawTcp& raw, std::string_view what) {
   }
   check.require(answer->is(PduType::capsule_resp), "a response or the end", answer->text());
   const nvme::Cqe cqe{ByteView(answer->bytes).subspan(tcp::kCommonHeaderBytes)};
-  check.refused(cqe.get(nvme::cqe::status), what);
+  const nvme::Status status = cqe.get(nvme::cqe::status);
+  legal.legal.empty() ? check.refused(status, what) : check.status(status, legal, what);
 }
 
 }  // namespace
@@ -141,7 +143,7 @@ CONFORMANCE_CASE(in_capsule_data_beyond_the_capsule_is_refused, "tcp.capsule.off
   const Bytes data = pattern(block / 2, 1);
   // The descriptor speaks of a block, the capsule holds half of it.
   io.raw->send_command(with_sgl(host::write(bench.nsid(), 0, 1), SglDescriptor::in_capsule(0, block)), data);
-  refuses_capsule(check, *io.raw, "Write whose descriptor leaves the capsule");
+  refuses_capsule(check, *io.raw, "Write whose descriptor leaves the capsule", beyond_its_capsule());
 }
 
 CONFORMANCE_CASE(identify_fits_capsules_over_tcp, "tcp.identify.capsules", roles::controller) {

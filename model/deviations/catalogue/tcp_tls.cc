@@ -62,7 +62,8 @@ HOST(tls_host_identity_type, "tcp.tls.host.identity", "says that its key was gen
 HOST(tls_host_identity_hash, "tcp.tls.host.identity-hash", "names another hash", "tcp.tls.client.identity_hash");
 HOST(tls_host_digest, "tcp.tls.host.identity-digest", "makes the digest up", "tcp.tls.client.digest");
 HOST(tls_host_key, "tcp.tls.host.binder", "derives another key", "tcp.tls.client.key");
-HOST(tls_host_takes_1_2, "tcp.tls.host.server-version", "takes a server of TLS 1.2", "tcp.tls.client.version");
+HOST(tls_host_takes_1_2, "tcp.tls.host.server-version", "does not leave a server of TLS 1.2",
+     "tcp.tls.client.stays.version");
 HOST(tls_host_ignores_treq, "tcp.tls.host.required", "connects without TLS although it is required",
      "tcp.host.discovery.tls_ignored");
 HOST(tls_host_plain_io, "tcp.tls.host.io-queue", "connects I/O queues without TLS", "tcp.host.tls.io_plain");
