@@ -18,7 +18,7 @@ using fabrics::AuthSuccess2;
 namespace {
 
 constexpr std::uint8_t kWrongLength = 16;
-constexpr std::uint8_t kReservedId = 0x55;
+constexpr std::uint8_t kReservedId = 0xFF;
 
 bool all_zero(const Bytes& bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte == 0; });

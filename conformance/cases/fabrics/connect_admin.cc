@@ -217,8 +217,7 @@ CONFORMANCE_CASE(second_connect_on_admin_queue_is_refused, "fabrics.connect.twic
   RawAssociation& association = bench.associate();
   const host::RawReply reply = association.admin().send(bench.connect_command()).wait();
   check.status(answered(check, reply),
-               one_of(sc::command_sequence_error, sc::invalid_queue_identifier,
-                      sc::connect_invalid_parameters, sc::invalid_opcode));
+               one_of(sc::command_sequence_error, sc::invalid_queue_identifier, sc::connect_invalid_parameters));
   expect_association(check, association);
 }
 

@@ -55,8 +55,8 @@ bool is_reset(RawAssociation& association) {
   return !csts.answered() || (csts.ok() && (csts.value() & kRdy) == 0);
 }
 
-/// Invalid Field it is; SPDK says what it says of Connect.
-const auto kNoSuchProperty = one_of(sc::invalid_field, sc::connect_invalid_parameters);
+/// A shall of the text. SPDK answers with the code of Connect.
+const auto kNoSuchProperty = one_of(sc::invalid_field);
 
 /// A queue of this number for a Connect, its transport not connected yet.
 host::RawQueue& queue_for(ControllerBench& bench, const RawAssociation& association, const host::ConnectCommand& connect,
