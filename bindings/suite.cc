@@ -116,7 +116,7 @@ class Suite {
     const Requirement* const requirement = find_requirement(result.info->requirement);
     one["section"] = requirement == nullptr
                          ? ""
-                         : fmt::format("{} {}, {}", requirement->document, requirement->revision, requirement->section);
+                         : citation(*requirement);
     one["transport"] = std::string(result.transport);
     one["verdict"] = std::string(name_of(result.verdict));
     one["reason"] = result.reason;
@@ -161,6 +161,7 @@ void bind_suite(py::module_& m) {
       one["document"] = std::string(requirement.document);
       one["revision"] = std::string(requirement.revision);
       one["section"] = std::string(requirement.section);
+      one["section_title"] = std::string(requirement.section_title);
       one["level"] = std::string(requirement.level);
       one["text"] = std::string(requirement.text);
       one["confidence"] = std::string(requirement.confidence);

@@ -4,6 +4,7 @@
 function(fb_ledger path)
   set(generator ${CMAKE_SOURCE_DIR}/${path}/generate.py)
   set(out ${CMAKE_BINARY_DIR}/generated/${path})
+  set(documents ${CMAKE_SOURCE_DIR}/conformance/documents.yaml)
   file(GLOB ledgers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${path}/*.yaml)
   set(outputs ${out}/ledger_data.cc ${out}/ledger_ids.h)
   foreach(ledger IN LISTS ledgers)
@@ -16,9 +17,9 @@ function(fb_ledger path)
   add_custom_command(
     OUTPUT ${out}/ledger.stamp
     BYPRODUCTS ${outputs}
-    COMMAND ${Python3_EXECUTABLE} ${generator} --out ${out} ${ledgers}
+    COMMAND ${Python3_EXECUTABLE} ${generator} --out ${out} --documents ${documents} ${ledgers}
     COMMAND ${CMAKE_COMMAND} -E touch ${out}/ledger.stamp
-    DEPENDS ${generator} ${ledgers}
+    DEPENDS ${generator} ${documents} ${ledgers}
     COMMENT "Requirement ledger"
     VERBATIM)
   add_custom_target(fb_ledger_data DEPENDS ${out}/ledger.stamp)

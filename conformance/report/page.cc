@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 Json requirement_json(const Requirement& one, std::string_view state) {
   Json json{{"id", one.id},         {"document", one.document}, {"revision", one.revision},     {"section", one.section},
+            {"citation", citation(one)},
             {"level", one.level},   {"text", one.text},         {"confidence", one.confidence}, {"state", state}};
   json["answers"] = one.answers;
   if (!one.profile.empty()) json["profile"] = one.profile;

@@ -33,6 +33,7 @@ Json case_json(const CaseResult& result, const ReportFacts& facts) {
   json["name"] = info.name;
   json["requirement"] = info.requirement;
   json["section"] = requirement == nullptr ? "" : requirement->section;
+  json["section_title"] = requirement == nullptr ? "" : requirement->section_title;
   json["document"] = document_of(requirement);
   json["level"] = requirement == nullptr ? "" : requirement->level;
   json["suite"] = info.suite();
@@ -192,6 +193,11 @@ std::string coverage_json(const std::vector<const CaseInfo*>& cases) {
                                     {"document", one.document},
                                     {"revision", one.revision},
                                     {"section", one.section},
+                                    {"section_title", one.section_title},
+                                    {"section_checked", one.section_checked},
+                                    {"document_name", one.document_name},
+                                    {"since", one.since.empty() ? Json(nullptr) : Json(one.since)},
+                                    {"subject", one.subject},
                                     {"level", one.level},
                                     {"roles", one.roles},
                                     {"profile", one.profile},
@@ -212,15 +218,17 @@ std::string coverage_text(const std::vector<const CaseInfo*>& cases) {
     std::size_t all = 0, covered = 0, exception = 0;
   };
   std::map<std::string, Count> counts;
+  std::size_t confirmed = 0, read = 0, memory = 0, unchecked = 0;
   std::string text;
   for (const Requirement& one : ledger()) {
     const Coverage coverage = coverage_of(one, cases);
     Count& count = counts[fmt::format("{} {}", suite_of(one.id), one.roles.front())];
     ++count.all;
+    ++(one.confidence == "confirmed" ? confirmed : one.confidence == "read" ? read : memory);
+    unchecked += one.section_checked ? 0 : 1;
     count.covered += coverage.state == "covered" ? 1 : 0;
     count.exception += coverage.state == "exception" ? 1 : 0;
-    text += fmt::format("{:<9} {} ({} {}, {})\n", coverage.state, one.id, one.document, one.revision,
-                        one.section);
+    text += fmt::format("{:<9} {} ({})\n", coverage.state, one.id, citation(one));
     if (!one.reason.empty()) text += fmt::format("          {}\n", one.reason);
   }
   text += "\nsuite role             required  covered  exception   todo\n";
@@ -237,6 +245,9 @@ std::string coverage_text(const std::vector<const CaseInfo*>& cases) {
   for (const auto& [name, count] : counts) line(name, count);
   const Count total = sum;
   line("together", total);
+  text += fmt::format("\nconfirmed in the text at that place {}, read earlier {}, from memory {}\n"
+                      "of documents whose contents could not be read {}\n",
+                      confirmed, read, memory, unchecked);
   return text;
 }
 

@@ -64,8 +64,7 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
          "  " + name_text(result) + "\n";
   std::string where(result.info->requirement);
   if (requirement != nullptr) {
-    where += fmt::format(" ({} {}, section {}; {})", requirement->document, requirement->revision,
-                         requirement->section, requirement->level);
+    where += fmt::format(" ({}; {})", citation(*requirement), requirement->level);
   }
   out += wrapped("  requirement  ", where);
   if (requirement != nullptr) out += wrapped("               ", requirement->text);

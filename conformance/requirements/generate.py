@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Turns the requirement ledger into C++ data. AREA.yaml holds an area; AREA-PART.yaml more of it.
 
-    generate.py --out FOLDER LEDGER.yaml...
+    generate.py --out FOLDER [--documents FILE] LEDGER.yaml...
 
-A fault in a ledger is one line that names the file and the entry, and exit code 1.
+Every citation is checked against the sections of its document, by default in conformance/documents.yaml. A fault in a
+ledger is one line that names the file and the entry, and exit code 1.
 """
 
 import argparse
@@ -19,12 +20,77 @@ ROLES = {"controller", "host", "requester", "responder", "endpoint", "management
 STATES = {"todo", "exception"}
 CONFIDENCE = {"confirmed", "read", "memory"}
 NEEDED = ["id", "document", "revision", "section", "level", "roles", "text", "answers", "confidence"]
-OPTIONAL = ["profile", "see", "state", "reason"]
+OPTIONAL = ["profile", "see", "since", "state", "reason"]
+CONTENTS = {"whole", "unread", "names"}
+SIDES = {"host", "controller", "requester", "responder", "endpoint", "bus", "provider", "consumer", "active", "passive",
+         "rdma", "tcp"}
+DOCUMENTS = pathlib.Path(__file__).resolve().parents[1] / "documents.yaml"
 ID = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*){2,}$")
 
 
 class Fault(Exception):
     pass
+
+
+class Revision:
+    """What is known of the contents of one revision of a document."""
+
+    def __init__(self, name, contents, sections):
+        self.name = name
+        self.contents = contents
+        self.sections = sections
+
+    def title_of(self, section):
+        return section if self.contents == "names" else self.sections.get(section)
+
+
+def read_yaml(path):
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as problem:
+        raise Fault(f"{path.name}: not YAML: {' '.join(str(problem).split())}") from problem
+
+
+def documents_in(path):
+    """Revisions by (short name, revision)."""
+    found = {}
+    for document in read_yaml(path)["documents"]:
+        for one in document["revisions"]:
+            where = f"{path.name}: {document['short']} {one['revision']}"
+            sections = one.get("sections") or {}
+            if one["contents"] not in CONTENTS:
+                raise Fault(f"{where}: contents '{one['contents']}' is none of {', '.join(sorted(CONTENTS))}")
+            if one["contents"] == "whole" and not sections:
+                raise Fault(f"{where}: the contents are whole, and there are no sections")
+            if any(not isinstance(number, str) for number in sections):
+                raise Fault(f"{where}: the number of a section is a string")
+            found[document["short"], one["revision"]] = Revision(document["name"], one["contents"], sections)
+    return found
+
+
+def sections_of(entry):
+    return [part.strip() for part in str(entry["section"]).split(",")]
+
+
+def check_citation(entry, documents, where):
+    revision = documents.get((entry["document"], str(entry["revision"])))
+    if revision is None:
+        names = sorted({f"{name} {number}" for name, number in documents})
+        raise Fault(f"{where}: documents.yaml has no '{entry['document']} {entry['revision']}', only {', '.join(names)}")
+    for section in sections_of(entry):
+        if revision.contents == "whole" and section not in revision.sections:
+            raise Fault(f"{where}: {entry['document']} {entry['revision']} has no section '{section}'")
+    titles = [revision.title_of(section) for section in sections_of(entry)]
+    entry["name"] = revision.name
+    entry["title"] = "; ".join(titles) if all(titles) else ""
+    entry["checked"] = revision.contents != "unread"
+    entry["subject"] = subject_of(entry["id"])
+
+
+def subject_of(requirement):
+    """What an id is about: its first word behind the area that names neither a side nor a transport."""
+    words = requirement.split(".")[1:]
+    return next((word for word in words[:-1] if word not in SIDES), words[-1])
 
 
 def check_entry(entry, area, where):
@@ -59,11 +125,8 @@ def check_entry(entry, area, where):
         raise Fault(f"{where}: a reason belongs to a state (todo or exception)")
 
 
-def load(path):
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as problem:
-        raise Fault(f"{path.name}: not YAML: {' '.join(str(problem).split())}") from problem
+def load(path, documents):
+    document = read_yaml(path)
     if not isinstance(document, dict) or not isinstance(document.get("requirements"), list):
         raise Fault(f"{path.name}: a ledger has a list 'requirements'")
     defaults = document.get("defaults") or {}
@@ -75,6 +138,7 @@ def load(path):
         entry = {**defaults, **raw}
         where = f"{path.name}: entry {number} ({entry.get('id', 'without id')})"
         check_entry(entry, area, where)
+        check_citation(entry, documents, where)
         entries.append(entry)
     return area, entries
 
@@ -120,7 +184,9 @@ def data_source(entries):
                 lines.append(f"constexpr std::string_view {lists[-1]}[] = {quote_list(entry[key])};")
             else:
                 lists.append("{}")
-        fields = [quote(entry[key]) for key in ("id", "document", "revision", "section", "level")]
+        fields = [quote(entry[key]) for key in ("id", "document", "revision", "section", "title", "name")]
+        fields += ["true" if entry["checked"] else "false", quote(entry.get("since", "")), quote(entry["subject"]),
+                   quote(entry["level"])]
         fields += [lists[0], quote(entry.get("profile", "")), lists[2], quote(entry["text"]), lists[1],
                    quote(entry["confidence"]), quote(entry.get("state") or ""),
                    quote(entry.get("reason") or "")]
@@ -140,12 +206,14 @@ def write_if_changed(path, text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", required=True, type=pathlib.Path)
+    parser.add_argument("--documents", type=pathlib.Path, default=DOCUMENTS)
     parser.add_argument("ledgers", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
     everything, areas, seen = [], {}, {}
     try:
+        documents = documents_in(options.documents)
         for path in options.ledgers:
-            area, entries = load(path)
+            area, entries = load(path, documents)
             for entry in entries:
                 if entry["id"] in seen:
                     raise Fault(f"{path.name}: '{entry['id']}' stands in {seen[entry['id']]} already")

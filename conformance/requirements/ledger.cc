@@ -1,5 +1,7 @@
 #include "conformance/requirements/ledger.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace fb::conformance {
@@ -9,6 +11,30 @@ const Requirement* find_requirement(std::string_view id) {
   const auto found = std::lower_bound(
       all.begin(), all.end(), id, [](const Requirement& r, std::string_view key) { return r.id < key; });
   return found != all.end() && found->id == id ? &*found : nullptr;
+}
+
+namespace {
+
+/// The part of `list` before `mark`, which is taken off.
+std::string_view take(std::string_view& list, std::string_view mark) {
+  const std::size_t at = std::min(list.find(mark), list.size());
+  const std::string_view part = list.substr(0, at);
+  list.remove_prefix(std::min(at + mark.size(), list.size()));
+  return part;
+}
+
+}  // namespace
+
+std::string citation(const Requirement& requirement) {
+  std::string text(requirement.document);
+  if (!requirement.revision.empty()) text += fmt::format(" {}", requirement.revision);
+  std::string_view sections = requirement.section, titles = requirement.section_title;
+  while (!sections.empty()) {
+    const std::string_view section = take(sections, ", "), title = take(titles, "; ");
+    text += fmt::format(", {}", section);
+    if (!title.empty() && title != section) text += fmt::format(" {}", title);
+  }
+  return text;
 }
 
 std::string_view suite_of(std::string_view requirement) {

@@ -37,8 +37,7 @@ const std::vector<const CaseInfo*>& all_cases() {
 std::string why_unconfirmed(const CaseInfo& info) {
   const Requirement* const rule = find_requirement(info.requirement);
   if (rule == nullptr || rule->confidence != "memory") return {};
-  return "the rule was not confirmed in its document (" + std::string(rule->document) + " " + std::string(rule->revision) +
-         ", " + std::string(rule->section) + "): a person should look";
+  return "the rule was not confirmed in its document (" + citation(*rule) + "): a person should look";
 }
 
 }  // namespace fb::conformance

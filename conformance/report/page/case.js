@@ -4,7 +4,7 @@
 function requirementBlock(rule) {
   return make("div", {class: "rule"},
     make("p", {class: "text"}, rule.text),
-    make("p", {class: "id"}, make("code", {}, rule.id), ` · ${rule.document} ${rule.revision}, section ${rule.section} · `,
+    make("p", {class: "id"}, make("code", {}, rule.id), ` · ${rule.citation} · `,
       word(rule.level), " · ", word(rule.confidence), rule.profile ? ` · ${rule.profile}` : ""));
 }
 

@@ -47,7 +47,9 @@ function sectionList(report, judged, sections) {
   return [...sections.entries()].sort(([a], [b]) => bySection(a, b)).map(([section, indices]) => {
     const verdicts = indices.map((index) => judged.get(index)).filter(Boolean);
     const bad = verdicts.filter((verdict) => verdict === "fail" || verdict === "error").length;
-    const details = make("details", {}, make("summary", {}, make("code", {}, section), meter(verdicts.length, indices.length, bad),
+    const {document: name, revision, citation} = report.requirements[indices[0]];
+    const label = citation.slice(`${name} ${revision}, `.length) || section;
+    const details = make("details", {}, make("summary", {}, make("code", {}, label), meter(verdicts.length, indices.length, bad),
       make("span", {class: "count"}, `${verdicts.length} of ${indices.length}`)));
     details.addEventListener("toggle", () => {
       if (details.open && details.children.length === 1) {

@@ -20,19 +20,37 @@ requirements:
     text: Words with "quotes" and a \\ in them.
     answers: [this, that]
 """
+DOCUMENTS = """
+documents:
+  - short: D
+    name: The Document
+    revisions:
+      - revision: "1"
+        contents: whole
+        sections: {"6.3": Connect, "6.4": Disconnect}
+      - revision: "2"
+        contents: unread
+        sections: {"6.3": Connect}
+      - revision: pages
+        contents: names
+"""
 
 
 class Generate(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.path = pathlib.Path(self.folder.name)
+        self.documents = DOCUMENTS
 
     def tearDown(self):
         self.folder.cleanup()
 
     def run_on(self, text, name="fabrics.yaml"):
         (self.path / name).write_text(text)
-        return subprocess.run([sys.executable, str(GENERATOR), "--out", str(self.path / "out"),
+        (self.path / "documents").mkdir(exist_ok=True)
+        documents = self.path / "documents/documents.yaml"
+        documents.write_text(self.documents)
+        return subprocess.run([sys.executable, str(GENERATOR), "--out", str(self.path / "out"), "--documents", str(documents),
                                *map(str, sorted(self.path.glob("*.yaml")))],
                               capture_output=True, text=True, check=False)
 
@@ -68,6 +86,34 @@ class Generate(unittest.TestCase):
         self.assertIn("is a list", self.fault("[this, that]", "this"))
         self.assertIn("gives a reason", self.fault("level:", "state: todo\n    level:"))
         self.assertIn("not YAML", self.fault("[this, that]", "[this"))
+
+    def test_a_citation_is_held_against_its_document(self):
+        self.assertIn("D 1 has no section '6.5'", self.fault('"6.3"', '"6.5"'))
+        self.assertIn("D 1 has no section '6.5'", self.fault('"6.3"', '"6.3, 6.5"'))
+        self.assertIn("no 'E 1', only D 1, D 2, D pages", self.fault("document: D", "document: E"))
+        self.assertIn("no 'D 3'", self.fault('revision: "1"', 'revision: "3"'))
+
+    def test_sections_have_titles(self):
+        def data(old="", new=""):
+            done = self.run_on(GOOD.replace(old, new))
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            return " ".join((self.path / "out/ledger_data.cc").read_text().split())
+        self.assertIn('"D", "1", "6.3", "Connect", "The Document", true, "", "connect",', data())
+        self.assertIn('"6.3, 6.4", "Connect; Disconnect", "The Document", true', data('"6.3"', '"6.3, 6.4"'))
+        self.assertIn('"2", "9.9", "", "The Document", false', data('revision: "1"\n    section: "6.3"', 'revision: "2"\n    section: "9.9"'))
+        self.assertIn('"NdkRead", "NdkRead", "The Document", true',
+                      data('revision: "1"\n    section: "6.3"', 'revision: pages\n    section: NdkRead'))
+        self.assertIn('true, "2.1", "connect"', data("level:", 'since: "2.1"\n    level:'))
+
+    def test_faults_of_the_documents_are_told(self):
+        for old, new, told in (("contents: whole", "contents: known", "contents 'known' is none of names, unread, whole"),
+                               ('{"6.3": Connect, "6.4": Disconnect}', "{}", "there are no sections"),
+                               ('"6.3": Connect, "6.4"', '6.3: Connect, "6.4"', "is a string")):
+            self.documents = DOCUMENTS.replace(old, new, 1)
+            done = self.run_on(GOOD)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("documents.yaml: D 1", done.stderr)
+            self.assertIn(told, done.stderr)
 
     def test_an_area_may_stand_in_several_files(self):
         self.run_on(GOOD)

@@ -25,6 +25,35 @@ TEST(Ledger, EveryEntrySaysWhereItComesFrom) {
   }
 }
 
+TEST(Ledger, CitationsNameTheirSections) {
+  Requirement one{};
+  one.document = "NVMe Base";
+  one.revision = "2.3";
+  one.section = "8.1.26";
+  one.section_title = "Sanitize Operations";
+  EXPECT_EQ(citation(one), "NVMe Base 2.3, 8.1.26 Sanitize Operations");
+  one.section = "4.1.1, 5.2.10";
+  one.section_title = "Common SQE; Format NVM command";
+  EXPECT_EQ(citation(one), "NVMe Base 2.3, 4.1.1 Common SQE, 5.2.10 Format NVM command");
+  one.section_title = "";
+  EXPECT_EQ(citation(one), "NVMe Base 2.3, 4.1.1, 5.2.10");
+  one.section = one.section_title = "NdkRead";  // a page, cited by its name
+  EXPECT_EQ(citation(one), "NVMe Base 2.3, NdkRead");
+}
+
+TEST(Ledger, NearlyEverySectionIsKnown) {
+  std::size_t known = 0, checked = 0;
+  for (const Requirement& one : ledger()) {
+    known += one.section_title.empty() ? 0 : 1;
+    checked += one.section_checked ? 1 : 0;
+    EXPECT_FALSE(one.document_name.empty()) << one.id;
+    EXPECT_FALSE(one.subject.empty()) << one.id;
+  }
+  EXPECT_GE(known * 100, ledger().size() * 98);
+  EXPECT_GE(checked * 100, ledger().size() * 90);
+  EXPECT_EQ(find_requirement("fabrics.connect.sqsize.minimum")->subject, "connect");
+}
+
 TEST(Ledger, IdsAreLookedUpWhileCompiling) {
   static_assert(detail::is_known("fabrics.connect.sqsize.minimum"));
   static_assert(!detail::is_known("fabrics.connect.sqsize.minimu"));
