@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "base/result.h"
 #include "model/transport/rdma_host.h"
@@ -204,6 +205,12 @@ void HostSession::on_state(host::Controller&, host::ControllerState state) {
     lost_ = false;
     if (reporting_) std::fprintf(stderr, "reconnected\n");
   }
+}
+
+/// Once: a controller that breaks such a rule does it on every queue.
+void HostSession::on_tolerated(host::Controller&, std::string_view what) {
+  if (std::exchange(warned_, true)) return;
+  std::fprintf(stderr, "warning: the controller set %.*s; going on\n", static_cast<int>(what.size()), what.data());
 }
 
 }  // namespace fb::cli

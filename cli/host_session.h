@@ -56,6 +56,7 @@ class HostSession final : private host::ControllerListener {
 
  private:
   void on_state(host::Controller& controller, host::ControllerState state) override;
+  void on_tolerated(host::Controller& controller, std::string_view what) override;
   host::DiscoveryOptions discovery_options(bool follow_referrals) const;
   host::DiscoveryResult ask(host::DiscoveryClient& client, const host::DiscoveryOptions& options);
 
@@ -75,6 +76,7 @@ class HostSession final : private host::ControllerListener {
   bool reporting_ = false;
   bool lost_ = false;
   unsigned losses_ = 0;
+  bool warned_ = false;
 };
 
 }  // namespace fb::cli

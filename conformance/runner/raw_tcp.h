@@ -74,6 +74,8 @@ class RawTcp final : private net::StreamHandler {
   void send_command(const nvme::Sqe& sqe, ByteView in_capsule = {});
   /// A Connect whose data goes in the capsule.
   void send_connect(const host::ConnectCommand& command, std::uint16_t cid = 1);
+  /// How a command has ended: its response capsule, or SUCCESS in its last C2HData. Nothing: it has not.
+  std::optional<nvme::Cqe> completion(std::uint16_t cid, Duration limit = kPatience);
   /// The answer to a command that the case needs and does not judge.
   nvme::Cqe needed_response(std::uint16_t cid, std::string_view what);
 
@@ -86,6 +88,9 @@ class RawTcp final : private net::StreamHandler {
   /// True once the product has closed or reset the connection.
   bool wait_closed(Duration limit = kPatience);
   bool closed() const { return closed_; }
+  /// What the product did since our last bytes, in place of what was awaited: "C2HTermReq FES 1 (...)", "the connection
+  /// ended", "silence".
+  std::string instead() const;
   /// Our side's end.
   void finish();
   void close();
@@ -114,6 +119,7 @@ class RawTcp final : private net::StreamHandler {
   Bytes incoming_;
   std::vector<SeenPdu> seen_;
   std::size_t taken_ = 0;
+  std::size_t seen_before_ = 0;  ///< PDUs that had come when we sent our last bytes
 };
 
 /// What a fatal error may be answered with.

@@ -369,6 +369,12 @@ void Controller::on_queue_violation(Queue& queue, std::string_view what) {
   fail(std::move(error));
 }
 
+void Controller::on_queue_tolerated(Queue& queue, std::string_view what) {
+  const std::string text = std::string(what) + " (queue " + std::to_string(queue.qid()) + ")";
+  note("goes on: " + text);
+  listener_.on_tolerated(*this, text);
+}
+
 // ---- I/O ----
 
 bool Controller::submit(Command& command) {

@@ -70,6 +70,8 @@ class ControllerListener {
   /// The list of namespaces, or one of them, has changed.
   virtual void on_namespaces(Controller& controller) { (void)controller; }
   virtual void on_ana(Controller& controller) { (void)controller; }
+  /// The controller broke a rule, and the host goes on; the first time for a queue of an association.
+  virtual void on_tolerated(Controller& controller, std::string_view what) { (void)controller, (void)what; }
 
  protected:
   ~ControllerListener() = default;
@@ -175,6 +177,7 @@ class Controller final : private QueueHandler {
   void on_queue_end(Queue& queue, const transport::ChannelEnd& end) override;
   Duration on_queue_timeout(Queue& queue, Command& command) override;
   void on_queue_violation(Queue& queue, std::string_view what) override;
+  void on_queue_tolerated(Queue& queue, std::string_view what) override;
 
   // Life (controller.cc)
   void move(ControllerEvent event);

@@ -109,6 +109,10 @@ void Host::on_ana(Controller& controller) {
   for (ControllerListener* listener : std::vector(listeners_)) listener->on_ana(controller);
 }
 
+void Host::on_tolerated(Controller& controller, std::string_view what) {
+  for (ControllerListener* listener : std::vector(listeners_)) listener->on_tolerated(controller, what);
+}
+
 void Host::match_namespaces(Controller& controller) {
   const std::string& subnqn = controller.options().subnqn;
   for (auto& name_space : namespaces_) {

@@ -48,6 +48,7 @@ class Host final : private ControllerListener {
   void on_event(Controller& controller, const nvme::Event& event, ByteView log) override;
   void on_namespaces(Controller& controller) override;
   void on_ana(Controller& controller) override;
+  void on_tolerated(Controller& controller, std::string_view what) override;
 
   void match_namespaces(Controller& controller);
   void check_all_gone();

@@ -144,7 +144,7 @@ std::uint32_t Queue::room(bool urgent) const {
   std::uint32_t used = outstanding_;
   // Full means head = tail + 1, so the fetched but unanswered do not count; yet each of them still
   // needs a slot and a receive, so that neither bound may be passed.
-  if (flow_control_ && unfetched_ > used) used = unfetched_;
+  if (flow_control_ && !sqhd_owed_ && unfetched_ > used) used = unfetched_;
   const std::uint32_t kept = urgent ? 0u : options_.reserve;
   return used + kept < limit && !free_.empty() ? limit - kept - used : 0;
 }
@@ -261,7 +261,19 @@ void Queue::take_sqhd(const nvme::Cqe& cqe, const Slot& slot) {
     return;
   }
   sq_head_ = sqhd;
-  unfetched_ -= advance;
+  // Without SQHD in some answers, more than a whole round may have been sent since the last.
+  unfetched_ = (unfetched_ - advance) % size;
+  sqhd_owed_ = false;
+}
+
+/// SUCCESS in C2HData belongs to queues without SQ flow control. Nothing is taken from it: that the command was answered says
+/// that its entry was fetched, and the next response capsule brings SQHD up to date.
+void Queue::do_without_sqhd() {
+  if (!flow_control_) return;
+  sqhd_owed_ = true;
+  if (counters_.without_sqhd++ != 0) return;
+  world_.trace().mark("host.queue.without_sqhd");
+  handler_.on_queue_tolerated(*this, "SUCCESS in C2HData although SQ flow control is on: the response has no SQHD");
 }
 
 void Queue::on_connected(const transport::ChannelFacts& facts) {
@@ -283,7 +295,11 @@ void Queue::on_response(ByteView bytes, const transport::ResponseFacts& facts) {
     violation("a response for a command that is not outstanding");
     return;
   }
-  take_sqhd(cqe, *slot);
+  if (facts.success_flag) {
+    do_without_sqhd();
+  } else {
+    take_sqhd(cqe, *slot);
+  }
   slot->answered = true;
   slot->cqe = cqe;
   if (channel_->release(slot->command->slot_, facts)) finish(*slot);

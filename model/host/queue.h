@@ -70,6 +70,8 @@ class QueueHandler {
   /// The controller broke a rule that leaves the queue in doubt (a response for no command, an
   /// impossible SQHD). The queue goes on; its owner should not.
   virtual void on_queue_violation(Queue& queue, std::string_view what) = 0;
+  /// The controller broke a rule that does no harm; the first time for this queue. The queue goes on, and so may its owner.
+  virtual void on_queue_tolerated(Queue& queue, std::string_view what) { (void)queue, (void)what; }
 
  protected:
   ~QueueHandler() = default;
@@ -95,6 +97,8 @@ struct QueueCounters {
   std::uint64_t completed = 0;
   std::uint64_t stray_responses = 0;
   std::uint64_t timeouts = 0;
+  /// Commands ended by SUCCESS in C2HData although SQ flow control is on: those responses have no SQHD.
+  std::uint64_t without_sqhd = 0;
 };
 
 class Queue final : private transport::HostChannelHandler {
@@ -172,6 +176,7 @@ class Queue final : private transport::HostChannelHandler {
   std::uint16_t next_cid(Slot& slot, std::uint16_t index) const;
   Slot* slot_of(std::uint16_t cid);
   void take_sqhd(const nvme::Cqe& cqe, const Slot& slot);
+  void do_without_sqhd();
   void finish(Slot& slot);
   void fail_all();
   void fail(Command& command);
@@ -194,6 +199,7 @@ class Queue final : private transport::HostChannelHandler {
   std::uint32_t outstanding_ = 0;
   std::uint32_t unfetched_ = 0;  ///< sent and, as far as SQHD says, not fetched yet
   std::uint16_t sq_head_ = 0;
+  bool sqhd_owed_ = false;       ///< answers came without SQHD since the last one
 
   Command* first_sent_ = nullptr;  ///< in the order in which they were sent
   Command* last_sent_ = nullptr;

@@ -48,6 +48,8 @@ struct ChannelFacts {
 struct ResponseFacts {
   bool invalidated = false;
   std::uint32_t invalidated_key = 0;
+  /// NVMe/TCP: SUCCESS in the last C2HData ended the command. No response capsule was sent, so SQHD is not known.
+  bool success_flag = false;
 };
 
 class HostChannelHandler {

@@ -37,6 +37,17 @@ ChannelEnd::Kind kind_of(StreamEnd::Kind kind, bool greeted) {
   return greeted ? ChannelEnd::Kind::lost : ChannelEnd::Kind::refused;
 }
 
+/// Whether the data length of a command is an allocation length: the controller may return less.
+bool allocates(ByteView sqe, bool admin) {
+  constexpr std::uint8_t kVendorSpecific = 0xC0;
+  using nvme::AdminOpcode, nvme::IoOpcode;
+  if (sqe[0] == nvme::kFabricsOpcode) return static_cast<nvme::FabricsType>(sqe[4]) == nvme::FabricsType::authentication_receive;
+  const auto is_one_of = [&](auto... codes) { return ((sqe[0] == static_cast<std::uint8_t>(codes)) || ...); };
+  if (!admin) return is_one_of(IoOpcode::reservation_report, IoOpcode::io_management_receive, IoOpcode::zone_management_receive);
+  return sqe[0] >= kVendorSpecific ||
+         is_one_of(AdminOpcode::security_receive, AdminOpcode::directive_receive, AdminOpcode::nvme_mi_receive);
+}
+
 /// Changes the state of a channel, and says so; tcp_host_states.h lists the ways.
 template <class State>
 void move(World& world, State& state, State to) {
@@ -252,6 +263,7 @@ bool TcpHostChannel::send(std::uint16_t index, MutableBytes sqe, const HostTrans
   slot.cid = load_le<std::uint16_t>(sqe.data() + 2);
   slot.outstanding = true;
   slot.in_capsule = inside;
+  slot.may_be_short = allocates(sqe, options_.qid == 0);
 
   Record<tcp::CapsuleCmd> header;
   header.set(tcp::pdu::type, PduType::capsule_cmd).set(tcp::capsule_cmd::sqe, ByteView(sqe));
@@ -442,13 +454,14 @@ std::optional<PduFault> TcpHostChannel::data_done(const PduIn& pdu) {
   }
   const bool ignores_success = options_.qid != 0 && departs_at("tcp.c2h_data.success_ignored");
   if ((pdu.flags & flag::success) == 0 || ignores_success) return std::nullopt;
-  if (slot->moved != slot->data.size() && !overlooks("tcp.c2h_data.short_success")) {
+  const bool all = slot->moved == slot->data.size() || slot->may_be_short;
+  if (!all && !overlooks("tcp.c2h_data.short_success")) {
     return PduFault{FatalStatus::sequence_error, 0, "tcp.c2h_data.short_success",
                     "SUCCESS although not all the data has come"};
   }
   nvme::Cqe cqe;
   cqe.set(nvme::cqe::cid, slot->cid);
-  deliver(cqe.bytes());
+  deliver(cqe.bytes(), {.success_flag = true});
   return std::nullopt;
 }
 
@@ -496,7 +509,7 @@ void TcpHostChannel::respond(const PduIn& pdu) {
   deliver(ByteView(pdu.as<tcp::CapsuleResp>().get(tcp::capsule_resp::cqe)));
 }
 
-void TcpHostChannel::deliver(ByteView bytes) {
+void TcpHostChannel::deliver(ByteView bytes, const ResponseFacts& facts) {
   nvme::Cqe cqe{bytes};
   World& world = fabric_.shared_.world;
   if (fabric_.shared_.hooks != nullptr) fabric_.shared_.hooks->capsule_in(options_.qid, cqe.bytes());
@@ -507,7 +520,7 @@ void TcpHostChannel::deliver(ByteView bytes) {
     world.trace().mark("transport.tcp.host.damaged");
     cqe.set(nvme::cqe::status, nvme::sc::transient_transport_error);
   }
-  handler_.on_response(cqe.bytes(), {});
+  handler_.on_response(cqe.bytes(), facts);
 }
 
 }  // namespace fb::transport

@@ -86,6 +86,7 @@ class TcpHostChannel final : public HostChannel, TcpLinkOwner {
     bool damaged = false;         ///< a C2HData had a wrong data digest
     bool last_seen = false;       ///< C2HData with LAST_PDU
     bool releasing = false;       ///< on_released() is owed
+    bool may_be_short = false;    ///< the command allocates a length, and may return less
     std::uint32_t moved = 0;      ///< bytes received, or asked for by R2Ts
     std::uint32_t r2ts = 0;       ///< answered R2Ts whose data has not left
     std::uint32_t sending = 0;    ///< PDUs with its data that have not left
@@ -106,7 +107,7 @@ class TcpHostChannel final : public HostChannel, TcpLinkOwner {
   bool send_capsule(ByteView capsule);
   void send_data(std::uint16_t index, const Request& request);
   void respond(const PduIn& pdu);
-  void deliver(ByteView cqe);
+  void deliver(ByteView cqe, const ResponseFacts& facts = {});
   Slot* slot_of(std::uint16_t cid);
   std::uint16_t index_of(const Slot& slot) const {
     return static_cast<std::uint16_t>(&slot - slots_.data());

@@ -27,7 +27,7 @@ void expect_sgl_status(ControllerBench& bench, Check& check, const SglDescriptor
 void refuses_capsule(Check& check, RawTcp& raw, std::string_view what, const OneOf<nvme::Status>& legal = {}) {
   const auto answer = raw.next();
   if (!answer || answer->is(PduType::c2h_term_req)) {
-    check.that(answer || raw.wait_closed(Duration()), "the capsule is refused", "silence");
+    check.that(answer || raw.closed(), "the capsule is refused", raw.instead());
     return;
   }
   check.require(answer->is(PduType::capsule_resp), "a response or the end", answer->text());
@@ -72,7 +72,7 @@ CONFORMANCE_CASE(tcp_sgl_shorter_than_data_is_refused, "tcp.sgl.too-short", role
   const std::uint32_t too_short = blocks * bench.declared().block_bytes - 4;
   io.raw->send_command(with_sgl(host::write(bench.nsid(), 0, blocks), SglDescriptor::transport(too_short), ++cid));
   const auto first = io.raw->next();
-  check.require(first.has_value(), "a Write with a short descriptor is answered");
+  check.require(first.has_value(), "a Write with a short descriptor is answered", io.raw->instead());
   if (first->type() == static_cast<std::uint8_t>(PduType::r2t)) {
     const auto r2t = first->as<tcp::DataPdu>();
     const std::uint32_t end = r2t.get(tcp::data_pdu::offset) + r2t.get(tcp::data_pdu::length);

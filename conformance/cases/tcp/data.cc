@@ -36,7 +36,7 @@ ReadData read_all(Check& check, ControllerBench& bench, RawTcp& raw, std::uint32
   raw.send_command(read_command(bench, blocks));
   while (!read.response && !read.success) {
     const auto pdu = raw.next();
-    check.require(pdu.has_value(), "a read is answered", raw.closed() ? "the connection ended" : "silence");
+    check.require(pdu.has_value(), "a read is answered", raw.instead());
     if (pdu->is(PduType::capsule_resp)) {
       read.response = true;
       const nvme::Cqe cqe{ByteView(pdu->bytes).subspan(tcp::kCommonHeaderBytes)};
@@ -89,7 +89,7 @@ CONFORMANCE_CASE(r2ts_cover_the_write_in_order, "tcp.r2t.covers", roles::control
   while (expected < data.size()) {
     const auto pdu = io.raw->next(PduType::r2t);
     check.require(pdu.has_value(), "R2Ts ask for the whole write",
-                  "after " + std::to_string(expected) + " bytes there is no more");
+                  "after " + std::to_string(expected) + " bytes: " + io.raw->instead());
     const auto view = pdu->as<tcp::DataPdu>();
     const Transfer r2t{view.get(tcp::data_pdu::ttag), view.get(tcp::data_pdu::offset),
                        view.get(tcp::data_pdu::length)};
@@ -108,7 +108,7 @@ CONFORMANCE_CASE(small_write_may_wait_for_an_r2t, "tcp.r2t.small", roles::contro
   const Bytes data = pattern(bench.declared().block_bytes, 2);
   io.raw->send_command(write_command(bench, 1));
   check.require(io.raw->next(PduType::r2t).has_value(), "a write of one block is answered by an R2T",
-                io.raw->closed() ? "the connection ended" : "silence");
+                io.raw->instead());
 }
 
 CONFORMANCE_CASE(r2t_names_its_command, "tcp.r2t.cccid", roles::controller, needs{&a_namespace}) {
@@ -116,7 +116,7 @@ CONFORMANCE_CASE(r2t_names_its_command, "tcp.r2t.cccid", roles::controller, need
   io.raw->send_command(write_command(bench, blocks_for(bench, beyond_capsule(bench))));
   const auto pdu = io.raw->next(PduType::r2t);
   check.require(pdu.has_value(), "a write is answered by an R2T",
-                io.raw->closed() ? "the connection ended" : "silence");
+                io.raw->instead());
   check.equal("CCCID", pdu->as<tcp::DataPdu>().get(tcp::data_pdu::cccid), kCid);
   check.equal("PLEN", pdu->bytes.size(), tcp::DataPdu::size);
 }

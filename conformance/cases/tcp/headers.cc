@@ -182,7 +182,7 @@ CONFORMANCE_CASE(response_capsule_has_its_shape, "tcp.capsuleresp.shape", roles:
   auto raw = open_admin(bench);
   raw->send(ByteView(a_capsule(*raw)));
   const auto answer = raw->next(PduType::capsule_resp);
-  check.require(answer.has_value(), "a command is answered");
+  check.require(answer.has_value(), "a command is answered", raw->instead());
   check.equal("flags", answer->flags(), 0);
   check.equal("HLEN", answer->hlen(), tcp::CapsuleResp::size);
   check.equal("PDO", answer->pdo(), 0u);

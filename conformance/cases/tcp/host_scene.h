@@ -167,7 +167,7 @@ inline Fetched fetch(Scene& scene, Check& check, std::size_t bytes, const std::v
       if (c.said()[i].is(PduType::h2c_data)) fetched.answers.back().push_back(c.said()[i]);
     }
     check.require(!fetched.answers.back().empty(), "H2CData for an R2T",
-                  c.ended() ? "the connection ended" : "silence");
+                  c.count(PduType::h2c_term_req) > 0 ? "H2CTermReq" : c.ended() ? "the connection ended" : "silence");
   }
   c.respond(scene.cid);
   writing.wait_for(kGoodbye);

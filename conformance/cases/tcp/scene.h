@@ -50,7 +50,7 @@ inline void expect_greeting(ControllerBench& bench, Check& check, const Record<t
   raw->send(request);
   check.require(raw->next(PduType::ic_resp).has_value(),
                 "an ICResp to HPDA " + std::to_string(request.get(tcp::ic_req::hpda)),
-                raw->closed() ? "the connection ended" : "silence");
+                raw->instead());
   raw->close();
 }
 
@@ -124,15 +124,9 @@ inline nvme::Sqe read_command(ControllerBench& bench, std::uint32_t blocks, std:
 
 /// The response to a command, judged: there must be one.
 inline nvme::Cqe response(Check& check, RawTcp& raw, std::string_view what, std::uint16_t cid = kCid) {
-  for (;;) {
-    const auto pdu = raw.next(PduType::capsule_resp);
-    if (!pdu) {
-      check.fails(what, {"a response"}, raw.closed() ? "the connection ended" : "silence");
-      throw LeaveCase{};
-    }
-    const nvme::Cqe cqe{ByteView(pdu->bytes).subspan(tcp::kCommonHeaderBytes)};
-    if (cqe.get(nvme::cqe::cid) == cid) return cqe;
-  }
+  if (const auto cqe = raw.completion(cid)) return *cqe;
+  check.fails(what, {"a response"}, raw.instead());
+  throw LeaveCase{};
 }
 
 /// The response's status, judged.
@@ -147,15 +141,8 @@ inline void expect_alive(Check& check, RawTcp& raw, std::string_view what = "the
   nvme::Sqe flush = host::flush(1);
   flush.set(nvme::sqe::cid, kLater);
   raw.send_command(flush);
-  bool answered = false;
-  while (const auto pdu = raw.next(PduType::capsule_resp)) {
-    const nvme::Cqe cqe{ByteView(pdu->bytes).subspan(tcp::kCommonHeaderBytes)};
-    if (cqe.get(nvme::cqe::cid) == kLater) {
-      answered = true;
-      break;
-    }
-  }
-  check.that(answered, what, raw.closed() ? "it ended" : "a command is not answered");
+  const bool answered = raw.completion(kLater).has_value();
+  check.that(answered, what, answered ? "" : "a Flush: " + raw.instead());
 }
 
 /// An R2T that the case needs.
@@ -166,7 +153,7 @@ struct Transfer {
 };
 inline Transfer needed_r2t(RawTcp& raw) {
   const auto pdu = raw.next(PduType::r2t);
-  if (!pdu) throw CannotArrange{"no R2T for a write"};
+  if (!pdu) throw CannotArrange{"no R2T for a write: " + raw.instead()};
   const auto view = pdu->as<tcp::DataPdu>();
   return {view.get(tcp::data_pdu::ttag), view.get(tcp::data_pdu::offset),
           view.get(tcp::data_pdu::length)};
