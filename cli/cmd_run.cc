@@ -102,8 +102,6 @@ Product product_of(const RunArguments& arguments) {
   if (!product.secrets.empty() && auth::secrets_of(product.secrets, kBenchHostNqn) == nullptr) {
     throw UserError(arguments.authentication.secret_file + ": no secret for " + std::string(kBenchHostNqn));
   }
-  if (product.nqn.empty()) product.nqn = or_throw(discover_nqn(product));
-  check_answers(product);
   return product;
 }
 
@@ -130,6 +128,21 @@ std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& 
   return or_throw(select(all_cases(), wanted));
 }
 
+/// What is at an address, before the first case: whether it is there, and the name of its subsystem where none was given.
+/// Whatever else is wrong with it is for the cases to say.
+std::optional<Stopped> meet_controller(Product& product) {
+  if (!is_real_controller(product)) return std::nullopt;
+  if (const auto down = why_absent(product)) return Stopped{{}, *down};
+  if (!product.nqn.empty()) return std::nullopt;
+  auto found = discover_nqn(product);
+  if (found) {
+    product.nqn = std::move(found).value();
+  } else {
+    product.nameless = found.error().text;
+  }
+  return std::nullopt;
+}
+
 int finish(const RunArguments& arguments, const RunResult& run, const ReportFacts& facts,
            const std::optional<ReportFolder>& folder, const Gatherer& gathered) {
   if (folder) or_throw(folder->write(run, facts, &gathered));
@@ -140,6 +153,8 @@ int finish(const RunArguments& arguments, const RunResult& run, const ReportFact
     if (folder) std::printf("report in %s/index.html\n", arguments.report.c_str());
   }
   if (run.interrupted) return exit_code::interrupted;
+  // Nobody is there: what is left of a report says so, and so does this line.
+  if (run.stopped && run.stopped->after.empty()) throw UserError(facts.dut + ": " + run.stopped->why);
   return summarize(run).red ? exit_code::red : exit_code::good;
 }
 
@@ -164,6 +179,7 @@ int run_suite(const RunArguments& arguments) {
   Interrupter interrupter;
   const SignalWatcher watcher([&] { interrupter.fire(); });
   options.product = product_of(arguments);
+  options.stopped = meet_controller(options.product);
   const auto cases = cases_for(options.product, arguments.selection);
   options.seed = arguments.seed;
   options.jobs = arguments.jobs;

@@ -40,6 +40,13 @@ std::string details(const CaseResult& result, const ReportFacts& facts) {
   return text + "replay: fabricbench replay " + replay_text(result, facts) + "\n";
 }
 
+/// A property more, where the product broke rules that are reported once for the run.
+std::string joined_rules(const CaseResult& result) {
+  std::string text;
+  for (const std::string_view rule : broken_rules(result)) text += (text.empty() ? "" : ",") + std::string(rule);
+  return text.empty() ? "" : "\"/><property name=\"rules_broken\" value=\"" + escaped(text);
+}
+
 void append_element(std::string& out, std::string_view element, const CaseResult& result,
                     const ReportFacts& facts, const std::string& message) {
   out += "      <" + std::string(element) + " message=\"" + escaped(message) + "\">" +
@@ -53,7 +60,7 @@ void append_case(std::string& out, const CaseResult& result, const ReportFacts& 
   out += "      <properties><property name=\"requirement\" value=\"" + escaped(info.requirement) +
          "\"/><property name=\"verdict\" value=\"" + std::string(name_of(result.verdict)) +
          "\"/><property name=\"disposition\" value=\"" + std::string(name_of(result.disposition)) +
-         "\"/><property name=\"digest\" value=\"" + digest_text(result.digest) + "\"/></properties>\n";
+         joined_rules(result) + "\"/><property name=\"digest\" value=\"" + digest_text(result.digest) + "\"/></properties>\n";
   if (result.verdict == Verdict::error) {
     append_element(out, "error", result, facts, result.reason);
   } else if (result.disposition == Disposition::waived) {
@@ -110,6 +117,13 @@ std::string junit_xml(const RunResult& run, const ReportFacts& facts) {
     canary.cases += "      <failure message=\"the case that must fail did not\"/>\n";
   }
   canary.cases += "    </testcase>\n";
+  if (run.stopped) {
+    ++canary.tests;
+    ++canary.failures;
+    canary.cases += "    <testcase classname=\"bench\" name=\"product_stays_up\" time=\"0\">\n      <failure message=\"" +
+                    escaped(run.stopped->text()) +
+                    "\"/>\n    </testcase>\n";
+  }
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"fabricbench\">\n";
   for (const auto& [name, counts] : suites) {
     out += "  <testsuite name=\"" + escaped(name) + "\"" + attributes(counts) + ">\n" + counts.cases +

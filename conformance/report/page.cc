@@ -74,6 +74,8 @@ Json case_json(const CaseResult& result, const ReportFacts& facts, RequirementTa
             {"replay", replay_text(result, facts)}};
   for (const Finding& one : result.findings) json["findings"].push_back({one.what, one.expected, one.seen});
   if (!result.waiver.empty()) json["waiver"] = result.waiver;
+  for (const std::string_view rule : broken_rules(result)) json["rules"].push_back(rule);
+  for (const CaseInfo* shown : result.shown_by) json["shown_by"].push_back(shown->name);
   if (!result.capture.empty()) json["capture"] = result.capture;
   if (info.options.malformed) json["malformed"] = true;
   return json;
@@ -115,6 +117,10 @@ void add_run(Json& json, const RunResult& run, const ReportFacts& facts) {
   json["interrupted"] = run.interrupted;
   json["canary"] = run.canary_caught ? "caught" : run.interrupted ? "not run" : "missed";
   json["red"] = s.red;
+  json["remarks"] = run.remarks;
+  if (run.stopped) {
+    json["remarks"].push_back(run.stopped->text() + "; " + std::to_string(run.stopped->not_run) + " cases were not run");
+  }
   json["counts"] = {{"pass", s.pass},   {"fail", s.fail},
                     {"skip", s.skip},   {"waived", s.waived},
                     {"error", s.error}, {"inconclusive", s.inconclusive},

@@ -21,6 +21,12 @@ std::string document_of(const Requirement* requirement) {
              : fmt::format("{} {}", requirement->document, requirement->revision);
 }
 
+std::vector<std::string_view> names_of(const std::vector<const CaseInfo*>& cases) {
+  std::vector<std::string_view> names;
+  for (const CaseInfo* info : cases) names.push_back(info->name);
+  return names;
+}
+
 Json case_json(const CaseResult& result, const ReportFacts& facts) {
   const CaseInfo& info = *result.info;
   const Requirement* requirement = find_requirement(info.requirement);
@@ -47,6 +53,8 @@ Json case_json(const CaseResult& result, const ReportFacts& facts) {
   json["signature"] = first == nullptr ? "" : signature_of(*first);
   json["findings"] = std::move(findings);
   json["waiver"] = result.waiver;
+  json["rules_broken"] = broken_rules(result);
+  if (!result.shown_by.empty()) json["shown_by"] = names_of(result.shown_by);
   json["duration_virtual_ns"] = result.duration_virtual_ns;
   json["duration_wall_us"] = result.duration_wall_us;
   json["digest"] = digest_text(result.digest);
@@ -102,7 +110,7 @@ Summary summarize(const RunResult& run) {
     summary.unexpected_pass += result.disposition == Disposition::unexpected_pass ? 1 : 0;
     summary.red = summary.red || is_red(result);
   }
-  summary.red = summary.red || (!run.canary_caught && !run.interrupted);
+  summary.red = summary.red || run.stopped || (!run.canary_caught && !run.interrupted);
   return summary;
 }
 
@@ -113,7 +121,8 @@ std::string digest_text(std::uint64_t digest) {
 }
 
 std::string replay_text(const CaseResult& result, const ReportFacts& facts) {
-  return to_string(ReplayToken{std::string(result.info->name), std::string(tool_version()), facts.seed,
+  const CaseInfo& shows = result.shown_by.empty() ? *result.info : *result.shown_by.front();
+  return to_string(ReplayToken{std::string(shows.name), std::string(tool_version()), facts.seed,
                                facts.dut, facts.deviations, std::string(result.transport)});
 }
 
@@ -137,6 +146,8 @@ std::string results_json(const RunResult& run, const ReportFacts& facts) {
                      {"regression", summary.regression},
                      {"unexpected_pass", summary.unexpected_pass}};
   json["canary"] = run.canary_caught ? "caught" : run.interrupted ? "not run" : "missed";
+  if (run.stopped) json["stopped"] = {{"after", run.stopped->after}, {"why", run.stopped->why}, {"not_run", run.stopped->not_run}};
+  json["remarks"] = run.remarks;
   json["cases"] = Json::array();
   for (const CaseResult& result : run.cases) json["cases"].push_back(case_json(result, facts));
   return text_of(json);

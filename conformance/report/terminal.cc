@@ -56,6 +56,14 @@ std::string name_text(const CaseResult& result) {
   return text;
 }
 
+/// The first few by name, and how many there are.
+std::string cases_text(const std::vector<const CaseInfo*>& cases) {
+  constexpr std::size_t kNamed = 3;
+  std::string text = std::to_string(cases.size()) + (cases.size() == 1 ? " case: " : " cases, whose own verdicts stand: ");
+  for (std::size_t i = 0; i < std::min(cases.size(), kNamed); ++i) text += (i == 0 ? "" : ", ") + std::string(cases[i]->name);
+  return cases.size() > kNamed ? text + ", ..." : text;
+}
+
 void append_details(std::string& out, const CaseResult& result, const ReportFacts& facts,
                     const std::string& folder) {
   const Requirement* requirement = find_requirement(result.info->requirement);
@@ -75,6 +83,11 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
   }
   // Findings speak for themselves, where they are not what a person is asked to look at.
   if (result.findings.empty() || result.verdict == Verdict::inconclusive) out += wrapped("  reason       ", result.reason);
+  if (!result.shown_by.empty()) {
+    out += wrapped("  first        ", result.reason);
+    out += wrapped("  in           ", cases_text(result.shown_by));
+  }
+  for (const std::string_view rule : broken_rules(result)) out += wrapped("  besides      ", "broke the rule " + std::string(rule));
   if (!result.capture.empty()) out += wrapped("  capture      ", folder + "/" + result.capture);
   out += "  again with   fabricbench replay \\\n" + replay_text(result, facts) + "\n";
 }
@@ -118,6 +131,10 @@ std::string terminal_summary(const RunResult& run, const ReportFacts& facts, con
     }
   }
   if (!out.empty()) out += "\n";
+  for (const std::string& remark : run.remarks) out += wrapped("note: ", remark);
+  if (run.stopped) {
+    out += wrapped("", run.stopped->text() + "; " + std::to_string(run.stopped->not_run) + " cases were not run");
+  }
   out += wrapped("", counts_text(summary, run.cases.size()));
   char time[32];
   std::snprintf(time, sizeof time, "%.2f s", facts.duration_s);

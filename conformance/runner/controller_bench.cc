@@ -73,6 +73,8 @@ bool RawAssociation::wait_csts(std::uint32_t mask, std::uint32_t value, Duration
 }
 
 void RawAssociation::enable() {
+  // It took as long as it may to find that out, and would again in every case.
+  if (!bench_.known_so_far().not_ready.empty()) throw CannotArrange{bench_.known_so_far().not_ready};
   const auto cap = record_from_integer<fabrics::Cap>(property(fabrics::property::cap));
   const Duration limit = Duration::ms(500) * (std::int64_t{cap.get(fabrics::cap::to)} + 1);
   needed(set_property(fabrics::property::cc, enabling_cc()), "Property Set of CC");
@@ -89,7 +91,7 @@ void RawAssociation::disable() {
 std::uint16_t RawAssociation::entries_of(std::uint16_t asked) const {
   constexpr std::uint32_t kMany = 32;
   if (asked != kUsual) return asked;
-  const Declared& declared = bench_.declared();
+  const Declared& declared = bench_.known_so_far();
   return static_cast<std::uint16_t>(declared.known ? std::min(declared.queue_entries_max(), kMany) : kMany);
 }
 
@@ -107,7 +109,7 @@ host::RawQueue& RawAssociation::io_transport(std::uint16_t qid, std::uint16_t en
   return bench_.raw_queue({.qid = qid,
                            .entries = entries_of(entries),
                            .cntlid = cntlid_,
-                           .in_capsule_bytes = bench_.declared().in_capsule_bytes});
+                           .in_capsule_bytes = bench_.known_so_far().in_capsule_bytes});
 }
 
 host::RawQueue& RawAssociation::open_io(std::uint16_t qid, std::uint16_t entries, std::uint8_t cattr) {
@@ -176,6 +178,20 @@ void ControllerBench::finish() {
       kGoodbye);
 }
 
+const Declared& ControllerBench::declared() {
+  const Declared& found = environment_.declared();
+  if (!embedded() && !found.known && environment_.exploring == nullptr) throw CannotArrange{found.why};
+  return found;
+}
+
+void ControllerBench::needs_transport() const {
+  if (!known_so_far().no_transport.empty()) throw CannotArrange{"no transport connection: " + known_so_far().no_transport};
+}
+
+CannotArrange ControllerBench::nameless() const {
+  return {"the name of the product's subsystem is not known (it can be given behind the port: /NQN): " + environment_.product->nameless};
+}
+
 net::StreamHost& ControllerBench::streams() {
   return secured_ ? side_->tls()->streams_as(kBenchHostNqn, nqn_) : side_->streams();
 }
@@ -202,6 +218,7 @@ host::RawQueue& ControllerBench::plain_queue(host::RawQueueOptions options) {
 }
 
 host::RawQueue& ControllerBench::raw_queue(host::RawQueueOptions options) {
+  needs_transport();
   host::RawQueue& queue = unconnected_queue(options);
   const host::RawConnection made = queue.connect_transport().wait();
   if (!made.connected) throw CannotArrange{"no transport connection: " + made.end.text};
@@ -211,6 +228,7 @@ host::RawQueue& ControllerBench::raw_queue(host::RawQueueOptions options) {
 host::ConnectCommand ControllerBench::connect_command(const AssociationOptions& options) const {
   // A discovery subsystem is connected as they all are.
   const bool ours = options.subnqn.empty();
+  if (ours && nqn_.empty()) throw nameless();
   const Declared& declared = environment_.declared();
   return host::connect({.entries = options.entries,
                         .kato_ms = options.kato_ms.value_or(ours ? declared.usual_kato_ms : 0),
@@ -272,6 +290,9 @@ host::Host& ControllerBench::host() {
 }
 
 host::Controller::Outcome ControllerBench::connect_host(host::ConnectOptions options) {
+  const bool exploring = environment_.exploring != nullptr;
+  if (!embedded() && !exploring && !known_so_far().why.empty()) throw CannotArrange{known_so_far().why};
+  if (options.subnqn.empty() && nqn_.empty()) throw nameless();
   if (options.to == Endpoint{}) options.to = at_;
   if (options.subnqn.empty()) options.subnqn = nqn_;
   if (secured_) options.tls = host::TlsUse::always;

@@ -94,7 +94,10 @@ class ControllerBench final : public Bench {
   /// Where the product listens, and the name of its subsystem.
   const Endpoint& at() const { return at_; }
   const std::string& nqn() const { return nqn_; }
-  const Declared& declared() { return environment_.declared(); }
+  /// What the product declares. INCONCLUSIVE where a real one could not be asked.
+  const Declared& declared();
+  /// The same as far as it is known.
+  const Declared& known_so_far() const { return environment_.declared(); }
   /// The first namespace: what declared() says.
   std::uint32_t nsid() { return declared().nsid; }
 
@@ -125,6 +128,10 @@ class ControllerBench final : public Bench {
   IpAddress local() const { return local_; }
   /// "rdma" or "tcp".
   std::string_view transport() const { return environment_.transport; }
+  /// Every queue is TLS.
+  bool secured() const { return secured_; }
+  /// INCONCLUSIVE where the product is known to answer no first message of a connection.
+  void needs_transport() const;
 
   // ---- authentication ----
 
@@ -150,6 +157,7 @@ class ControllerBench final : public Bench {
   net::SimNetwork& network();
 
  private:
+  CannotArrange nameless() const;
   const Environment& environment_;
   std::unique_ptr<EmbeddedNetwork> network_;
   std::unique_ptr<subsystem::SubsystemHooks> subsystem_hooks_;

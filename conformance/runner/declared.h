@@ -66,8 +66,11 @@ struct EndpointFacts {
 };
 
 struct Declared {
-  bool known = false;     ///< false: the product could not be asked; then every case applies
-  std::string why = {};   ///< when not known
+  bool known = false;     ///< what the product says of itself could be read: it can be decided which cases apply
+  std::string why = {};   ///< why not; of a controller also: why a host that behaves could not connect
+  /// Of a controller that does not come so far: why no queue gets a transport connection, and why it is never ready. What waits
+  /// for either would wait in vain.
+  std::string no_transport = {}, not_ready = {};
   bool embedded = true;
   std::uint64_t cap = 0;
   std::uint32_t vs = 0;

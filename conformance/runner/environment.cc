@@ -1,16 +1,16 @@
 #include "conformance/runner/environment.h"
 
+#include "conformance/monitors/monitors.h"
 #include "conformance/runner/bus_bench.h"
 #include "conformance/runner/consumer_bench.h"
 #include "conformance/runner/controller_bench.h"
 #include "conformance/runner/driven_host.h"
 #include "conformance/runner/endpoint_bench.h"
+#include "conformance/runner/explore_controller.h"
 #include "conformance/runner/host_bench.h"
 #include "conformance/runner/management_requester_bench.h"
 #include "conformance/runner/provider_bench.h"
 #include "conformance/runner/rdma_bench.h"
-#include "wire/nvme/features.h"
-#include "wire/nvme/logs.h"
 
 namespace fb::conformance {
 
@@ -30,105 +30,6 @@ struct PlainEnvironment {
   Environment environment;
 };
 
-/// The first namespace that takes writes goes to the front, as cases work with that one. An emulated
-/// product has its namespaces as a case arranged them.
-void prefer_a_writable_namespace(host::Controller& controller, std::vector<host::NamespaceFacts>& all) {
-  for (auto one = all.begin(); one != all.end(); ++one) {
-    const auto reply = controller.admin(host::identify(nvme::Cns::identify_namespace, one->nsid), 4096).wait();
-    if (!reply.ok()) continue;
-    const std::uint8_t attributes = View<nvme::IdentifyNamespace>{reply.data}.get(nvme::id_ns::nsattr);
-    if ((attributes & nvme::nsattr_bits::write_protected) != 0) continue;
-    std::rotate(all.begin(), one, one + 1);
-    return;
-  }
-}
-
-void ask_queues_and_namespace(host::Controller& controller, Declared& found) {
-  const auto queues = controller.admin(host::get_features(nvme::FeatureId::number_of_queues)).wait();
-  if (queues.ok()) {
-    found.io_queues = static_cast<std::uint16_t>(
-        std::min(queues.dw0() & 0xFFFF, queues.dw0() >> 16) + 1);
-  }
-  for (const host::NamespaceFacts& facts : controller.namespaces()) {
-    (facts.zoned() ? found.zoned_namespaces : found.namespaces).push_back(facts);
-  }
-  if (!found.zoned_namespaces.empty()) {
-    auto effects = host::get_log(nvme::LogPage::commands_effects, nvme::CommandEffects::size);
-    effects.set(nvme::get_log_sqe::csi, static_cast<std::uint8_t>(nvme::CommandSet::zoned));
-    const auto log = controller.admin(effects, nvme::CommandEffects::size).wait();
-    const auto append = static_cast<std::size_t>(nvme::IoOpcode::zone_append);
-    found.zone_append = log.ok() && element<nvme::CommandEffect>(log.data, nvme::command_effects::iocs, append)
-                                        .get(nvme::command_effect::csupp);
-  }
-  if (found.namespaces.empty()) return;
-  if (!found.embedded) prefer_a_writable_namespace(controller, found.namespaces);
-  const host::NamespaceFacts& first = found.namespaces.front();
-  found.nsid = first.nsid;
-  found.block_bytes = first.layout.bytes();
-  found.blocks = first.blocks;
-  const auto reply =
-      controller.admin(host::identify(nvme::Cns::identify_namespace, first.nsid), 4096).wait();
-  if (reply.ok()) found.name_space = reply.data;
-}
-
-/// What cases are about that some products do without.
-void ask_features_and_temperature(host::Controller& controller, Declared& found) {
-  using nvme::FeatureId;
-  for (const FeatureId id : {FeatureId::power_management, FeatureId::temperature_threshold, FeatureId::error_recovery,
-                             FeatureId::write_atomicity}) {
-    if (controller.admin(host::get_features(id)).wait().ok()) found.features |= 1u << static_cast<unsigned>(id);
-  }
-  const auto log = controller.admin(host::get_log(nvme::LogPage::smart, nvme::SmartLog::size), nvme::SmartLog::size).wait();
-  if (log.ok()) found.kelvin = View<nvme::SmartLog>{log.data}.get(nvme::smart::ctemp);
-}
-
-/// Connects as a host that behaves, in the ways that a product may ask for, the usual one first. Null: it
-/// lets nobody in, and `found` says why.
-host::Controller* connect_somehow(ControllerBench& bench, Declared& found) {
-  constexpr std::uint32_t kLong = 120'000;
-  for (const std::uint32_t kato_ms : {0u, kLong}) {
-    for (const std::uint16_t cntlid : {fabrics::kAnyController, fabrics::kAnyStaticController}) {
-      const auto outcome = bench.connect_host({.cntlid = cntlid, .kato_ms = kato_ms});
-      if (outcome) {
-        found.any_cntlid = cntlid;
-        found.usual_kato_ms = kato_ms;
-        return outcome.value();
-      }
-      if (found.why.empty()) found.why = "a host that behaves could not connect: " + outcome.error().text;
-      if (outcome.error().kind != host::HostError::Kind::refused) return nullptr;
-    }
-  }
-  return nullptr;
-}
-
-/// Whether the product refuses the name of the discovery service, and nothing else of a Connect to it.
-bool denies_discovery(ControllerBench& bench) {
-  const auto connect = bench.connect_command({.subnqn = std::string(fabrics::kDiscoveryNqn)});
-  const auto reply = bench.raw_queue().send(connect).wait();
-  constexpr auto kName = fabrics::InvalidParameter::in_connect_data(fabrics::connect_data::subnqn);
-  return reply.answered() && nvme::same_code(reply.status(), sc::connect_invalid_parameters) &&
-         fabrics::InvalidParameter::from_dw0(reply.dw0()) == kName;
-}
-
-void explore_controller(World& world, const Environment& environment, Declared& found) {
-  ControllerBench bench(world, environment);
-  host::Controller* const controller = connect_somehow(bench, found);
-  if (controller == nullptr) return;
-  const host::ControllerFacts& facts = controller->facts();
-  found.cap = facts.cap;
-  found.vs = facts.vs;
-  found.controller = facts.identify;
-  found.controller.resize(4096);
-  found.in_capsule_bytes = facts.in_capsule_bytes;
-  ask_queues_and_namespace(*controller, found);
-  ask_features_and_temperature(*controller, found);
-  if (!found.embedded && environment.transport == "rdma") found.rdma = bench.device().limits();
-  found.mutual_authentication = bench.authentication().controller_secret.has_value();
-  found.known = true;
-  if (!found.embedded) found.discovery = !denies_discovery(bench);
-  bench.finish();
-}
-
 void explore_device(World& world, const Environment& environment, Declared& found) {
   RdmaBench bench(world, environment);
   found.rdma = bench.product().device().limits();
@@ -137,9 +38,11 @@ void explore_device(World& world, const Environment& environment, Declared& foun
 
 }  // namespace
 
-Declared explore(World& world, const Environment& environment) {
+Declared explore(World& world, const Environment& around) {
   Declared found;
-  found.embedded = environment.product->embedded;
+  found.embedded = around.product->embedded;
+  Environment environment = around;
+  environment.exploring = &found;
   try {
     if (is_medium(environment.transport)) {
       Environment asking = environment;
@@ -155,10 +58,10 @@ Declared explore(World& world, const Environment& environment) {
       explore_controller(world, environment, found);
     }
   } catch (const CannotArrange& cannot) {
-    found.why = cannot.why;
+    if (found.why.empty()) found.why = cannot.why;
   } catch (const WaitFailure& failure) {
     if (failure.end() == WaitEnd::interrupted) throw;
-    found.why = failure.what();
+    if (found.why.empty()) found.why = failure.what();
   }
   return found;
 }
@@ -172,14 +75,54 @@ const Declared& DeclarationCache::of(const Product& product, void (*arrange)(Emb
   if (!entry) {
     const auto world = world_for(product);
     PlainEnvironment plain(product, arrange, transport);
+    // A product that breaks a rule at once may not come as far as the case about it.
+    monitors::Monitors watch(evidence::DissectorOptions{});
+    if (!product.embedded) world->trace().add_sink(watch);
     entry = std::make_unique<Declared>(explore(*world, plain.environment));
+    if (!product.embedded) world->trace().remove_sink(watch);
+    watch.finish();
+    findings_.insert(findings_.end(), watch.findings().begin(), watch.findings().end());
   }
   return *entry;
 }
 
+namespace {
+
+std::optional<std::string> why_unanswered(const Product& product, bool greets, int tries) {
+  constexpr Duration kPause = Duration::ms(500);
+  const auto world = world_for(product);
+  PlainEnvironment plain(product, nullptr, product.transport);
+  Declared nothing;
+  plain.environment.exploring = &nothing;
+  for (;;) {
+    const Instant before = world->now();
+    std::optional<std::string> why;
+    try {
+      ControllerBench bench(*world, plain.environment);
+      why = why_unanswered(bench, greets);
+    } catch (const WaitFailure& failure) {
+      if (failure.end() == WaitEnd::interrupted) throw;
+      why = failure.what();
+    } catch (const UserError& problem) {
+      return problem.what();
+    }
+    const bool at_once = world->now() - before < kPause;  // nobody waits twice for one that is silent
+    if (!why || --tries <= 0 || !at_once) return why;
+    world->run_for(kPause);
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> why_absent(const Product& product) { return why_unanswered(product, false, 1); }
+
+std::optional<std::string> why_down(const Product& product) { return why_unanswered(product, true, 10); }
+
 Result<std::string> discover_nqn(const Product& product) {
   const auto world = world_for(product);
   PlainEnvironment plain(product, nullptr, product.transport);
+  Declared nothing;
+  plain.environment.exploring = &nothing;
   try {
     ControllerBench bench(*world, plain.environment);
     host::DiscoveryClient client(bench.host());
@@ -188,7 +131,12 @@ Result<std::string> discover_nqn(const Product& product) {
          .follow_referrals = false,
          .authentication = bench.authentication(),
          .tls = product.tls ? host::TlsUse::always : host::TlsUse::never}).wait();
-    if (!outcome) return Failure{Problem{product.url + ": " + outcome.error().text}};
+    if (!outcome) {
+      // Whatever a host that behaves cannot stand need not keep the name from us.
+      const std::string by_hand = discover_by_hand(bench);
+      if (!by_hand.empty()) return by_hand;
+      return Failure{Problem{product.url + ": " + outcome.error().text}};
+    }
     bench.finish();
     for (const host::DiscoveredEntry& entry : outcome->entries) {
       if (entry.subtype == fabrics::SubsystemType::nvm) return entry.subnqn;

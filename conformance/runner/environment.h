@@ -4,7 +4,9 @@
 
 #include <map>
 #include <mutex>
+#include <vector>
 
+#include "conformance/monitors/finding.h"
 #include "conformance/runner/case.h"
 #include "conformance/runner/declared.h"
 #include "conformance/runner/embedded.h"
@@ -16,10 +18,13 @@ namespace fb::conformance {
 class DeclarationCache {
  public:
   const Declared& of(const Product& product, void (*arrange)(EmbeddedSetup&), std::string_view transport);
+  /// Rules that were broken while a real product was asked.
+  const std::vector<monitors::Finding>& findings() const { return findings_; }
 
  private:
   std::mutex mutex_;
   std::map<std::pair<std::uintptr_t, std::string>, std::unique_ptr<Declared>> known_;
+  std::vector<monitors::Finding> findings_;
 };
 
 struct Environment {
@@ -30,6 +35,8 @@ struct Environment {
   std::string_view transport = "rdma";
   /// Empty where nothing but the product is met.
   std::string_view case_name = {};
+  /// While the product is asked: what is known so far.
+  const Declared* exploring = nullptr;
 
   EmbeddedSetup setup() const {
     EmbeddedSetup made;
@@ -40,7 +47,7 @@ struct Environment {
     return made;
   }
   /// Of the honest emulated product, or of the real one.
-  const Declared& declared() const { return declarations->of(*product, arrange, transport); }
+  const Declared& declared() const { return exploring != nullptr ? *exploring : declarations->of(*product, arrange, transport); }
 };
 
 /// Connects to the product with a host that behaves and asks what it declares. For a real product
@@ -49,6 +56,12 @@ Declared explore(World& world, const Environment& environment);
 
 /// What a management endpoint declares; `found` says whether it could be asked.
 EndpointFacts explore_endpoint(EndpointBench& bench, Declared& found);
+
+/// Why nobody is at the product's address, or nothing.
+std::optional<std::string> why_absent(const Product& product);
+/// Why a product that was there takes no connection any more, or leaves it without an answer; or nothing. One that fell over is
+/// given a few seconds in which whoever watches over it may start it again.
+std::optional<std::string> why_down(const Product& product);
 
 /// The NQN of the first NVM subsystem that the product's discovery service lists.
 Result<std::string> discover_nqn(const Product& product);

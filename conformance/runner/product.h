@@ -31,6 +31,7 @@ struct Product {
   // Of a real product:
   Endpoint to = {};
   std::string nqn = {};       ///< empty: the first one that its discovery service lists
+  std::string nameless = {};  ///< why it is not known which one that is
   net::LocalHost local = {};  ///< our own side
   /// Over RDMA: our own side is this device of this machine, by rdma-core, "rxe0"; empty: softroce.
   std::string own_device = {};

@@ -65,6 +65,14 @@ std::optional<std::string> inapplicable(const CaseInfo& info, const Environment&
   return std::nullopt;
 }
 
+/// Why it cannot be said whether the case applies: a real product did not let itself be asked.
+std::optional<std::string> undecided(const CaseInfo& info, const Environment& environment) {
+  if (environment.product->embedded || info.role != Role::controller || info.options.applicability.empty()) return std::nullopt;
+  const Declared& declared = environment.declared();
+  if (declared.known) return std::nullopt;
+  return "it is not known whether the product has what the case is about: " + declared.why;
+}
+
 void record_wait_failure(Check& check, const WaitFailure& failure) {
   check.fails("the product's answer", {"an answer"}, failure.what());
 }
@@ -240,6 +248,9 @@ CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunO
     result.verdict = Verdict::skip;
     result.reason = *why;
     result.digest = folded(hash_name(info.name), static_cast<std::uint64_t>(result.verdict));
+  } else if (const auto unknown = undecided(info, environment)) {
+    result.verdict = Verdict::inconclusive;
+    result.reason = *unknown;
   } else {
     const std::unique_ptr<CaseWatcher> watcher = options.watch ? options.watch(info, transport) : nullptr;
     result = run_once(info, options, environment, static_cast<bool>(options.keep_capture), watcher.get());

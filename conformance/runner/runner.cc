@@ -7,9 +7,15 @@
 #include <set>
 #include <thread>
 
+#include "conformance/runner/watched.h"
+
 namespace fb::conformance {
 
 std::string_view tool_version() { return FABRICBENCH_VERSION; }
+
+std::string Stopped::text() const {
+  return (after.empty() ? "the product cannot be connected: " : "the product went down in or after " + after + ": ") + why;
+}
 
 // ---- Interrupter ----
 
@@ -132,6 +138,10 @@ std::vector<std::string_view> transports_for(const CaseInfo& info, const Product
   return found;
 }
 
+bool is_real_controller(const Product& product) {
+  return !product.embedded && !product.is_host() && product.device.empty() && (product.transport == "tcp" || product.transport == "rdma");
+}
+
 std::vector<std::string> roles_of(const Product& product) {
   if (product.embedded) return {std::begin(kRoleNames), std::end(kRoleNames)};
   if (!product.device.empty()) return {"requester", "responder"};
@@ -139,6 +149,45 @@ std::vector<std::string> roles_of(const Product& product) {
   if (product.transport == kProviderTransport) return {"provider"};
   return {is_medium(product.transport) ? "endpoint" : "controller"};
 }
+
+namespace {
+
+CaseResult not_run(const CaseInfo& info, std::string_view transport, const Stopped& stopped) {
+  CaseResult result;
+  result.info = &info;
+  result.transport = transport;
+  result.verdict = Verdict::inconclusive;
+  result.reason = "not run: " + stopped.text();
+  result.finished = true;
+  return result;
+}
+
+/// Where the product cannot be met, the embedded one shows that a case can fail.
+void run_canary(const RunOptions& options, DeclarationCache& declarations, RunResult& run) {
+  RunOptions canary = options;
+  canary.deviations = {};
+  canary.keep_capture = nullptr;
+  canary.watch = nullptr;
+  canary.twice = false;
+  const auto sing = [&](DeclarationCache& known) {
+    const CaseInfo& case_that_fails = canary_case(canary.product);
+    const std::string_view transport = transports_for(case_that_fails, canary.product).front();
+    return run_case(case_that_fails, transport, canary, known);
+  };
+  std::string why = run.stopped ? "the product is down" : "";
+  if (!run.stopped) {
+    const CaseResult sung = sing(declarations);
+    run.canary_caught = canary_caught(sung);
+    if (sung.verdict != Verdict::inconclusive || options.product.embedded) return;
+    why = sung.reason;
+  }
+  canary.product = {};
+  DeclarationCache embedded;
+  run.canary_caught = canary_caught(sing(embedded));
+  run.remarks.push_back("the canary was run against the embedded product: " + why);
+}
+
+}  // namespace
 
 RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& options) {
   DeclarationCache declarations;
@@ -158,12 +207,29 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
   std::size_t done = 0;
   const unsigned jobs = options.product.embedded ? options.jobs : 1;
   // A real product is asked before the first case: later the cases hold our one UDP port.
-  if (!options.product.embedded) declarations.of(options.product, nullptr, options.product.transport);
+  bool watched = is_real_controller(options.product);
+  run.stopped = options.stopped;
+  if (!options.product.embedded && !run.stopped) {
+    const Declared& declared = declarations.of(options.product, nullptr, options.product.transport);
+    if (watched && !declared.why.empty()) {
+      run.remarks.push_back((declared.known ? "the product was asked by hand: " : "not all cases could be decided: ") + declared.why);
+    }
+    watched = watched && declared.no_transport.empty();
+  }
   for_each_parallel(variants.size(), jobs, [&](std::size_t index) {
     if (options.interrupter != nullptr && options.interrupter->fired()) return;
+    const Variant& variant = variants[index];
     try {
-      const Variant& variant = variants[index];
-      results[index] = run_case(*variant.info, variant.transport, options, declarations);
+      if (run.stopped) {
+        results[index] = not_run(*variant.info, variant.transport, *run.stopped);
+        ++run.stopped->not_run;
+      } else {
+        results[index] = run_case(*variant.info, variant.transport, options, declarations);
+      }
+      const Verdict verdict = results[index].verdict;
+      if (watched && !run.stopped && verdict != Verdict::pass && verdict != Verdict::skip) {
+        if (const auto why = options.down(options.product)) run.stopped = Stopped{std::string(variant.info->name), *why};
+      }
     } catch (const WaitFailure&) {  // interrupted
       return;
     }
@@ -177,18 +243,13 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
                  result.digest;
     run.cases.push_back(std::move(result));
   }
+  for (CaseResult& rule : results_of_rules(run.cases, declarations.findings(), options.product)) {
+    run.cases.push_back(std::move(rule));
+  }
   run.interrupted = options.interrupter != nullptr && options.interrupter->fired();
   if (run.interrupted) return run;
-
-  RunOptions canary = options;
-  canary.deviations = {};
-  canary.keep_capture = nullptr;
-  canary.watch = nullptr;
-  canary.twice = false;
   try {
-    const CaseInfo& case_that_fails = canary_case(options.product);
-    const std::string_view transport = transports_for(case_that_fails, options.product).front();
-    run.canary_caught = canary_caught(run_case(case_that_fails, transport, canary, declarations));
+    run_canary(options, declarations, run);
   } catch (const WaitFailure&) {
     run.interrupted = true;
   }

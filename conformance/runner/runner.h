@@ -30,13 +30,20 @@ struct CaseResult {
   std::string reason;               ///< the first failure; why it was skipped; what broke
   std::vector<Finding> findings;
   std::vector<monitors::Finding> monitored;  ///< rules that somebody broke: the product, or the bench on purpose
+  std::vector<bool> blamed = {};             ///< for each of those: it was the product
   std::uint64_t digest = 0;
   std::int64_t duration_virtual_ns = 0;
   std::int64_t duration_wall_us = 0;
   std::string capture;  ///< where the capture was left, relative to the report folder
+  /// Of a rule that holds for every exchange (rule_case()): the cases in which the product broke it.
+  std::vector<const CaseInfo*> shown_by = {};
   std::string waiver;   ///< the reason of the waiver that applies
   bool finished = false;  ///< false: interrupted before its end
 };
+
+/// The names of the rules of every exchange that the product broke in this case, in the order of the catalogue. The verdict of
+/// the case is its own; the run reports each rule once.
+std::vector<std::string_view> broken_rules(const CaseResult& result);
 
 /// Begins the words by which the trace of a case tells that a check did not hold.
 inline constexpr std::string_view kFailedWords = "failed: ";
@@ -72,6 +79,15 @@ class Interrupter {
   std::atomic<bool> fired_{false};
 };
 
+/// A product that went down.
+struct Stopped {
+  std::string after;  ///< the case; empty: before the first
+  std::string why;
+  std::size_t not_run = 0;
+  /// "the product went down in or after CASE: WHY".
+  std::string text() const;
+};
+
 using BenchFactory = std::unique_ptr<Bench> (*)(World& world, Role role, const Environment& environment);
 
 struct RunOptions {
@@ -83,6 +99,10 @@ struct RunOptions {
   bool evidence = true;  ///< fold every packet into the digest; false where nobody reads digests
   bool monitors = true;  ///< hold the rules of conformance/monitors against all that is exchanged
   BenchFactory factory = &make_bench;
+  /// Of a real controller, after a case that did not pass: why it takes no connection any more, or nothing.
+  std::function<std::optional<std::string>(const Product&)> down = &why_down;
+  /// The product is down before the first case: none is run.
+  std::optional<Stopped> stopped = {};
   Interrupter* interrupter = nullptr;
   /// Given the capture of each finished case, from the thread that ran it; returns where it was left.
   std::function<std::string(const CaseInfo&, std::string_view transport, const capture::PcapngWriter&)>
@@ -113,14 +133,20 @@ CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunO
 std::vector<std::string_view> transports_for(const CaseInfo& info, const Product& product);
 
 struct RunResult {
-  std::vector<CaseResult> cases;  ///< finished ones, by name and transport
+  /// Finished ones, by name and transport, and behind them each rule of every exchange that the product broke.
+  std::vector<CaseResult> cases;
   std::uint64_t digest = 0;
   bool canary_caught = false;
   bool interrupted = false;
+  std::optional<Stopped> stopped = {};
+  std::vector<std::string> remarks = {};  ///< what a reader should know of the run as a whole
 };
 
 /// All of them, each over every transport that it and the product have, and the canary. Dispositions are not set: see waivers.h.
 RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& options);
+
+/// Whether the bench connects to it, case by case: then it may be gone for one.
+bool is_real_controller(const Product& product);
 
 /// Roles of the cases that such a product can be held against; of the embedded one all.
 std::vector<std::string> roles_of(const Product& product);

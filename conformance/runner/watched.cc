@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
 
 namespace fb::conformance {
 
@@ -34,31 +37,89 @@ bool blames_product(const monitors::Finding& finding, Role role, bool embedded) 
 
 void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embedded, CaseResult& result) {
   result.monitored = findings;
-  // A failure under a rule that nobody has confirmed says no more than a pass does about the rules of every exchange.
-  const bool unconfirmed = result.verdict == Verdict::inconclusive && !result.findings.empty();
-  if (result.verdict != Verdict::pass && !unconfirmed) return;
   const CaseInfo& info = *result.info;
-  const monitors::Finding* ours = nullptr;
-  for (const monitors::Finding& found : findings) {
-    if (!blames_product(found, info.role, embedded)) {
-      const bool meant = info.options.malformed || on_purpose(info.name, found.rule);
-      if (!meant && ours == nullptr) ours = &found;
-      continue;
-    }
-    // What is seen has no numbers in it: waivers hold from run to run.
-    const std::string what = what_of(found);
-    const auto known = std::find_if(result.findings.begin(), result.findings.end(), [&](const Finding& f) { return f.what == what; });
-    if (known != result.findings.end()) continue;
-    // In front of what was not confirmed, so that a waiver names what the verdict is about.
-    const auto place = result.verdict == Verdict::fail ? result.findings.end() : result.findings.begin();
-    if (result.verdict != Verdict::fail) result.reason = told(found);
-    result.verdict = Verdict::fail;
-    result.findings.insert(place, {what, {std::string(monitors::facts_of(found.rule).sentence)}, "the product breaks this rule"});
-  }
+  for (const monitors::Finding& found : findings) result.blamed.push_back(blames_product(found, info.role, embedded));
   // A bench may be misled by a product that breaks rules, and a real one has answers that nobody foresaw.
-  if (ours == nullptr || !embedded || result.verdict != Verdict::pass) return;
+  if (!embedded || result.verdict != Verdict::pass || !broken_rules(result).empty()) return;
+  const auto ours = std::find_if(findings.begin(), findings.end(), [&](const monitors::Finding& found) {
+    return !info.options.malformed && !on_purpose(info.name, found.rule);
+  });
+  if (ours == findings.end()) return;
   result.verdict = Verdict::error;
   result.reason = "the bench itself broke a rule: " + told(*ours);
+}
+
+std::vector<std::string_view> broken_rules(const CaseResult& result) {
+  std::set<monitors::Rule> rules;
+  for (std::size_t i = 0; i < result.monitored.size(); ++i) {
+    if (result.blamed[i]) rules.insert(result.monitored[i].rule);
+  }
+  std::vector<std::string_view> names;
+  for (const monitors::Rule rule : rules) names.push_back(monitors::facts_of(rule).name);
+  return names;
+}
+
+const CaseInfo& rule_case(monitors::Rule rule, Role role) {
+  static std::mutex mutex;
+  static std::map<std::pair<monitors::Rule, Role>, std::pair<std::string, CaseInfo>> made;
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = made.try_emplace({rule, role});
+  auto& [name, info] = entry->second;
+  if (is_new) {
+    const monitors::RuleFacts& facts = monitors::facts_of(rule);
+    name = "rule_" + std::string(facts.name);
+    info.name = name;
+    info.requirement = facts.requirement;
+    info.role = role;
+    info.file = __FILE__;
+  }
+  return info;
+}
+
+std::vector<CaseResult> results_of_rules(const std::vector<CaseResult>& cases, const std::vector<monitors::Finding>& beforehand,
+                                         const Product& product) {
+  struct Broken {
+    const monitors::Finding* first = nullptr;
+    Role role = Role::controller;
+    std::string_view transport;
+    std::vector<const CaseInfo*> shown_by = {};
+  };
+  std::map<monitors::Rule, Broken> broken;
+  for (const monitors::Finding& found : beforehand) {
+    if (!blames_product(found, Role::controller, product.embedded)) continue;
+    const auto [one, is_new] = broken.try_emplace(found.rule);
+    if (is_new) one->second = {&found, Role::controller, product.transport};
+  }
+  for (const CaseResult& result : cases) {
+    for (std::size_t i = 0; i < result.monitored.size(); ++i) {
+      if (!result.blamed[i]) continue;
+      const auto [one, is_new] = broken.try_emplace(result.monitored[i].rule);
+      if (is_new) one->second = {&result.monitored[i], result.info->role, result.transport};
+      auto& shown_by = one->second.shown_by;
+      if (shown_by.empty() || shown_by.back() != result.info) shown_by.push_back(result.info);
+    }
+  }
+  std::vector<CaseResult> results;
+  for (auto& [rule, one] : broken) {
+    const monitors::RuleFacts& facts = monitors::facts_of(rule);
+    const bool said = std::any_of(cases.begin(), cases.end(), [&](const CaseResult& result) {
+      return result.info->requirement == facts.requirement && result.verdict == Verdict::fail;
+    });
+    if (said) continue;
+    CaseResult result;
+    result.info = &rule_case(rule, one.role);
+    result.transport = one.transport;
+    result.verdict = Verdict::fail;
+    // What is seen has no numbers in it: waivers hold from run to run.
+    result.findings = {{what_of(*one.first), {std::string(facts.sentence)}, "the product breaks this rule"}};
+    result.reason = told(*one.first) +
+                    (one.shown_by.empty() ? " (before the first case)" : fmt::format(" (in {})", one.shown_by.front()->name));
+    if (one.shown_by.empty() && !cases.empty()) one.shown_by = {cases.front().info};  // any case shows it again
+    result.shown_by = std::move(one.shown_by);
+    result.finished = true;
+    results.push_back(std::move(result));
+  }
+  return results;
 }
 
 }  // namespace fb::conformance

@@ -11,8 +11,16 @@ bool blames_product(const monitors::Finding& finding, Role role, bool embedded);
 /// Whether the bench breaks this rule in this case on purpose, as on_purpose.cc has it.
 bool on_purpose(std::string_view name, monitors::Rule rule);
 
-/// A case that passed although the product broke a rule fails, with the rule's requirement. What the bench
-/// itself breaks on purpose is written down for each case; anything else is its ERROR.
+/// Keeps what was found with the case. Rules that the product breaks are reported once a run; what the bench itself breaks on
+/// purpose is written down for each case, and anything else is its ERROR.
 void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embedded, CaseResult& result);
+
+/// A rule that holds for every exchange as a case of its own, "rule_nvme_cid_reuse": what a broken one is reported under.
+const CaseInfo& rule_case(monitors::Rule rule, Role role);
+
+/// A result for each rule that the product broke in these cases, or beforehand while it was asked what it is. None where a case
+/// about the same requirement has failed: that says it already.
+std::vector<CaseResult> results_of_rules(const std::vector<CaseResult>& cases, const std::vector<monitors::Finding>& beforehand,
+                                         const Product& product);
 
 }  // namespace fb::conformance

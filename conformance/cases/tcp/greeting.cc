@@ -12,7 +12,7 @@ Bytes bytes_of(const Record<tcp::IcReq>& request) {
 }  // namespace
 
 CONFORMANCE_CASE(icresp_has_its_shape, "tcp.icresp.shape", roles::controller) {
-  auto raw = connected(bench);
+  auto raw = fresh(bench);
   raw->send(RawTcp::ic_req());
   const auto answer = raw->next();
   check.require(answer.has_value(), "ICReq is answered", raw->instead());

@@ -29,16 +29,23 @@ inline Bytes pattern(std::size_t bytes, std::uint8_t seed) {
   return made;
 }
 
-/// A connection on which nothing has been said.
-inline std::unique_ptr<RawTcp> connected(ControllerBench& bench) {
+/// A connection on which nothing has been said, to a product of which it is not yet known whether it answers.
+inline std::unique_ptr<RawTcp> fresh(ControllerBench& bench) {
   auto raw = std::make_unique<RawTcp>(bench.world(), bench.streams(), bench.local());
   raw->connect(bench.at());
   return raw;
 }
 
+/// A connection on which nothing has been said.
+inline std::unique_ptr<RawTcp> connected(ControllerBench& bench) {
+  bench.needs_transport();
+  return fresh(bench);
+}
+
 /// A connection after ICReq and ICResp.
 inline std::unique_ptr<RawTcp> greeted(ControllerBench& bench,
                                        const Record<tcp::IcReq>& request = RawTcp::ic_req()) {
+  bench.needs_transport();
   auto raw = std::make_unique<RawTcp>(bench.world(), bench.streams(), bench.local());
   raw->greet(bench.at(), request);
   return raw;

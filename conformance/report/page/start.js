@@ -21,6 +21,7 @@ function showSummary(report) {
       report.deviations.length > 0 ? fact("deviations", report.deviations.join(", "), true) : null,
       fact("by", `${report.tool.name} ${report.tool.version}`)),
     bar,
+    ...(report.remarks ?? []).map((remark) => make("p", {class: "seen"}, remark)),
     report.interrupted ? make("p", {}, make("b", {}, "Interrupted: "), "the cases below are those that were finished.") : null,
     report.canary === "missed" ? make("p", {class: "seen"}, "The case that must fail did not: trust no verdict here.") : null,
     make("ul", {class: "counts"}, VERDICTS.filter((verdict) => counts[verdict] > 0).map((verdict) =>

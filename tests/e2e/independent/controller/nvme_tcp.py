@@ -70,6 +70,8 @@ class Queue:
 
     async def _terminate(self, fatal):
         self.writer.write(struct.pack("<BBBBIHI10x", 3, 0, 24, 0, 24 + len(fatal.header), fatal.reason, fatal.about) + fatal.header)
+        if self.options.slow_close:
+            return await asyncio.sleep(30)
         self.writer.write_eof()
         await asyncio.wait_for(self.reader.read(), 1)  # what the host says still would reset the connection
 
@@ -86,7 +88,11 @@ class Queue:
             raise Fatal(HEADER_FIELD, 8 if form != 0 else 10, request)
         self.unit = 4 * (alignment + 1)
         granted = digests & 3 if self.options.digests else 0
-        self.writer.write(struct.pack("<BBBBIHBBI", 1, 0, 128, 0, 128, 0, 0, granted, MAXH2CDATA).ljust(128, b"\0"))
+        defect = self.options.defect
+        if defect == "no-icresp":
+            return await self.reader.read()
+        pfv, cpda, most = defect == "icresp-pfv", 32 * (defect == "icresp-cpda"), MAXH2CDATA * (defect != "icresp-maxh2cdata")
+        self.writer.write(struct.pack("<BBBBIHBBI", 1, 0, 128, 0, 128, pfv, cpda, granted, most).ljust(128, b"\0"))
         self.header_digest, self.data_digest = bool(granted & 1), bool(granted & 2)
 
     async def _pdu(self):
@@ -151,7 +157,10 @@ class Queue:
         if answer.data is not None and not answer.status:
             if command.descriptor != TRANSPORT or command.length < len(answer.data):
                 return self.complete(command.cid, DESCRIPTOR_TYPE if command.descriptor != TRANSPORT else DATA_LENGTH)
-            success = self.qid != 0 and not self.flow_control
+            success = self.qid != 0 and not self.flow_control or self.options.success_always
+            if self.options.defect == "early-response":
+                self.complete(command.cid, answer.status, answer.result)
+                return self._send(command.cid, answer.data, False)
             self._send(command.cid, answer.data, success)
             if success:
                 return None
@@ -159,6 +168,8 @@ class Queue:
 
     def complete(self, cid, code, result=bytes(8)):
         head = self.head
+        if self.options.defect == "sqhd-stuck" and self.qid == 0:
+            head = 1
         if not self.flow_control:
             head = 0 if self.connected else 0xFFFF
         self.connected = self.controller is not None
@@ -180,7 +191,8 @@ class Queue:
         for at in range(0, len(data), piece):
             part = data[at:at + piece]
             last = at + len(part) == len(data)
-            self._write(7, (12 if success else 4) if last else 0, struct.pack("<HHII4x", cid, 0, at, len(part)), part)
+            shift = 512 if self.options.defect == "datao" else 0
+            self._write(7, (12 if success else 4) if last else 0, struct.pack("<HHII4x", cid, 0, at + shift, len(part)), part)
 
     def _take(self, command, answer):
         """Data of the host, from its capsule or by R2Ts."""

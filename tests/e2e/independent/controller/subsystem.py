@@ -65,12 +65,15 @@ class Subsystem:
         self.disk = bytearray(options.block * BLOCKS)
         self.unreadable = set()
         self.controllers = {}
+        self.connections = 0
 
     def connect(self, queue, command):
         """The Connect of a queue; what it is refused for is said by its offset."""
         def wrong(offset, in_data=True):
             return Answer(status(1, 0x82), struct.pack("<HB5x", offset, in_data))
 
+        if self.options.defect == "connect-fails":
+            return Answer(status(0, 0x06))
         record, qid, size, attributes, timeout = struct.unpack_from("<HHHBxI", command.sqe, 40)
         if queue.controller is not None:
             return Answer(SEQUENCE)
@@ -104,7 +107,7 @@ class Subsystem:
                 return Answer(SEQUENCE) if qid in controller.io else wrong(42, in_data=False)
             controller.io[qid] = queue
         queue.joins(controller, qid, size + 1, flow_control=not (self.options.no_flow_control and attributes & 4))
-        return number(controller.identifier)
+        return number(controller.identifier | (0x20000 if self.options.defect == "authreq" else 0))
 
 
 class Controller:
@@ -180,9 +183,11 @@ class Controller:
             return Answer(INVALID_OPCODE)
         if command.sqe[4] == 0:
             return self._set_cc(command.dword(12)) if (offset, size) == (0x14, 0) else Answer(INVALID_FIELD)
-        cap = self.options.entries - 1 | 1 << 16 | 10 << 24 | 1 << 37 | (1 << 59 if self.options.rich else 0)
+        defect = self.options.defect
+        most = 0 if defect == "cap-mqes" else self.options.entries - 1
+        cap = most | 1 << 16 | 10 << 24 | 1 << 37 | (1 << 59 if self.options.rich else 0) | (5 << 48 if defect == "mpsmin" else 0)
         known = {0x00: (1, cap), 0x08: (0, 0x20000 if self.options.rich else 0x10400), 0x14: (0, self.cc),
-                 0x1C: (0, self.ready | self.shut_down << 3)}
+                 0x1C: (0, (self.ready and defect != "never-ready") | self.shut_down << 3 | 2 * (defect == "cfs"))}
         if self.options.rich:
             known[0x68] = (0, 10)
         return number(known[offset][1]) if known.get(offset, (-1,))[0] == size else Answer(INVALID_FIELD)
@@ -226,6 +231,8 @@ class Controller:
         cns, nsid, there = command.dword(10) & 0xFF, command.nsid, 0 < command.nsid <= self.options.namespaces
         active = struct.pack("<I", self.options.nsid) if nsid < self.options.nsid else b""
         rich = self.options.rich
+        if cns == 1 and self.options.defect == "identify-fails":
+            return Answer(status(0, 0x06))
         if cns == 1:
             return Answer(data=self._identity())
         if rich and cns in (5, 6, 7) and command.sqe[47] != 0:
@@ -249,8 +256,12 @@ class Controller:
             page[130] = self.options.block.bit_length() - 1
         elif cns == 3:
             page[:20] = bytes([2, 16, 0, 0]) + IDENTIFIER
+            at = 20
+            if self.options.uuids:
+                page[20:40] = bytes([3, 16, 0, 0]) + IDENTIFIER
+                at = 40
             if self.options.rich:
-                page[20:25] = bytes([4, 1, 0, 0, 0])
+                page[at:at + 5] = bytes([4, 1, 0, 0, 0])
         elif cns == 8:
             page[1], page[14] = 1, 1  # shared, ready
         return bytes(page)
@@ -259,7 +270,7 @@ class Controller:
         page = bytearray(4096)
         page[4:72] = b"SMALL0001".ljust(20) + b"an independent controller".ljust(40) + b"1.0".ljust(8)
         page[76], page[77] = 2, self.options.mdts  # several controllers
-        struct.pack_into("<HI", page, 78, self.identifier, 0x20000 if self.options.rich else 0x10400)
+        struct.pack_into("<HI", page, 78, self.identifier + (self.options.defect == "cntlid"), 0x20000 if self.options.rich else 0x10400)
         page[111] = 1   # an I/O controller
         page[260] = 3   # one slot of firmware, read only
         struct.pack_into("<HH", page, 266, 0x157, 0x15E)
@@ -269,7 +280,7 @@ class Controller:
         page[525] = 4   # no Flush of all namespaces
         struct.pack_into("<I", page, 536, 1 | (1 << 20 if self.options.capsule else 0) | 1 << 21)
         page[768:1024] = SUBSYSTEM.encode().ljust(256, b"\0")
-        struct.pack_into("<IIHBB", page, 1792, 4 + self.options.capsule // 16, 1, 0, 0, 1)
+        struct.pack_into("<IIHBB", page, 1792, 4 + self.options.capsule // 16, 1, self.options.defect == "icdoff", 0, 1)
         if self.options.rich:
             page[261], page[262] = 6, 7
             struct.pack_into("<H", page, 520, 0x8F)
