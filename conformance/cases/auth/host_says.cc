@@ -89,7 +89,8 @@ CONFORMANCE_CASE(host_authenticates_each_io_queue, "auth.host.demand.io-queue", 
   check.precondition(!host_messages<AuthNegotiate>(bench, 0).empty(), "the host authenticates");
   for (const std::uint16_t qid : {std::uint16_t{1}, std::uint16_t{2}}) {
     check.precondition(!bench.commands(qid).empty(), "I/O queues connect");
-    check.that(host_messages<AuthReply>(bench, qid).size() == 1,
+    // More than one where the host made more than one association.
+    check.that(!host_messages<AuthReply>(bench, qid).empty(),
                "a transaction on I/O queue " + std::to_string(qid), "there was none");
   }
 }

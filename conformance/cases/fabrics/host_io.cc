@@ -79,11 +79,16 @@ CONFORMANCE_CASE(host_keeps_to_the_capsule_size, "fabrics.host.capsule-size", ro
 CONFORMANCE_CASE(host_does_not_overfill_its_queue, "fabrics.host.flow-control.bound", roles::host,
                  furnished([](EmbeddedSetup& setup) { setup.subsystem.io_latency = 1_ms; })) {
   std::uint32_t answered = 0, most = 0, size = 0;
+  std::size_t before = 0;  // commands to the queue of an association that is over
   bench.script.completion = [&](const CommandContext& command, MutableBytes) {
     if (command.qid == 1) {
       // A host may take another size than it was asked for.
-      if (command.sqe[0] == nvme::kFabricsOpcode && command.sqe[4] == kConnect) size = load_le<std::uint16_t>(&command.sqe[44]) + 1u;
-      most = std::max(most, static_cast<std::uint32_t>(bench.commands(1).size()) - answered);
+      if (command.sqe[0] == nvme::kFabricsOpcode && command.sqe[4] == kConnect) {
+        size = load_le<std::uint16_t>(&command.sqe[44]) + 1u;
+        before = bench.commands(1).size() - 1;
+        answered = 0;
+      }
+      most = std::max(most, static_cast<std::uint32_t>(bench.commands(1).size() - before) - answered);
       ++answered;
     }
     return Answer::send;

@@ -71,14 +71,17 @@ std::vector<const SeenCommand*> io_writes(const HostBench& bench) {
 CONFORMANCE_CASE(host_does_not_overfill_a_queue_without_flow_control, "fabrics.host.flow-control.off-bound",
                  roles::host, kWithoutFlowControl) {
   std::uint32_t answered = 0, most = 0, size = 0;
+  std::size_t before = 0;  // commands to the queue of an association that is over
   bool agreed = false;
   bench.script.completion = [&](const CommandContext& command, MutableBytes cqe) {
     if (command.qid != 1) return Answer::send;
     if (is_connect(command)) {
+      before = bench.commands(1).size() - 1;
+      answered = 0;
       agreed = load_le<std::uint16_t>(cqe.data() + 8) == nvme::kSqFlowControlDisabled;
       size = load_le<std::uint16_t>(command.sqe.data() + 44) + 1u;
     }
-    most = std::max(most, static_cast<std::uint32_t>(bench.commands(1).size()) - answered);
+    most = std::max(most, static_cast<std::uint32_t>(bench.commands(1).size() - before) - answered);
     ++answered;
     return Answer::send;
   };
@@ -104,10 +107,15 @@ CONFORMANCE_CASE(host_uses_an_entry_again_when_sqhd_says_so, "fabrics.host.flow-
                  furnished([](EmbeddedSetup& setup) { setup.subsystem.io_latency = 1_ms; })) {
   // Heads as counts of entries since the beginning: that of the controller, and a later one that is told.
   std::uint32_t size = 0, head = 0, told = 0, most = 0, at_once = 0, answered = 0;
+  std::size_t before = 0;  // commands to the queue of an association that is over
   bench.script.completion = [&](const CommandContext& command, MutableBytes cqe) {
     if (command.qid != 1) return Answer::send;
-    if (is_connect(command)) size = load_le<std::uint16_t>(command.sqe.data() + 44) + 1u;
-    const auto sent = static_cast<std::uint32_t>(bench.commands(1).size());
+    if (is_connect(command)) {
+      size = load_le<std::uint16_t>(command.sqe.data() + 44) + 1u;
+      before = bench.commands(1).size() - 1;
+      head = told = answered = 0;
+    }
+    const auto sent = static_cast<std::uint32_t>(bench.commands(1).size() - before);
     const std::uint32_t sqhd = load_le<std::uint16_t>(cqe.data() + 8);
     if (size < 4 || sqhd >= size) return Answer::send;
     most = std::max(most, sent - told);

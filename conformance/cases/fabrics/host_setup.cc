@@ -102,18 +102,20 @@ CONFORMANCE_CASE(host_names_are_qualified_names, "fabrics.host.connect.names", r
 }
 
 CONFORMANCE_CASE(host_io_connect_names_its_controller, "fabrics.host.connect.io-cntlid", roles::host) {
-  std::optional<std::uint16_t> named;
-  bench.script.completion = [&](const CommandContext& command, MutableBytes cqe) {
-    if (command.qid == 0 && is_connect(command)) named = load_le<std::uint16_t>(cqe.data());
-    return Answer::send;
-  };
   let_it_connect(bench);
-  const auto connects = connects_of(bench, true);
-  check.precondition(named.has_value() && !connects.empty(), "admin and I/O Connects arrive");
-  for (const SeenCommand* one : connects) {
+  std::optional<std::uint16_t> named;  // by the association that was made last
+  std::size_t looked = 0;
+  for (const SeenCommand* one : bench.fabrics_commands(kConnect)) {
     check.precondition(has_data(*one), "the data of each Connect");
+    if (one->as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::qid) == 0) {
+      named = one->cntlid;
+      continue;
+    }
+    check.precondition(named.has_value(), "an admin Connect comes first");
+    ++looked;
     check.equal("CNTLID", data_of(*one).get(fabrics::connect_data::cntlid), *named);
   }
+  check.precondition(looked > 0, "admin and I/O Connects arrive");
 }
 
 CONFORMANCE_CASE(host_gives_each_queue_its_own_identifier, "fabrics.host.connect.io-qid", roles::host) {

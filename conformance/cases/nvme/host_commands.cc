@@ -1,6 +1,5 @@
 // The commands of a host: identifiers, data pointers, sizes, and what becomes of errors.
 #include <algorithm>
-#include <set>
 
 #include "conformance/cases/nvme/host_scene.h"
 
@@ -66,6 +65,7 @@ CONFORMANCE_CASE(host_splits_transfers_to_mdts, "nvme.host.mdts", roles::host) {
   check.require_success(bench.product().write(1, kLba, data).wait(), "write of 100 KiB");
   check.require_success(bench.product().read(1, kLba, back).wait(), "read of 100 KiB");
   check.bytes("data read back", back, data);
+  needs_one_association(bench, check, 0);
   for (const std::uint8_t which : {opcode::kWrite, opcode::kRead}) {
     std::vector<unsigned> covered(kBlocks);
     for (const SeenCommand* seen : io_commands(bench, which)) {
@@ -103,31 +103,16 @@ CONFORMANCE_CASE(host_points_to_data_with_sgls, "nvme.host.psdt", roles::host) {
 }
 
 CONFORMANCE_CASE(host_uses_an_identifier_once_at_a_time, "nvme.host.cid-unique", roles::host) {
-  std::multiset<std::pair<std::uint16_t, std::uint16_t>> outstanding;
-  std::size_t most = 0;
-  unsigned twice = 0;
-  const auto key = [](const CommandContext& command) {
-    return std::pair(command.qid, load_le<std::uint16_t>(command.sqe.data() + 2));
-  };
-  bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
-    if (outstanding.contains(key(command))) ++twice;
-    outstanding.insert(key(command));
-    most = std::max(most, outstanding.size());
-    return std::nullopt;
-  };
-  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
-    const auto at = outstanding.find(key(command));
-    if (at != outstanding.end()) outstanding.erase(at);
-    return Answer::send;
-  };
+  UnderWay under_way([](const CommandContext&) { return true; });
+  follow(bench, under_way);
   bench.connect_product();
   std::vector<Op<nvme::Status>> writes;
   for (std::size_t i = 0; i < 40; ++i) {
     writes.push_back(bench.product().write(1, 128 * i, bench.keep(host_pattern(65536))));
   }
   for (auto& write : writes) write.wait_for(120_s);
-  check.precondition(most >= 8, "several commands at once");
-  check.equal("commands with the identifier of one that was outstanding", twice, 0u);
+  check.precondition(under_way.most() >= 8, "several commands at once");
+  check.equal("commands with the identifier of one that was outstanding", under_way.twice(), 0u);
 }
 
 CONFORMANCE_CASE(host_completes_nothing_by_an_unknown_identifier, "nvme.host.unknown-cid",

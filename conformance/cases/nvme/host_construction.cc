@@ -1,7 +1,6 @@
 // The entries that a host builds: identifiers, namespaces, reserved fields, and what is asked of the controller.
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "conformance/cases/nvme/host_scene.h"
 #include "model/subsystem/subsystem.h"
@@ -46,26 +45,12 @@ bool zero(ByteView bytes) {
 }  // namespace
 
 CONFORMANCE_CASE(host_tells_admin_commands_from_event_requests, "nvme.host.cid-admin", roles::host) {
-  std::multiset<std::uint16_t> outstanding;
-  std::size_t most = 0;
-  unsigned twice = 0;
-  const auto cid = [](const CommandContext& command) { return load_le<std::uint16_t>(command.sqe.data() + 2); };
-  bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
-    if (command.qid != 0) return std::nullopt;
-    twice += outstanding.contains(cid(command));
-    outstanding.insert(cid(command));
-    most = std::max(most, outstanding.size());
-    return std::nullopt;
-  };
-  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
-    const auto at = outstanding.find(cid(command));
-    if (command.qid == 0 && at != outstanding.end()) outstanding.erase(at);
-    return Answer::send;
-  };
+  UnderWay under_way([](const CommandContext& command) { return command.qid == 0; });
+  follow(bench, under_way);
   bench.product().connect({}).wait_for(10_s);
-  bench.run_until([&] { return most >= 2; }, 10_s);  // a Keep Alive comes in any case
-  check.precondition(most >= 2, "an event request waits while other commands come");
-  check.equal("commands with the identifier of one that was outstanding", twice, 0u);
+  bench.run_until([&] { return under_way.most() >= 2; }, 10_s);  // a Keep Alive comes in any case
+  check.precondition(under_way.most() >= 2, "an event request waits while other commands come");
+  check.equal("commands with the identifier of one that was outstanding", under_way.twice(), 0u);
 }
 
 CONFORMANCE_CASE(host_has_no_command_ffffh, "nvme.host.cid-reserved", roles::host) {

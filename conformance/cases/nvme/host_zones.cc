@@ -74,8 +74,10 @@ CONFORMANCE_CASE(host_writes_zones_in_order, "nvme.host.zones.sequential", roles
     return Answer::send;
   };
   Bytes& data = bench.keep(host_pattern(48 * 512));
+  const std::size_t connections = bench.connections();
   const auto written = bench.product().write(kNsid, 0, data).wait_for(60_s);
   check.require(written.has_value(), "the write ends", "it does not");
+  needs_one_association(bench, check, connections);
   check.success(*written, "what the host reports");
   std::uint64_t expected = 0;
   for (const SeenCommand* seen : zone_writes(bench)) {

@@ -1,5 +1,5 @@
 // What every I/O controller has: pages of Identify, log pages, features.
-#include <set>
+#include <map>
 
 #include "conformance/cases/nvme/scene.h"
 
@@ -125,10 +125,12 @@ CONFORMANCE_CASE(names_are_unique, "nvme.identify.names-unique", roles::controll
   const auto ids = nvme::read_namespace_list(list.data);
   check.precondition(ids.size() >= 2, "there are two namespaces");
   check.precondition(!names_of(association, ids.front(), check).empty(), "namespaces have names");
-  std::set<Bytes> seen;
+  // One namespace may have the same value as its NGUID and as its UUID.
+  std::map<Bytes, std::uint32_t> owners;
   for (const std::uint32_t nsid : ids) {
     for (const Bytes& name : names_of(association, nsid, check)) {
-      check.that(seen.insert(name).second, "names are of one namespace", to_hex(name) + " is of another one too");
+      const std::uint32_t owner = owners.try_emplace(name, nsid).first->second;
+      check.that(owner == nsid, "names are of one namespace", to_hex(name) + " is of another one too");
     }
   }
 }

@@ -280,6 +280,7 @@ CONFORMANCE_CASE(tcp_host_serves_r2ts_of_several_commands, "tcp.host.r2t.command
     if (caught.size() == 2 || c.qid().value_or(0) == 0 || !is_command(pdus.front(), kWrite)) return;
     const auto slba = load_le<std::uint64_t>(&pdus.front()[8 + 40]);
     if (slba != lbas[0] && slba != lbas[1]) return;
+    if (scene.caught != nullptr && scene.caught != &c) caught.clear();  // what the other connection had under way ended with it
     caught[slba] = cid_of(pdus.front());
     scene.caught = &c;
     pdus.clear();
@@ -291,6 +292,7 @@ CONFORMANCE_CASE(tcp_host_serves_r2ts_of_several_commands, "tcp.host.r2t.command
   check.precondition(caught.size() == 2, "the host has two writes under way");
   const std::uint16_t cids[] = {caught[lbas[0]], caught[lbas[1]]};
   Connection& c = *scene.caught;
+  check.precondition(!c.ended(), "the connection lasts");
   c.cut_off();
   // The second first, and both at once.
   Bytes both = c.build(r2t(cids[1], 0x22, 0, kLarge));
