@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
+#include <set>
+
 #include "base/or_throw.h"
 #include "bindings/convert.h"
 #include "bindings/long_run.h"
@@ -12,6 +14,7 @@
 #include "conformance/requirements/ledger.h"
 #include "conformance/runner/environment.h"
 #include "conformance/runner/runner.h"
+#include "conformance/runner/watched.h"
 #include "conformance/runner/words.h"
 #include "model/deviations/deviation.h"
 
@@ -47,9 +50,9 @@ class Suite {
     } else if (!transport.empty() && transport != product_.transport) {
       throw UserError("transport " + transport + ": the product is at " + product_.url);
     }
-    const bool at_address = product_.url.find("://") != std::string::npos;
-    if (at_address && product_.nqn.empty())
-      product_.nqn = or_throw(discover_nqn(product_));
+    if (!is_real_controller(product_)) return;
+    if (const auto down = why_absent(product_)) throw UserError(product_.url + ": " + *down);
+    name_subsystem(product_);
   }
 
   /// Those that the product can be held against, with their transports.
@@ -99,13 +102,25 @@ class Suite {
     options.watch = [&](const CaseInfo&, std::string_view) {
       return std::make_unique<Listener>(said, product_.embedded);
     };
-    const CaseResult result = run_interruptibly(interrupter, [&] {
+    CaseResult result = run_interruptibly(interrupter, [&] {
       return run_case(*info, *std::find(possible.begin(), possible.end(), transport), options, declarations_);
     });
+    report_broken_rules(result);
     return as_dict(result, options, capture, said);
   }
 
  private:
+  /// Whoever runs the cases one by one hears of a broken rule of every exchange with the first that shows it, and only then.
+  void report_broken_rules(CaseResult& result) {
+    for (const CaseResult& rule : results_of_rules({result}, {}, product_)) {
+      if (!reported_.insert(rule.info->name).second) continue;
+      result.findings.insert(result.findings.end(), rule.findings.begin(), rule.findings.end());
+      if (result.verdict == Verdict::pass || result.verdict == Verdict::inconclusive) {
+        result.verdict = Verdict::fail;
+        result.reason = rule.reason;
+      }
+    }
+  }
   py::dict as_dict(const CaseResult& result, const RunOptions& options, const Bytes& capture,
                    const std::vector<evidence::Said>& said) const {
     py::list findings;
@@ -137,6 +152,7 @@ class Suite {
 
   Product product_;
   DeclarationCache declarations_;
+  std::set<std::string_view> reported_;
 };
 
 std::string Suite::text_of(const Finding& finding) {

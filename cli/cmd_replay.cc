@@ -81,7 +81,7 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
     options.product.nonce = nonce();
     options.product.slow = true;
     if (host) options.product.abilities = meet_host(options.product);
-    if (at_address && options.product.nqn.empty()) options.product.nqn = or_throw(discover_nqn(options.product));
+    if (at_address) name_subsystem(options.product);
   }
   options.deviations = or_throw(deviations::DeviationSet::of_names(token.deviations));
   options.seed = token.seed;

@@ -133,13 +133,7 @@ std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& 
 std::optional<Stopped> meet_controller(Product& product) {
   if (!is_real_controller(product)) return std::nullopt;
   if (const auto down = why_absent(product)) return Stopped{{}, *down};
-  if (!product.nqn.empty()) return std::nullopt;
-  auto found = discover_nqn(product);
-  if (found) {
-    product.nqn = std::move(found).value();
-  } else {
-    product.nameless = found.error().text;
-  }
+  name_subsystem(product);
   return std::nullopt;
 }
 

@@ -81,6 +81,7 @@ host::AuthenticationOptions authentication_of(const AuthenticationArguments& arg
 HostSession::HostSession(const HostArguments& arguments)
     : url_(or_throw(conformance::parse_fabric_url(arguments.url, conformance::UrlPort::known))),
       nsid_(arguments.nsid),
+      identity_version_(arguments.tls.identity_version),
       session_("host", local_of(arguments, url_), arguments.device),
       capture_(session_.world(), arguments.capture, "fabricbench host " + arguments.url),
       signals_([this] { session_.world().interrupt(); }),
@@ -112,6 +113,10 @@ HostSession::~HostSession() {
   }
 }
 
+std::string HostSession::hinted(const std::string& error) const {
+  return error + transport::identity_hint(error, identity_version_);
+}
+
 host::DiscoveryOptions HostSession::discovery_options(bool follow_referrals) const {
   host::DiscoveryOptions options;
   options.to = url_.to;
@@ -125,7 +130,7 @@ host::DiscoveryOptions HostSession::discovery_options(bool follow_referrals) con
 
 host::DiscoveryResult HostSession::ask(host::DiscoveryClient& client, const host::DiscoveryOptions& options) {
   auto outcome = client.discover(options).wait();
-  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, url_.to), outcome.error().text));
+  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, url_.to), hinted(outcome.error().text)));
   for (const host::HostError& error : outcome->unreachable) {
     std::fprintf(stderr, "a referral could not be asked: %s\n", error.text.c_str());
   }
@@ -183,7 +188,7 @@ host::Controller& HostSession::connect(std::uint16_t queue_entries) {
   if (tls_always_) options.tls = host::TlsUse::always;
   if (tls_) options.connect_timeout = kHandshakePatience;
   auto outcome = host_->connect(options).wait();
-  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, to_), outcome.error().text));
+  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, to_), hinted(outcome.error().text)));
   return *outcome.value();
 }
 

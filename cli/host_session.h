@@ -57,11 +57,14 @@ class HostSession final : private host::ControllerListener {
  private:
   void on_state(host::Controller& controller, host::ControllerState state) override;
   void on_tolerated(host::Controller& controller, std::string_view what) override;
+  /// With what may help.
+  std::string hinted(const std::string& error) const;
   host::DiscoveryOptions discovery_options(bool follow_referrals) const;
   host::DiscoveryResult ask(host::DiscoveryClient& client, const host::DiscoveryOptions& options);
 
   conformance::FabricUrl url_;
   std::uint32_t nsid_;
+  int identity_version_;
   RealSession session_;
   CaptureFile capture_;
   SignalWatcher signals_;

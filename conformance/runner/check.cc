@@ -73,7 +73,7 @@ void Check::raise(Verdict verdict, std::string reason) {
 
 void Check::note_failure(std::string_view what, std::vector<std::string> expected, std::string seen) {
   findings_.push_back({std::string(what), std::move(expected), std::move(seen)});
-  raise(Verdict::fail, signature_of(findings_.back()));
+  raise(Verdict::fail, summary_of(findings_.back()));
 }
 
 }  // namespace fb::conformance

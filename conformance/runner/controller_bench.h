@@ -128,6 +128,7 @@ class ControllerBench final : public Bench {
   IpAddress local() const { return local_; }
   /// "rdma" or "tcp".
   std::string_view transport() const { return environment_.transport; }
+  const Product& product_facts() const { return *environment_.product; }
   /// Every queue is TLS.
   bool secured() const { return secured_; }
   /// INCONCLUSIVE where the product is known to answer no first message of a connection.

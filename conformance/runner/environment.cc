@@ -135,7 +135,8 @@ Result<std::string> discover_nqn(const Product& product) {
       // Whatever a host that behaves cannot stand need not keep the name from us.
       const std::string by_hand = discover_by_hand(bench);
       if (!by_hand.empty()) return by_hand;
-      return Failure{Problem{product.url + ": " + outcome.error().text}};
+      return Failure{Problem{product.url + ": " + outcome.error().text +
+                             transport::identity_hint(outcome.error().text, product.identity_version)}};
     }
     bench.finish();
     for (const host::DiscoveredEntry& entry : outcome->entries) {
@@ -145,6 +146,16 @@ Result<std::string> discover_nqn(const Product& product) {
   } catch (const WaitFailure& failure) {
     if (failure.end() == WaitEnd::interrupted) throw;
     return Failure{Problem{product.url + ": " + failure.what()}};
+  }
+}
+
+void name_subsystem(Product& product) {
+  if (!product.nqn.empty()) return;
+  auto found = discover_nqn(product);
+  if (found) {
+    product.nqn = std::move(found).value();
+  } else {
+    product.nameless = found.error().text;
   }
 }
 

@@ -65,6 +65,8 @@ std::optional<std::string> why_down(const Product& product);
 
 /// The NQN of the first NVM subsystem that the product's discovery service lists.
 Result<std::string> discover_nqn(const Product& product);
+/// The same for a product whose URL has no name; where there is none to be had, cases say why.
+void name_subsystem(Product& product);
 
 /// The bench for a role; a Problem with the surroundings is thrown as UserError.
 std::unique_ptr<Bench> make_bench(World& world, Role role, const Environment& environment);

@@ -148,7 +148,7 @@ std::string RawTcp::instead() const {
   }
   if (closed_) return "the connection ended";
   if (since == seen_.end()) return "silence";
-  return "no more than " + tcp::describe_pdu(seen_.back().bytes);
+  return "silence after " + tcp::describe_pdu(seen_.back().bytes);
 }
 
 void RawTcp::on_readable() {

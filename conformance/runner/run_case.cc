@@ -143,7 +143,7 @@ class FailureWords final : public TraceSink {
   void tell() {
     while (told_ < check_.findings().size()) {
       const Finding& finding = check_.findings()[told_++];  // counted first: what is told comes back as an event
-      trace_words(world_, TraceKind::note, "case.failed", std::string(kFailedWords) + signature_of(finding));
+      trace_words(world_, TraceKind::note, "case.failed", std::string(kFailedWords) + summary_of(finding));
     }
   }
 

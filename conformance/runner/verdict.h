@@ -28,7 +28,14 @@ struct Finding {
   std::string seen;
 };
 
-/// "what: seen", by which a waiver recognises a failure.
+/// "what: seen".
+std::string summary_of(const Finding& finding);
+
+/// The same without what is another value in the next run: counters, times, identifiers, addresses, dumps. What was seen keeps
+/// its words, NVMe statuses and FES; N stands for a number, T for a time, X for bytes, ADDRESS for an address. By it a waiver
+/// recognises a failure.
 std::string signature_of(const Finding& finding);
+/// Whether a signature is that of the finding, be it as signature_of() makes it or with the values that were seen once.
+bool is_signature_of(std::string_view signature, const Finding& finding);
 
 }  // namespace fb::conformance

@@ -348,6 +348,7 @@ void Controller::on_queue_end(Queue& queue, const transport::ChannelEnd& end) {
   if (!is_admin && state_ == ControllerState::live && departs(point::queue_loss_ignored)) return;
   HostError error = transport_error(end);
   error.text += is_admin ? " (admin queue)" : " (I/O queue " + std::to_string(queue.qid()) + ")";
+  if (const std::string awaited = queue.awaited(); !awaited.empty()) error.text += ": " + awaited;
   if (!is_admin && state_ == ControllerState::configuring && io_.size() > 1 &&
       io_.back().get() == &queue && end.kind == transport::ChannelEnd::Kind::refused) {
     // No room for one more: go on with those that there are.

@@ -210,7 +210,8 @@ void Queue::transmit(Command& command) {
   ++unfetched_;
   const Duration timeout =
       command.timeout == Duration() ? options_.command_timeout : command.timeout;
-  command.deadline_ = timeout == Duration::forever() ? Instant::never() : world_.now() + timeout;
+  command.sent_at_ = world_.now();
+  command.deadline_ = timeout == Duration::forever() ? Instant::never() : command.sent_at_ + timeout;
   if (command.deadline_ < armed_) arm(command.deadline_);
 
   command.sqe.set(nvme::sqe::cid, slot.cid);
@@ -329,6 +330,18 @@ void Queue::finish(Slot& slot) {
   if (state_ == State::connected && first_waiting_ != nullptr && outstanding_ == 0) {
     violation("SQHD leaves no room although no command is outstanding");
   }
+}
+
+std::string Queue::awaited() const {
+  for (const Command* sent = first_sent_; sent != nullptr; sent = sent->next_) {
+    const std::uint8_t opcode = sent->sqe.get(nvme::sqe::opcode);
+    if (options_.qid == 0 && opcode == static_cast<std::uint8_t>(nvme::AdminOpcode::async_event_request)) continue;
+    const std::string_view name = opcode == nvme::kFabricsOpcode ? nvme::fabrics_type_name(sent->sqe.bytes()[4])
+                                  : options_.qid == 0            ? nvme::admin_opcode_name(opcode)
+                                                                 : nvme::io_opcode_name(opcode);
+    return "no response to " + std::string(name) + " for " + to_string(world_.now() - sent->sent_at_);
+  }
+  return {};
 }
 
 void Queue::abandon_sent() {

@@ -52,6 +52,7 @@ class Command {
   Command* previous_ = nullptr;
   Command* fused_ = nullptr;  ///< the second half that must follow at once
   Queue* queue_ = nullptr;
+  Instant sent_at_;
   Instant deadline_;
   std::uint16_t slot_ = 0;
   std::uint16_t cid_ = 0;
@@ -135,6 +136,8 @@ class Queue final : private transport::HostChannelHandler {
   /// Sent and waiting together.
   std::uint32_t load() const { return outstanding_ + waiting_count_; }
   const QueueCounters& counters() const { return counters_; }
+  /// "no response to Identify for 10 s", of the oldest command that waits for one; event requests do not count. Empty: none does.
+  std::string awaited() const;
   const transport::ChannelEnd& end() const { return end_; }
 
  private:

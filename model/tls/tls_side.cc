@@ -12,6 +12,13 @@ tls::Suite suite_of(auth::PskHash hash) {
 
 }  // namespace
 
+std::string identity_hint(std::string_view error, int identity_version) {
+  if (error.find("TLS handshake failed: the peer sent alert") == std::string_view::npos) return {};
+  const std::string other = std::to_string(1 - identity_version);
+  return "; the peer may know PSK identities of version " + other + " alone (try --psk-identity-version " + other +
+         "), or have another key for these two names";
+}
+
 /// Connects with the key of two names.
 class TlsSide::Named final : public net::StreamHost {
  public:

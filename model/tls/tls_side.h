@@ -15,6 +15,9 @@
 
 namespace fb::transport {
 
+/// What to try after a handshake that a peer ended with an alert, for the end of its message; empty where nothing is known.
+std::string identity_hint(std::string_view error, int identity_version);
+
 struct TlsSideOptions {
   std::string name = "tls";
   int identity_version = 1;
