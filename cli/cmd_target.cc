@@ -11,6 +11,7 @@
 #include "cli/tls_options.h"
 #include "conformance/runner/product.h"
 #include "model/deviations/deviation.h"
+#include "model/subsystem/leniency.h"
 #include "model/subsystem/target.h"
 #include "model/transport/rdma_controller.h"
 #include "model/transport/tcp_controller.h"
@@ -32,6 +33,8 @@ struct TargetArguments {
   AuthenticationArguments authentication;
   std::string nvme_version = "2.0";
   bool busy_poll = false;
+  bool lenient = false;
+  std::vector<std::string> leniencies;  ///< empty: all
   TlsArguments tls;
   RdmaDeviceArguments device;
   std::string capture;
@@ -184,6 +187,23 @@ std::unique_ptr<transport::TlsSide> make_tls(RealSession& session, const TlsArgu
   return side;
 }
 
+/// The checks that are left out, by the names of what users want to pass.
+std::vector<std::string_view> checks_left_out(const TargetArguments& arguments) {
+  std::vector<std::string_view> checks;
+  if (!arguments.lenient) return checks;
+  std::string known;
+  for (const subsystem::Leniency& one : subsystem::leniencies()) {
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+    if (arguments.leniencies.empty()) checks.insert(checks.end(), one.checks.begin(), one.checks.end());
+  }
+  for (const std::string& name : arguments.leniencies) {
+    const subsystem::Leniency* const one = subsystem::find_leniency(name);
+    if (one == nullptr) throw UserError("--lenient " + name + ": no such leniency; known are " + known);
+    checks.insert(checks.end(), one->checks.begin(), one->checks.end());
+  }
+  return checks;
+}
+
 int run_target(const TargetArguments& arguments) {
   std::vector<conformance::FabricUrl> urls;
   for (const std::string& url : arguments.listen) urls.push_back(or_throw(conformance::parse_fabric_url(url)));
@@ -191,6 +211,7 @@ int run_target(const TargetArguments& arguments) {
     urls.push_back(or_throw(conformance::parse_fabric_url(url, conformance::UrlPort::known)));
   }
   const IpAddress address = urls.front().to.address;
+  const auto left_out = checks_left_out(arguments);
   const auto chosen = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
   const auto hooks = chosen.subsystem_hooks();
   const auto soft_hooks = chosen.soft_hooks();
@@ -260,6 +281,10 @@ int run_target(const TargetArguments& arguments) {
     port.family = family_of(address);
     subsystem::Port& added = target.add_port(port);
     if (portid > arguments.listen.size()) target.hide(added, disk);
+    added.set_leniency(left_out);
+    added.on_refused([](const subsystem::RefusedCommand& refused) {
+      if (subsystem::worth_a_line(refused)) std::fprintf(stderr, "%s\n", subsystem::line_for(refused).c_str());
+    });
     listeners.push_back({url, listen(session, url, target.acceptor(portid), hooks.get(), tls.get(), security)});
     target.set_listener(portid, *listeners.back().fabric);
   }
@@ -325,12 +350,27 @@ void add_target(CLI::App& app, Outcome& outcome) {
       ->check(CLI::IsMember({"1.4", "2.0", "2.1"}));
   command->add_option("--allow-host", arguments->allowed_hosts, "Only these hosts may connect")
       ->type_name("NQN");
+  std::string names;
+  for (const subsystem::Leniency& one : subsystem::leniencies()) {
+    names += (names.empty() ? "" : "; ") + std::string(one.name) + ": " + std::string(one.what);
+  }
+  CLI::Option* const lenient =
+      command
+          ->add_option("--lenient", arguments->leniencies,
+                       "Accept what the specification has refused; without a name all of: " + names)
+          ->type_name("NAME")
+          ->delimiter(',')
+          ->expected(0, 1);
   add_authentication(*command, arguments->authentication);
   add_tls_target(*command, arguments->tls);
   command->add_option("--capture", arguments->capture, "Leave a capture here at the end, with the keys of TLS")
       ->type_name("FILE");
   command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, a whole core");
-  command->callback([arguments, &outcome] { outcome.code = run_target(*arguments); });
+  command->callback([arguments, lenient, &outcome] {
+    arguments->lenient = lenient->count() > 0;
+    std::erase(arguments->leniencies, "");
+    outcome.code = run_target(*arguments);
+  });
 }
 
 }  // namespace fb::cli

@@ -92,8 +92,8 @@ bool check_host(Attempt& attempt) {
                       attempt.hostnqn == attempt.subsystem->options().nqn;
   if (!attempt.demand(!itself, check::connect_hostnqn_subsystem)) return false;
   return attempt.demand(!attempt.subsystem->moved(), check::connect_moved) &&
-         (failed != nullptr || attempt.demand(attempt.subsystem->host_allowed(attempt.hostnqn),
-                                              check::connect_host_allowed));
+         ((failed != nullptr && !attempt.port.is_lenient(failed->name)) ||
+          attempt.demand(attempt.subsystem->host_allowed(attempt.hostnqn), check::connect_host_allowed));
 }
 
 /// Whoever came with the key of two names speaks as these.

@@ -2,10 +2,13 @@
 // through it. A Connect's SUBNQN chooses among them.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "model/subsystem/leniency.h"
 #include "model/subsystem/options.h"
 #include "model/subsystem/queue.h"
 #include "sim/core/world.h"
@@ -32,6 +35,15 @@ class Port final : public transport::ControllerAcceptor {
   const std::vector<Subsystem*>& subsystems() const { return subsystems_; }
   Subsystem* find(std::string_view nqn) const;
 
+  /// Leaves out these checks of checks.h.
+  void set_leniency(std::vector<std::string_view> checks) { lenient_ = std::move(checks); }
+  bool is_lenient(std::string_view check) const { return std::find(lenient_.begin(), lenient_.end(), check) != lenient_.end(); }
+  /// `listener` hears of every command that a check refuses, or that leniency lets pass.
+  void on_refused(std::function<void(const RefusedCommand&)> listener) { listener_ = std::move(listener); }
+  void report(const RefusedCommand& refused) const {
+    if (listener_) listener_(refused);
+  }
+
   World& world() { return world_; }
   SubsystemHooks& hooks() { return hooks_; }
   std::size_t queues() const { return queues_.size(); }
@@ -49,6 +61,8 @@ class Port final : public transport::ControllerAcceptor {
   PortOptions options_;
   std::vector<Subsystem*> subsystems_;
   std::vector<std::unique_ptr<Queue>> queues_;
+  std::vector<std::string_view> lenient_;
+  std::function<void(const RefusedCommand&)> listener_;
   Timer<Port, &Port::reap> reaper_{"subsystem.port.reap", *this};
 };
 

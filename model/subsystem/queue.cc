@@ -156,13 +156,13 @@ void Queue::overfill() {
   if (alive_) close("submission queue overfilled");
 }
 
-bool Queue::cid_in_use(const Command& command) const {
+const transport::ArrivedCommand* Queue::same_cid(const Command& command) const {
   const std::uint16_t cid = command.cid();
   for (std::uint16_t at = first_; at != kNoSlot; at = slots_[at].next) {
     if (slots_[at].command == command.arrived) continue;
-    if (load_le<std::uint16_t>(slots_[at].command->sqe.data() + 2) == cid) return true;
+    if (load_le<std::uint16_t>(slots_[at].command->sqe.data() + 2) == cid) return slots_[at].command;
   }
-  return false;
+  return nullptr;
 }
 
 void Queue::on_command(transport::ArrivedCommand& arrived) {
@@ -177,7 +177,7 @@ void Queue::on_command(transport::ArrivedCommand& arrived) {
     if (is_connect(command)) return complete_connect(command, *status, 0);
     return complete(command, *status);
   }
-  if (outstanding_ > 1 && cid_in_use(command) && refuse(command, check::cid_unique)) return;
+  if (outstanding_ > 1 && same_cid(command) != nullptr && refuse(command, check::cid_unique)) return;
   dispatch(command);
 }
 
@@ -253,7 +253,20 @@ void Queue::fail_damaged(const Command& command) {
 
 bool Queue::refuse(const Command& command, const Check& check, nvme::Status status) {
   Refusal refusal{check.name, status, check.parameter_offset, check.parameter_in_data};
-  if (!hooks_.refuses(context(command), refusal)) return false;
+  const bool lets_pass = port_.is_lenient(check.name);
+  if (!lets_pass && !hooks_.refuses(context(command), refusal)) return false;
+  const transport::ArrivedCommand* const other = check.name == check::cid_unique.name ? same_cid(command) : nullptr;
+  port_.report({.peer = channel_->peer(),
+                .qid = is_connect(command) ? command.as<fabrics::ConnectSqe>().get(fabrics::connect_sqe::qid) : qid_,
+                .sqe = command.arrived->sqe,
+                .data = command.data(),
+                .same_cid = other == nullptr ? ByteView{} : ByteView(other->sqe),
+                .check = check.name,
+                .status = refusal.status,
+                .parameter_offset = refusal.parameter_offset,
+                .parameter_in_data = refusal.parameter_in_data,
+                .let_pass = lets_pass});
+  if (lets_pass) return false;
   port_.world().trace().mark(check.name);
   if (!is_connect(command)) {
     complete(command, refusal.status);

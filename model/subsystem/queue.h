@@ -169,7 +169,8 @@ class Queue final : public transport::ControllerChannelHandler {
   void unlink(std::uint16_t index);
   bool overfilled() const;
   void overfill();
-  bool cid_in_use(const Command& command) const;
+  /// The outstanding command that has the same identifier, or null.
+  const transport::ArrivedCommand* same_cid(const Command& command) const;
   void dispatch(const Command& command);
   // Commands that the product's hooks execute.
   bool begin_own(const Command& command);
