@@ -2,6 +2,7 @@
 // otherwise by packets said by hand (rdma_test.cc, tcp_test.cc, nvme_test.cc, mctp_test.cc).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "conformance/requirements/ledger.h"
@@ -153,22 +154,45 @@ TEST(MonitoredCatalogue, EveryRuleIsTripped) {
   EXPECT_GE(monitors::catalogue().size(), 40u);
 }
 
-// A case that sees nothing wrong itself fails when the monitors do.
-TEST(MonitoredCases, FailByARuleThatTheirProductBreaks) {
-  const CaseInfo* info = case_named("abrupt_shutdown_keeps_what_was_written");
-  const deviations::Deviation* deviation = deviations::find_deviation("completion_with_phase");
-  ASSERT_NE(info, nullptr);
+// Cases that see nothing wrong themselves keep their verdicts; the rule is reported once, beside them.
+TEST(MonitoredCases, LeaveARuleThatTheirProductBreaksToTheRun) {
+  const CaseInfo* const one = case_named("abrupt_shutdown_keeps_what_was_written");
+  const CaseInfo* const other = case_named("connect_refuses_sqsize_zero");
+  const deviations::Deviation* const deviation = deviations::find_deviation("completion_with_phase");
+  ASSERT_NE(one, nullptr);
+  ASSERT_NE(other, nullptr);
   ASSERT_NE(deviation, nullptr);
-  DeclarationCache declarations;
   RunOptions options;
+  options.product.transport = "rdma";
   options.deviations = deviations::DeviationSet({deviation});
-  const CaseResult watched = run_case(*info, "rdma", options, declarations);
-  EXPECT_EQ(watched.verdict, Verdict::fail);
-  EXPECT_NE(watched.reason.find("nvme.completion.reserved (nvme_completion_phase): packet "), std::string::npos) << watched.reason;
-  ASSERT_FALSE(watched.findings.empty());
-  EXPECT_EQ(watched.findings[0].seen, "the product breaks this rule");
+  const RunResult run = run_cases({one, other}, options);
+  ASSERT_EQ(run.cases.size(), 3u);
+  EXPECT_EQ(run.cases[0].verdict, Verdict::pass) << run.cases[0].reason;
+  EXPECT_EQ(run.cases[1].verdict, Verdict::pass) << run.cases[1].reason;
+  EXPECT_EQ(broken_rules(run.cases[0]), std::vector<std::string_view>{"nvme_completion_phase"});
+  const CaseResult& rule = run.cases[2];
+  EXPECT_EQ(rule.info->name, "rule_nvme_completion_phase");
+  EXPECT_EQ(rule.info->requirement, "nvme.completion.reserved");
+  EXPECT_EQ(rule.verdict, Verdict::fail);
+  EXPECT_NE(rule.reason.find("nvme.completion.reserved (nvme_completion_phase): packet "), std::string::npos) << rule.reason;
+  EXPECT_EQ(rule.findings.at(0).seen, "the product breaks this rule");
+  EXPECT_EQ(rule.shown_by, (std::vector<const CaseInfo*>{one, other}));
   options.monitors = false;
-  EXPECT_EQ(run_case(*info, "rdma", options, declarations).verdict, Verdict::pass);
+  EXPECT_EQ(run_cases({one, other}, options).cases.size(), 2u);
+}
+
+// What the rule's own case has said is not said twice.
+TEST(MonitoredCases, SayNothingOfARuleWhoseCaseFailed) {
+  const CaseInfo* const own = case_named("reserved_fields_of_completions_are_zero");
+  const CaseInfo* const other = case_named("connect_refuses_sqsize_zero");
+  const deviations::Deviation* const deviation = deviations::find_deviation("completion_with_phase");
+  ASSERT_NE(own, nullptr);
+  RunOptions options;
+  options.product.transport = "rdma";
+  options.deviations = deviations::DeviationSet({deviation});
+  const RunResult run = run_cases({other, own}, options);
+  ASSERT_EQ(run.cases.size(), 2u);
+  EXPECT_EQ(std::count_if(run.cases.begin(), run.cases.end(), [](const CaseResult& one) { return one.verdict == Verdict::fail; }), 1);
 }
 
 }  // namespace

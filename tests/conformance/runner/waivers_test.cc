@@ -59,6 +59,37 @@ TEST_F(Disposed, AWaiverCoversItsSignatureUntilItsDay) {
   EXPECT_EQ(of(result_of(info, Verdict::error)), Disposition::regression) << "an ERROR is never waived";
 }
 
+TEST(Signature, HasNothingThatDiffersBetweenRuns) {
+  const auto of = [](std::string what, std::string seen) { return signature_of({std::move(what), {"x"}, std::move(seen)}); };
+  const struct {
+    const char *what, *one, *other, *signature;
+  } rows[] = {
+      {"GEN after Replace", "55 (37h)", "403 (193h)", "GEN after Replace: N"},
+      {"longest silence", "35.21 ms without one to controller 3", "2 s without one to controller 17",
+       "longest silence: T without one to controller N"},
+      {"the connection", "127.0.0.1:40112 refused it", "192.0.2.7:4420 refused it", "the connection: ADDRESS refused it"},
+      {"the connection", "[::1]:40112 refused it", "[fe80::1]:9 refused it", "the connection: ADDRESS refused it"},
+      {"the error log", "01000000000000000000070002800400 at byte 0", "ff00000000000000 at byte 16", "the error log: X at byte N"},
+      {"the name", "uuid:5f0c9e52-7a7c-4be0-9d5e-2f3b8a5d6e01", "uuid:00000000-0000-4be0-9d5e-2f3b8a5d6e02", "the name: uuid:X"},
+      {"attempts on controller 17", "2", "3", "attempts on controller N: N"},
+      {"answer", "C2HTermReq FES 1 (Invalid PDU Header Field) FEI 24", "C2HTermReq FES 1 (Invalid PDU Header Field) FEI 8",
+       "answer: C2HTermReq FES 1 (Invalid PDU Header Field) FEI N"},
+      {"LSN", "0x1F2, -3 and 1,024 bytes", "0x7, 12 and 5 bytes", "LSN: N, N and N bytes"},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(of(row.what, row.one), row.signature);
+    EXPECT_EQ(of(row.what, row.other), row.signature);
+    const Finding later{row.what, {"x"}, row.other};
+    EXPECT_TRUE(is_signature_of(row.signature, later));
+    EXPECT_TRUE(is_signature_of(std::string(row.what) + ": " + row.one, later)) << "what an older report gave";
+  }
+  // What tells failures apart stays.
+  EXPECT_NE(of("status", "Success (0/00h)"), of("status", "Invalid Field in Command (0/02h)"));
+  EXPECT_NE(of("answer", "C2HTermReq FES 1 (x) FEI 4"), of("answer", "C2HTermReq FES 2 (x) FEI 4"));
+  EXPECT_NE(of("Property Get of size 2", "yes"), of("Property Get of size 3", "yes"));
+  EXPECT_EQ(of("status of T10", "type1 in sha256"), "status of T10: type1 in sha256");
+}
+
 std::string fault(std::string text, const std::string& old, const std::string& by) {
   const std::size_t at = text.find(old);
   EXPECT_NE(at, std::string::npos);

@@ -104,6 +104,14 @@ class FakeChannel final : public transport::HostChannel {
       if (up) handler_.on_response(cqe.bytes(), {});
     });
   }
+  /// As NVMe/TCP does with SUCCESS in C2HData: there is no response capsule.
+  void succeed(const nvme::Sqe& sqe) {
+    nvme::Cqe cqe;
+    cqe.set(nvme::cqe::cid, sqe.get(nvme::sqe::cid));
+    later([this, cqe] {
+      if (up) handler_.on_response(cqe.bytes(), {.success_flag = true});
+    });
+  }
   void end(const transport::ChannelEnd& why) {
     if (ended) return;
     ended = true;

@@ -37,6 +37,7 @@ class QueueTest : public testing::Test, public QueueHandler {
   void on_queue_violation(Queue&, std::string_view what) override {
     violations.emplace_back(what);
   }
+  void on_queue_tolerated(Queue&, std::string_view what) override { tolerated.emplace_back(what); }
 
   Queue& open(std::uint16_t entries, bool flow_control = true) {
     QueueOptions options;
@@ -72,7 +73,7 @@ class QueueTest : public testing::Test, public QueueHandler {
   bool connected = false;
   std::vector<transport::ChannelEnd> ends;
   std::vector<std::uint16_t> timeouts;
-  std::vector<std::string> violations;
+  std::vector<std::string> violations, tolerated;
   std::unique_ptr<Queue> queue;
 };
 
@@ -197,6 +198,64 @@ TEST_F(QueueTest, AnImpossibleSqhdIsAViolation) {
     EXPECT_EQ(command.completions, 1);
     EXPECT_EQ(violations.size(), 1u) << sqhd;
   }
+}
+
+// SUCCESS in C2HData has no SQHD. With SQ flow control on that is the controller's fault, and no reason to stop: several rounds of
+// the queue go by, mixed with responses that have one.
+TEST_F(QueueTest, SuccessWithFlowControlIsCountedAndToldOnce) {
+  Queue& q = open(8);
+  std::deque<FakeCommand> arrived;
+  fabric.on_command = [&](FakeChannel&, FakeCommand& command) { arrived.push_back(command); };
+  std::vector<TestCommand> commands(60);
+  for (auto& command : commands) {
+    command.sqe = flush(1);
+    q.submit(command);
+  }
+  world->run_for(Duration::ms(1));
+  unsigned sqhd = 1;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    ASSERT_FALSE(arrived.empty());
+    EXPECT_LE(arrived.size(), 7u);
+    const nvme::Sqe sqe = arrived.front().sqe;
+    arrived.pop_front();
+    sqhd = (sqhd + 1) % 8;
+    // Long stretches without SQHD, longer than the queue.
+    if (i % 20 < 18) {
+      channel().succeed(sqe);
+    } else {
+      channel().respond(sqe, static_cast<std::uint16_t>(sqhd));
+    }
+    world->run_for(Duration::ms(1));
+    EXPECT_EQ(commands[i].completions, 1);
+    EXPECT_TRUE(commands[i].last.get(nvme::cqe::status).ok());
+  }
+  EXPECT_TRUE(violations.empty()) << violations.front();
+  EXPECT_EQ(q.counters().without_sqhd, 54u);
+  ASSERT_EQ(tolerated.size(), 1u);
+  EXPECT_NE(tolerated[0].find("SUCCESS in C2HData"), std::string::npos);
+  // A response that has an impossible SQHD is judged as ever.
+  TestCommand last;
+  last.sqe = flush(1);
+  q.submit(last);
+  world->run_for(Duration::ms(1));
+  channel().respond(arrived.front().sqe, 8);
+  world->run_for(Duration::ms(1));
+  EXPECT_EQ(violations.size(), 1u);
+}
+
+TEST_F(QueueTest, SuccessWithoutFlowControlIsNothingToTell) {
+  Queue& q = open(4, false);
+  fabric.on_command = [](FakeChannel& channel, FakeCommand& command) { channel.succeed(command.sqe); };
+  std::vector<TestCommand> commands(10);
+  for (auto& command : commands) {
+    command.sqe = flush(1);
+    q.submit(command);
+  }
+  world->run_for(Duration::ms(1));
+  for (const auto& command : commands) EXPECT_EQ(command.completions, 1);
+  EXPECT_TRUE(tolerated.empty());
+  EXPECT_TRUE(violations.empty());
+  EXPECT_EQ(q.counters().without_sqhd, 0u);
 }
 
 TEST_F(QueueTest, WithoutFlowControlSqhdIsNotLookedAt) {
