@@ -98,7 +98,8 @@ bool append_headers(Bytes& out, const Endpoint& source, const Endpoint& destinat
 
 FrameFault parse_udp(ByteView datagram, CarriedPacket& frame) {
   if (datagram.size() < kUdpHeader) return FrameFault::malformed;
-  const std::size_t length = load_be<std::uint16_t>(&datagram[4]);
+  const std::size_t told = load_be<std::uint16_t>(&datagram[4]);
+  const std::size_t length = told == 0 ? datagram.size() : told;  // 0 in jumbograms
   if (length < kUdpHeader || length > datagram.size()) return FrameFault::malformed;
   frame.source.port = load_be<std::uint16_t>(&datagram[0]);
   frame.destination.port = load_be<std::uint16_t>(&datagram[2]);
@@ -155,10 +156,12 @@ IpAddress address_v6(const std::uint8_t* at) {
   return IpAddress::v6(bytes);
 }
 
-FrameFault parse_ipv4(ByteView bytes, CarriedPacket& frame) {
+// `missing`: bytes of the frame that the capture did not keep.
+FrameFault parse_ipv4(ByteView bytes, std::size_t missing, CarriedPacket& frame) {
   if (bytes.size() < kIpv4Header) return FrameFault::cut_short;
   const std::size_t header = static_cast<std::size_t>(bytes[0] & 0x0F) * 4;
-  const std::size_t total = load_be<std::uint16_t>(&bytes[2]);
+  const std::size_t told = load_be<std::uint16_t>(&bytes[2]);
+  const std::size_t total = told == 0 ? bytes.size() + missing : told;
   if (header < kIpv4Header || total < header) return FrameFault::malformed;
   if (!is_carried(bytes[9])) return FrameFault::other_protocol;
   const std::uint16_t fragment = load_be<std::uint16_t>(&bytes[6]);
@@ -171,20 +174,43 @@ FrameFault parse_ipv4(ByteView bytes, CarriedPacket& frame) {
   return parse_transport(bytes[9], frame.ip_packet.subspan(header), frame);
 }
 
-FrameFault parse_ipv6(ByteView bytes, CarriedPacket& frame) {
+// The length in the jumbo payload option of a hop-by-hop header; 0 without one.
+std::size_t jumbo_length(ByteView options) {
+  constexpr std::uint8_t kPad1 = 0, kJumbo = 0xC2;
+  while (!options.empty()) {
+    if (options[0] == kPad1) {
+      options = options.subspan(1);
+      continue;
+    }
+    if (options.size() < 2 || options.size() < std::size_t{2} + options[1]) return 0;
+    if (options[0] == kJumbo && options[1] == 4) return load_be<std::uint32_t>(&options[2]);
+    options = options.subspan(std::size_t{2} + options[1]);
+  }
+  return 0;
+}
+
+FrameFault parse_ipv6(ByteView bytes, std::size_t missing, CarriedPacket& frame) {
+  constexpr std::uint8_t kHopByHop = 0;
   if (bytes.size() < kIpv6Header) return FrameFault::cut_short;
-  const std::size_t total = kIpv6Header + load_be<std::uint16_t>(&bytes[4]);
+  const std::size_t told = load_be<std::uint16_t>(&bytes[4]);
+  std::size_t total = told == 0 ? bytes.size() + missing : kIpv6Header + told;
+  if (told == 0 && bytes[6] == kHopByHop && bytes.size() >= kIpv6Header + 8) {
+    const std::size_t options = (static_cast<std::size_t>(bytes[kIpv6Header + 1]) + 1) * 8;
+    const std::size_t there = std::min(options, bytes.size() - kIpv6Header);
+    if (const std::size_t length = jumbo_length(bytes.subspan(kIpv6Header + 2, there - 2)); length != 0) total = kIpv6Header + length;
+  }
   const auto tos = static_cast<std::uint8_t>((bytes[0] << 4 | bytes[1] >> 4) & 0xFF);
   frame.ip = {0, true, tos, bytes[7]};
   frame.source.address = address_v6(&bytes[8]);
   frame.destination.address = address_v6(&bytes[24]);
   std::uint8_t next = bytes[6];
   std::size_t at = kIpv6Header;
+  const auto extends = [](std::uint8_t header) { return header == kHopByHop || header == 43 || header == 60; };
   if (total > bytes.size()) {
-    return is_carried(next) ? FrameFault::cut_short : FrameFault::other_protocol;
+    return is_carried(next) || extends(next) ? FrameFault::cut_short : FrameFault::other_protocol;
   }
   // Hop-by-hop, routing and destination options carry their own length in units of eight bytes.
-  while (next == 0 || next == 43 || next == 60) {
+  while (extends(next)) {
     if (total - at < 8) return FrameFault::malformed;
     const std::size_t length = (static_cast<std::size_t>(bytes[at + 1]) + 1) * 8;
     if (length > total - at) return FrameFault::malformed;
@@ -197,11 +223,11 @@ FrameFault parse_ipv6(ByteView bytes, CarriedPacket& frame) {
   return parse_transport(next, frame.ip_packet.subspan(at), frame);
 }
 
-FrameFault parse_ip(ByteView bytes, CarriedPacket& frame) {
+FrameFault parse_ip(ByteView bytes, std::size_t missing, CarriedPacket& frame) {
   if (bytes.empty()) return FrameFault::cut_short;
   switch (bytes[0] >> 4) {
-    case 4: return parse_ipv4(bytes, frame);
-    case 6: return parse_ipv6(bytes, frame);
+    case 4: return parse_ipv4(bytes, missing, frame);
+    case 6: return parse_ipv6(bytes, missing, frame);
     default: return FrameFault::other_protocol;
   }
 }
@@ -222,7 +248,7 @@ FrameFault parse_cooked_mctp(ByteView packet, std::uint32_t interface, std::size
 }
 
 // `at` is where the EtherType stands; VLAN tags may lie between it and the packet.
-FrameFault parse_ethertype(ByteView bytes, std::size_t at, CarriedPacket& frame) {
+FrameFault parse_ethertype(ByteView bytes, std::size_t at, std::size_t missing, CarriedPacket& frame) {
   for (;;) {
     if (bytes.size() < at + 2) return FrameFault::cut_short;
     const std::uint16_t type = load_be<std::uint16_t>(&bytes[at]);
@@ -232,7 +258,7 @@ FrameFault parse_ethertype(ByteView bytes, std::size_t at, CarriedPacket& frame)
       continue;
     }
     if (type != kEtherIpv4 && type != kEtherIpv6) return FrameFault::other_protocol;
-    return parse_ip(bytes.subspan(at), frame);
+    return parse_ip(bytes.subspan(at), missing, frame);
   }
 }
 
@@ -329,38 +355,41 @@ void append_mctp_frame(Bytes& out, const MctpFacts& facts, ByteView packet) {
   append(out, packet);
 }
 
-FrameFault parse_frame(std::uint32_t link, ByteView bytes, CarriedPacket& frame) {
+FrameFault parse_frame(std::uint32_t link, ByteView bytes, CarriedPacket& frame, std::size_t original) {
+  const std::size_t missing = original > bytes.size() ? original - bytes.size() : 0;
   switch (link) {
-    case link_type::ethernet: return parse_ethertype(bytes, 12, frame);
+    case link_type::ethernet: return parse_ethertype(bytes, 12, missing, frame);
     case link_type::linux_sll: {
       if (bytes.size() >= 16 && load_be<std::uint16_t>(&bytes[14]) == kProtocolMctp) {
+        if (missing != 0) return FrameFault::cut_short;
         const std::size_t size = std::min<std::size_t>(load_be<std::uint16_t>(&bytes[4]), 8);
         return parse_cooked_mctp(bytes.subspan(16), 0, load_be<std::uint16_t>(bytes.data()),
                                  bytes.subspan(6, size), frame);
       }
-      return parse_ethertype(bytes, 14, frame);
+      return parse_ethertype(bytes, 14, missing, frame);
     }
     case link_type::linux_sll2: {
       // The protocol comes first, the packet after twenty bytes.
       if (bytes.size() < 20) return FrameFault::cut_short;
       const std::uint16_t type = load_be<std::uint16_t>(bytes.data());
-      if (type == 0x8100 || type == 0x88A8) return parse_ethertype(bytes, 22, frame);
+      if (type == 0x8100 || type == 0x88A8) return parse_ethertype(bytes, 22, missing, frame);
       if (type == kProtocolMctp) {
+        if (missing != 0) return FrameFault::cut_short;
         const std::size_t size = std::min<std::size_t>(bytes[11], 8);
         return parse_cooked_mctp(bytes.subspan(20), load_be<std::uint32_t>(&bytes[4]), bytes[10],
                                  bytes.subspan(12, size), frame);
       }
       if (type != kEtherIpv4 && type != kEtherIpv6) return FrameFault::other_protocol;
-      return parse_ip(bytes.subspan(20), frame);
+      return parse_ip(bytes.subspan(20), missing, frame);
     }
     case link_type::null:
     case link_type::loop:
-      return bytes.size() < 4 ? FrameFault::cut_short : parse_ip(bytes.subspan(4), frame);
+      return bytes.size() < 4 ? FrameFault::cut_short : parse_ip(bytes.subspan(4), missing, frame);
     case link_type::raw:
     case link_type::raw_bsd:
     case link_type::raw_openbsd:
     case link_type::ipv4:
-    case link_type::ipv6: return parse_ip(bytes, frame);
+    case link_type::ipv6: return parse_ip(bytes, missing, frame);
     default: return FrameFault::other_protocol;
   }
 }

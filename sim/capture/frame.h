@@ -59,7 +59,8 @@ struct CarriedPacket {
 
 enum class FrameFault { none, other_protocol, fragment, cut_short, malformed };
 
-/// Takes a frame apart; any bytes will do.
-FrameFault parse_frame(std::uint32_t link, ByteView bytes, CarriedPacket& packet);
+/// Takes a frame apart; any bytes will do. `original`: its bytes on the wire, where the capture kept fewer. A packet that an
+/// adapter is yet to cut up (TSO, BIG TCP) may have 0 for its length: then it is as long as the frame.
+FrameFault parse_frame(std::uint32_t link, ByteView bytes, CarriedPacket& packet, std::size_t original = 0);
 
 }  // namespace fb::capture

@@ -14,17 +14,24 @@ namespace {
 
 constexpr std::uint32_t kPcapMicro = 0xA1B2C3D4;
 constexpr std::uint32_t kPcapNano = 0xA1B23C4D;
+constexpr std::uint32_t kPcapModified = 0xA1B2CD34;  // eight bytes more in front of each packet
 constexpr std::size_t kPcapHeader = 24;
-constexpr std::size_t kPcapRecord = 16;
+constexpr std::size_t kPcapRecord = 16, kPcapModifiedRecord = 24;
 constexpr std::uint32_t kSectionHeader = 0x0A0D0D0A;
 constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
 constexpr std::uint32_t kInterfaceBlock = 1;
 constexpr std::uint32_t kObsoletePacket = 2;
 constexpr std::uint32_t kSimplePacket = 3;
 constexpr std::uint32_t kEnhancedPacket = 6;
+constexpr std::uint32_t kDecryptionSecrets = 10;
+constexpr std::uint32_t kTlsKeyLog = 0x544C534B;
 constexpr std::size_t kBlockFrame = 12;  // type, length, and the length again
 // Nobody's interfaces are more; a file of empty interface blocks must not eat the memory.
 constexpr std::size_t kInterfacesMax = 65'536;
+constexpr std::size_t kSecretsMax = 16 << 20;
+// Of what arrives from a source: no more is waited for because a length asks for it.
+constexpr std::size_t kPieceMax = 256 << 20;
+constexpr std::size_t kChunk = 64 << 10;
 
 std::int64_t clamp_time(__int128 ns) {
   constexpr __int128 kMax = std::numeric_limits<std::int64_t>::max();
@@ -88,7 +95,7 @@ bool CaptureReader::take(const Frame& frame, CapturedPacket& packet) {
     return false;
   }
   packet.carried = {};
-  switch (parse_frame(frame.link, frame.bytes, packet.carried)) {
+  switch (parse_frame(frame.link, frame.bytes, packet.carried, frame.original)) {
     case FrameFault::none: break;
     case FrameFault::other_protocol: ++skipped_.other_protocol; return false;
     case FrameFault::fragment: ++skipped_.fragments; return false;
@@ -101,21 +108,52 @@ bool CaptureReader::take(const Frame& frame, CapturedPacket& packet) {
   return true;
 }
 
+Result<ByteView> CaptureReader::rest(std::size_t wanted) {
+  ByteView here = window_.subspan(static_cast<std::size_t>(at_ - window_at_));
+  if (here.size() >= wanted || source_ == nullptr) return here;
+  if (wanted > kPieceMax) return broken(fmt::format("a piece of {} bytes", wanted));
+  // What was read lies in front; it moves out of the way once in a while.
+  buffer_.erase(buffer_.begin(), buffer_.end() - static_cast<std::ptrdiff_t>(here.size()));
+  window_at_ = at_;
+  std::size_t held = buffer_.size();
+  while (held < wanted) {
+    buffer_.resize(held + std::max(kChunk, std::min(held, kPieceMax)));
+    const Result<std::size_t> got = source_->read(MutableBytes(buffer_).subspan(held));
+    buffer_.resize(held + (got ? *got : 0));
+    if (!got) {
+      window_ = buffer_;
+      source_ = nullptr;
+      return broken(got.error().text);
+    }
+    if (*got == 0) {
+      source_ = nullptr;
+      break;
+    }
+    held = buffer_.size();
+  }
+  window_ = buffer_;
+  return window_;
+}
+
 Result<bool> CaptureReader::detect() {
-  if (file_.size() < 4) return broken("too short for a pcap or pcapng file");
-  const std::uint32_t magic = load_le<std::uint32_t>(file_.data());
+  const Result<ByteView> begins = rest(kPcapHeader);
+  if (!begins) return Failure{begins.error()};
+  const ByteView file = *begins;
+  if (file.size() < 4) return broken("too short for a pcap or pcapng file");
+  const std::uint32_t magic = load_le<std::uint32_t>(file.data());
   if (magic == kSectionHeader) {
     format_ = Format::pcapng;
     return true;
   }
   for (const std::endian order : {std::endian::little, std::endian::big}) {
-    const std::uint32_t value = load<std::uint32_t>(file_.data(), order);
-    if (value != kPcapMicro && value != kPcapNano) continue;
-    if (file_.size() < kPcapHeader) return broken("the pcap header is cut short");
+    const std::uint32_t value = load<std::uint32_t>(file.data(), order);
+    if (value != kPcapMicro && value != kPcapNano && value != kPcapModified) continue;
+    if (file.size() < kPcapHeader) return broken("the pcap header is cut short");
     format_ = Format::pcap;
     order_ = order;
     pcap_unit_ns_ = value == kPcapNano ? 1 : 1000;
-    pcap_link_ = u32(file_, 20) & 0x0FFFFFFF;  // above stand bits about the frame check sequence
+    pcap_record_ = value == kPcapModified ? kPcapModifiedRecord : kPcapRecord;
+    pcap_link_ = u32(file, 20) & 0x0FFFFFFF;  // above stand bits about the frame check sequence
     if (!is_known_link_type(pcap_link_)) {
       at_ = 20;
       return broken(fmt::format("link type {} is not supported", pcap_link_));
@@ -140,52 +178,60 @@ Result<bool> CaptureReader::next_frame(Frame& frame) {
 }
 
 Result<bool> CaptureReader::next_record(Frame& frame) {
-  const ByteView rest = file_.subspan(at_);
-  if (rest.empty()) {
+  const Result<ByteView> header = rest(pcap_record_);
+  if (!header) return Failure{header.error()};
+  if (header->empty()) {
     ended_ = true;
     return false;
   }
-  if (rest.size() < kPcapRecord) return broken("a packet's header is cut short");
-  const std::size_t length = u32(rest, 8);
-  if (length > rest.size() - kPcapRecord) {
-    return broken(fmt::format("a packet of {} bytes, but {} are left", length,
-                              rest.size() - kPcapRecord));
+  if (header->size() < pcap_record_) return broken("a packet's header is cut short");
+  const std::size_t length = u32(*header, 8);
+  const Result<ByteView> whole = rest(pcap_record_ + length);
+  if (!whole) return Failure{whole.error()};
+  if (length > whole->size() - pcap_record_) {
+    return broken(fmt::format("a packet of {} bytes, but {} are left", length, whole->size() - pcap_record_));
   }
   frame.link = pcap_link_;
-  frame.time_ns = static_cast<std::int64_t>(u32(rest, 0)) * 1'000'000'000 +
-                  static_cast<std::int64_t>(u32(rest, 4)) * pcap_unit_ns_;
-  frame.bytes = rest.subspan(kPcapRecord, length);
-  at_ += kPcapRecord + length;
+  frame.time_ns = static_cast<std::int64_t>(u32(*whole, 0)) * 1'000'000'000 +
+                  static_cast<std::int64_t>(u32(*whole, 4)) * pcap_unit_ns_;
+  frame.bytes = whole->subspan(pcap_record_, length);
+  frame.original = u32(*whole, 12);
+  at_ += pcap_record_ + length;
   return true;
 }
 
 // ----------------------------------------------------------------------------------- pcapng
 
 Result<bool> CaptureReader::next_block(Frame& frame, bool& has_frame) {
-  if (at_ == file_.size()) {
+  const Result<ByteView> begins = rest(kBlockFrame);
+  if (!begins) return Failure{begins.error()};
+  if (begins->empty()) {
     ended_ = true;
     return false;
   }
-  ByteView rest = file_.subspan(at_);
-  if (rest.size() < kBlockFrame) return broken("a block is cut short");
+  if (begins->size() < kBlockFrame) return broken("a block is cut short");
   // A section header reads the same in both orders, and says which one the section is in.
-  const std::uint32_t type = u32(rest, 0);
+  const std::uint32_t type = u32(*begins, 0);
   if (type == kSectionHeader) {
-    Result<bool> section = begin_section();
+    Result<bool> section = begin_section(*begins);
     if (!section) return section;
   }
-  const std::size_t length = u32(rest, 4);
+  const std::size_t length = u32(*begins, 4);
   if (length < kBlockFrame || length % 4 != 0) {
     return broken(fmt::format("a block cannot be {} bytes long", length));
   }
-  if (length > rest.size()) {
-    return broken(fmt::format("a block of {} bytes, but {} are left", length, rest.size()));
+  const Result<ByteView> block = rest(length);
+  if (!block) return Failure{block.error()};
+  if (length > block->size()) {
+    return broken(fmt::format("a block of {} bytes, but {} are left", length, block->size()));
   }
-  if (u32(rest, length - 4) != length) return broken("a block's two lengths differ");
-  const ByteView body = rest.subspan(8, length - kBlockFrame);
+  if (u32(*block, length - 4) != length) return broken("a block's two lengths differ");
+  const ByteView body = block->subspan(8, length - kBlockFrame);
   Result<bool> read = true;
   if (type == kInterfaceBlock) {
     read = add_interface(body);
+  } else if (type == kDecryptionSecrets) {
+    keep_secrets(body);
   } else if (type == kEnhancedPacket || type == kSimplePacket || type == kObsoletePacket) {
     has_frame = true;
     read = read_packet(type, body, frame);
@@ -194,8 +240,8 @@ Result<bool> CaptureReader::next_block(Frame& frame, bool& has_frame) {
   return read;
 }
 
-Result<bool> CaptureReader::begin_section() {
-  const std::uint8_t* const magic = file_.data() + at_ + 8;
+Result<bool> CaptureReader::begin_section(ByteView block) {
+  const std::uint8_t* const magic = block.data() + 8;
   if (load_le<std::uint32_t>(magic) == kByteOrderMagic) {
     order_ = std::endian::little;
   } else if (load_be<std::uint32_t>(magic) == kByteOrderMagic) {
@@ -205,6 +251,14 @@ Result<bool> CaptureReader::begin_section() {
   }
   interfaces_.clear();
   return true;
+}
+
+void CaptureReader::keep_secrets(ByteView body) {
+  if (body.size() < 8 || u32(body, 0) != kTlsKeyLog) return;
+  const std::size_t length = std::min<std::size_t>(u32(body, 4), body.size() - 8);
+  if (tls_keys_.size() + length > kSecretsMax) return;
+  tls_keys_.append(reinterpret_cast<const char*>(body.data()) + 8, length);
+  tls_keys_ += '\n';
 }
 
 template <class Visit>
@@ -246,10 +300,12 @@ Result<bool> CaptureReader::read_packet(std::uint32_t type, ByteView body, Frame
   const Interface& interface = interfaces_[index];
   std::size_t length = 0;
   if (type == kSimplePacket) {
+    frame.original = u32(body, 0);
     length = std::min<std::size_t>(u32(body, 0), body.size() - header);
     if (interface.snap != 0) length = std::min<std::size_t>(length, interface.snap);
   } else {
     length = u32(body, 12);
+    frame.original = u32(body, 16);
     const std::uint64_t stamp = static_cast<std::uint64_t>(u32(body, 4)) << 32 | u32(body, 8);
     frame.time_ns = to_ns(stamp, interface.resolution, interface.offset_s);
   }
@@ -276,13 +332,13 @@ Result<Bytes> read_file(const std::string& path) {
   std::FILE* const file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) return problem(errno);
   Bytes bytes;
-  constexpr std::size_t kChunk = 1 << 20;
+  constexpr std::size_t kRead = 1 << 20;
   for (;;) {
     const std::size_t had = bytes.size();
-    bytes.resize(had + kChunk);
-    const std::size_t got = std::fread(bytes.data() + had, 1, kChunk, file);
+    bytes.resize(had + kRead);
+    const std::size_t got = std::fread(bytes.data() + had, 1, kRead, file);
     bytes.resize(had + got);
-    if (got < kChunk) break;
+    if (got < kRead) break;
   }
   const int error = std::ferror(file) != 0 ? errno : 0;
   std::fclose(file);

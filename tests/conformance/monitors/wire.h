@@ -23,6 +23,7 @@ inline constexpr IpAddress kController = IpAddress::v4(10, 0, 0, 2);
 class Wire {
  public:
   explicit Wire(bool complete = true) : monitors({.complete = complete}) {}
+  explicit Wire(const evidence::DissectorOptions& options) : monitors(options) {}
 
   Monitors monitors;
   Instant now;
@@ -56,6 +57,18 @@ class RdmaWire : public Wire {
   static constexpr std::uint32_t kHostQp = 0x11, kControllerQp = 0x22;
   std::uint32_t host_psn = 100, controller_psn = 200;
 
+  /// What is said is kept, to be let go in another order.
+  bool holds = false;
+  void let_go(std::size_t place) {
+    const Held held = std::move(held_[place]);
+    held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(place));
+    TraceEvent event;
+    event.source = {held.by_host ? kHost : kController, 50000};
+    event.destination = {held.by_host ? kController : kHost, roce::kUdpPort};
+    event.bytes = held.bytes;
+    event.text = held.text;
+    emit(event, held.by_host);
+  }
   void say(bool by_host, conformance::RocePacket packet, std::string_view text = {}) {
     if (packet.qpn == 0) packet.qpn = by_host ? kControllerQp : kHostQp;
     Bytes bytes = conformance::to_bytes(packet);
@@ -65,9 +78,8 @@ class RdmaWire : public Wire {
     event.destination = {by_host ? kController : kHost, roce::kUdpPort};
     softroce::seal_icrc(softroce::IcrcPath(event.source, event.destination), bytes, event.ip);
     if (spoil) bytes.back() ^= 1;
-    event.bytes = bytes;
-    event.text = text;
-    emit(event, by_host);
+    held_.push_back({by_host, std::move(bytes), std::string(text)});
+    if (!holds) let_go(0);
   }
   /// A request with the next PSN of its side.
   void request(bool by_host, roce::Opcode opcode, Bytes payload = {}, std::optional<Record<roce::Reth>> reth = {}) {
@@ -141,11 +153,22 @@ class RdmaWire : public Wire {
   void capsule(bool by_host, ByteView bytes) { request(by_host, roce::Opcode::send_only, Bytes(bytes.begin(), bytes.end())); }
 
   bool spoil = false;  ///< the ICRC of what is said
+
+ private:
+  struct Held {
+    bool by_host;
+    Bytes bytes;
+    std::string text;
+  };
+  std::vector<Held> held_;
 };
 
 class TcpWire : public Wire {
  public:
   using Wire::Wire;
+  std::uint16_t controller_port = 4420;
+  /// What is said is kept, to be let go in another order.
+  bool holds = false;
 
   void segment(bool by_host, ByteView bytes, std::uint8_t flags = tcp_flag::ack) {
     TcpFacts tcp;
@@ -154,12 +177,19 @@ class TcpWire : public Wire {
     tcp.ack = by_host ? controller_seq_ : host_seq_;
     tcp.flags = flags;
     seq += static_cast<std::uint32_t>(bytes.size()) + ((flags & tcp_flag::syn) != 0 ? 1u : 0u);
+    held_.push_back({by_host, tcp, Bytes(bytes.begin(), bytes.end())});
+    if (!holds) let_go(0);
+  }
+  /// The segment with this place among those that are held.
+  void let_go(std::size_t place) {
+    const Held held = std::move(held_[place]);
+    held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(place));
     TraceEvent event;
-    event.source = {by_host ? kHost : kController, by_host ? port_ : kNvmePort};
-    event.destination = {by_host ? kController : kHost, by_host ? kNvmePort : port_};
-    event.tcp = &tcp;
-    event.bytes = bytes;
-    emit(event, by_host);
+    event.source = {held.by_host ? kHost : kController, held.by_host ? port_ : controller_port};
+    event.destination = {held.by_host ? kController : kHost, held.by_host ? controller_port : port_};
+    event.tcp = &held.tcp;
+    event.bytes = held.bytes;
+    emit(event, held.by_host);
   }
   /// Another connection from here on.
   void use_port(std::uint16_t port) {
@@ -214,7 +244,12 @@ class TcpWire : public Wire {
   bool header_digest = false, data_digest = false;
 
  private:
-  static constexpr std::uint16_t kNvmePort = 4420;
+  struct Held {
+    bool by_host;
+    TcpFacts tcp;
+    Bytes bytes;
+  };
+  std::vector<Held> held_;
   std::uint16_t port_ = 50000;
   std::uint32_t host_seq_ = 1000, controller_seq_ = 9000;
 };
@@ -246,7 +281,7 @@ class MctpWire : public Wire {
 
 inline nvme::Sqe connect_command(std::uint16_t cid = 0, bool no_flow_control = false, std::uint32_t kato = 0, std::uint16_t qid = 0) {
   nvme::Sqe sqe;
-  sqe.set(nvme::sqe::opcode, nvme::kFabricsOpcode).set(nvme::sqe::cid, cid);
+  sqe.set(nvme::sqe::opcode, nvme::kFabricsOpcode).set(nvme::sqe::cid, cid).set(nvme::sqe::psdt, nvme::Psdt::sgl);
   auto fields = sqe.edit<fabrics::ConnectSqe>();
   fields.set(fabrics::sqe::fctype, nvme::FabricsType::connect)
       .set(fabrics::connect_sqe::qid, qid)
@@ -255,7 +290,7 @@ inline nvme::Sqe connect_command(std::uint16_t cid = 0, bool no_flow_control = f
       .set(fabrics::connect_sqe::cattr, no_flow_control ? fabrics::cattr_bits::disable_sq_flow_control : 0);
   return sqe;
 }
-inline nvme::Sqe command(std::uint8_t opcode, std::uint16_t cid, const nvme::SglDescriptor& sgl = {}) {
+inline nvme::Sqe command(std::uint8_t opcode, std::uint16_t cid, const nvme::SglDescriptor& sgl = nvme::SglDescriptor::transport(0)) {
   nvme::Sqe sqe;
   sqe.set(nvme::sqe::opcode, opcode).set(nvme::sqe::cid, cid).set(nvme::sqe::psdt, nvme::Psdt::sgl).set(nvme::sqe::sgl1, sgl.bytes());
   return sqe;
