@@ -2,6 +2,7 @@
 #include <map>
 
 #include "conformance/report/report.h"
+#include "conformance/requirements/ledger.h"
 #include "conformance/runner/waivers.h"
 
 namespace fb::conformance {
@@ -31,12 +32,18 @@ std::string seconds(std::int64_t us) {
 }
 
 std::string details(const CaseResult& result, const ReportFacts& facts) {
-  std::string text;
+  std::string text(result.info->requirement);
+  if (const Requirement* const rule = find_requirement(result.info->requirement); rule != nullptr) {
+    text += " (" + std::string(rule->document) + " " + std::string(rule->revision) + ", section " + std::string(rule->section) + "; " +
+            std::string(rule->level) + ")\n  " + std::string(rule->text);
+  }
+  text += "\n";
   for (const Finding& one : result.findings) {
     text += one.what + "\n";
     for (const std::string& expected : one.expected) text += "  expected " + expected + "\n";
     text += "  seen     " + one.seen + "\n";
   }
+  if (!result.capture.empty()) text += "capture: " + result.capture + "\n";
   return text + "replay: fabricbench replay " + replay_text(result, facts) + "\n";
 }
 
@@ -68,10 +75,10 @@ void append_case(std::string& out, const CaseResult& result, const ReportFacts& 
   } else if (result.disposition == Disposition::unexpected_pass) {
     append_element(out, "failure", result, facts, "passed although a waiver says that it fails");
   } else if (result.verdict == Verdict::fail) {
-    append_element(out, "failure", result, facts, result.reason);
+    append_element(out, "failure", result, facts, headline_of(result));
   } else if (result.verdict != Verdict::pass) {
     out += "      <skipped message=\"" + std::string(name_of(result.verdict)) + ": " +
-           escaped(result.reason) + "\"/>\n";
+           escaped(headline_of(result)) + "\"/>\n";
   }
   out += "    </testcase>\n";
 }

@@ -67,7 +67,7 @@ Json case_json(const CaseResult& result, const ReportFacts& facts, RequirementTa
             {"transport", result.transport},
             {"verdict", name_of(result.verdict)},
             {"disposition", name_of(result.disposition)},
-            {"reason", result.reason},
+            {"reason", headline_of(result)},
             {"virtual_ns", result.duration_virtual_ns},
             {"wall_us", result.duration_wall_us},
             {"digest", digest_text(result.digest)},
@@ -132,16 +132,14 @@ class Ladders {
  public:
   Ladders(const Gatherer& gathered, PageTables& tables) : gathered_(gathered), tables_(tables) {}
 
-  void add(Json& json, const CaseResult& result) {
+  /// null: there is none.
+  Json of(const CaseResult& result) {
     const Ladder* const ladder = gathered_.ladder_of(result);
-    if (ladder == nullptr) return;
+    if (ladder == nullptr) return nullptr;
     const bool is_long = ladder->rows.size() > kLadderOfPass.head + kLadderOfPass.tail;
-    if (is_long && rows_ + ladder->rows.size() > kRowsInFull) {
-      json["ladder"] = tables_.ladder_json(shortened(*ladder, kLadderOfOneOfMany));
-      return;
-    }
+    if (is_long && rows_ + ladder->rows.size() > kRowsInFull) return tables_.ladder_json(shortened(*ladder, kLadderOfOneOfMany));
     if (is_long) rows_ += ladder->rows.size();
-    json["ladder"] = tables_.ladder_json(*ladder);
+    return tables_.ladder_json(*ladder);
   }
 
  private:
@@ -150,6 +148,11 @@ class Ladders {
   PageTables& tables_;
   std::size_t rows_ = 0;  // of long ones
 };
+
+std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// Parts of a page's data up to which they stand in it as they are.
+constexpr std::size_t kPlainMax = 1 << 20;
 
 }  // namespace
 
@@ -160,19 +163,30 @@ std::string page_html(const RunResult& run, const ReportFacts& facts, const Gath
   PageTables tables;
   std::optional<Ladders> ladders;
   if (gathered != nullptr) ladders.emplace(*gathered, tables);
-  json["cases"] = Json::array();
+  // What is shown at once, what the list needs, and what an opened case needs.
+  Json list{{"cases", Json::array()}}, exchange{{"ladders", Json::array()}};
   for (const CaseResult& result : run.cases) {
-    Json one = case_json(result, facts, requirements);
-    if (ladders) ladders->add(one, result);
-    json["cases"].push_back(std::move(one));
+    list["cases"].push_back(case_json(result, facts, requirements));
+    exchange["ladders"].push_back(ladders ? ladders->of(result) : Json(nullptr));
   }
-  json["requirements"] = requirements.take();
-  json["transitions"] = gathered == nullptr ? Json::array() : transitions_json(gathered->transitions());
-  json["edges"] = gathered == nullptr ? Json::array() : edges_json(gathered->edges());
-  tables.finish(json);
+  json["count"] = run.cases.size();
+  list["requirements"] = requirements.take();
+  list["transitions"] = gathered == nullptr ? Json::array() : transitions_json(gathered->transitions());
+  list["edges"] = gathered == nullptr ? Json::array() : edges_json(gathered->edges());
+  tables.finish(exchange);
+  std::string packs, list_text = dumped(list), exchange_text = dumped(exchange);
+  if (list_text.size() + exchange_text.size() <= kPlainMax) {
+    json.update(list);
+    for (std::size_t i = 0; i < run.cases.size(); ++i) {
+      if (Json& ladder = exchange["ladders"][i]; !ladder.is_null()) json["cases"][i]["ladder"] = std::move(ladder);
+    }
+    exchange.erase("ladders");
+    json.update(exchange);
+  } else {
+    packs = pack("list", list_text) + pack("exchange", exchange_text);
+  }
   return put_page_together("page.html", {"page.css", "ladder.css"},
-                           {"base.js", "words.js", "ladder.js", "case.js", "list.js", "coverage.js", "start.js"},
-                           json.dump(-1, ' ', false, Json::error_handler_t::replace));
+                           {"base.js", "words.js", "ladder.js", "case.js", "list.js", "coverage.js", "start.js"}, dumped(json), packs);
 }
 
 std::string world_html(const WorldFacts& facts, const Ladder& ladder) {
@@ -190,8 +204,7 @@ std::string world_html(const WorldFacts& facts, const Ladder& ladder) {
             {"capture", facts.capture},
             {"ladder", tables.ladder_json(ladder)}};
   tables.finish(json);
-  return put_page_together("world.html", {"page.css", "ladder.css"}, {"base.js", "words.js", "ladder.js", "world.js"},
-                           json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return put_page_together("world.html", {"page.css", "ladder.css"}, {"base.js", "words.js", "ladder.js", "world.js"}, dumped(json));
 }
 
 }  // namespace fb::conformance

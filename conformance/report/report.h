@@ -32,6 +32,9 @@ std::string digest_text(std::uint64_t digest);
 /// The replay token of a result.
 std::string replay_text(const CaseResult& result, const ReportFacts& facts);
 
+/// What a failure comes to in a line: "status: expected Connect Invalid Parameters (1/82h), seen Success (0/00h)".
+std::string headline_of(const CaseResult& result);
+
 std::string results_json(const RunResult& run, const ReportFacts& facts);
 std::string junit_xml(const RunResult& run, const ReportFacts& facts);
 /// TAP version 14: ok and not ok as JUnit has passed and failed.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "conformance/report/report.h"
+#include "conformance/requirements/ledger.h"
 #include "conformance/runner/waivers.h"
 
 namespace fb::conformance {
@@ -39,13 +40,18 @@ std::string directive(const CaseResult& result) {
   if (is_red(result) || result.verdict == Verdict::pass) return "";
   const bool waived = result.disposition == Disposition::waived;
   return fmt::format(" # SKIP {}: {}", waived ? "waived" : name_of(result.verdict),
-                     on_a_line(waived ? result.waiver : result.reason));
+                     on_a_line(waived ? result.waiver : headline_of(result)));
 }
 
 void append_details(std::string& out, const CaseResult& result, const ReportFacts& facts) {
   out += "  ---\n";
-  out += fmt::format("  verdict: {}\n  disposition: {}\n  requirement: {}\n  message: {}\n", name_of(result.verdict),
-                     name_of(result.disposition), quoted(result.info->requirement), quoted(result.reason));
+  out += fmt::format("  verdict: {}\n  disposition: {}\n  requirement: {}\n", name_of(result.verdict), name_of(result.disposition),
+                     quoted(result.info->requirement));
+  if (const Requirement* const rule = find_requirement(result.info->requirement); rule != nullptr) {
+    out += fmt::format("  section: {}\n", quoted(fmt::format("{} {}, {}", rule->document, rule->revision, rule->section)));
+  }
+  out += fmt::format("  message: {}\n", quoted(headline_of(result)));
+  if (!result.capture.empty()) out += fmt::format("  capture: {}\n", quoted(result.capture));
   if (!result.findings.empty()) {
     out += "  findings:\n";
     for (const Finding& one : result.findings) {

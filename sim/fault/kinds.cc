@@ -86,8 +86,10 @@ static_assert(in_order());
 
 std::string span_text(std::uint64_t ns) {
   if (ns % s(1) == 0) return fmt::format("{} s", ns / s(1));
-  if (ns >= ms(1)) return fmt::format("{:.3g} ms", static_cast<double>(ns) / 1e6);
-  if (ns >= us(1)) return fmt::format("{:.3g} us", static_cast<double>(ns) / 1e3);
+  // Three digits that matter, and never an exponent.
+  const auto number = [](double value) { return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value); };
+  if (ns >= ms(1)) return number(static_cast<double>(ns) / 1e6) + " ms";
+  if (ns >= us(1)) return number(static_cast<double>(ns) / 1e3) + " us";
   return fmt::format("{} ns", ns);
 }
 

@@ -40,6 +40,13 @@ function breakable(name) {
   return name.split(/(?<=_)/).flatMap((part) => [part, make("wbr")]);
 }
 
+/** What the program packed under this name: compressed, so that the page stays small and is there at once. */
+async function unpack(name) {
+  const bytes = Uint8Array.from(atob(byId(`packed-${name}`).textContent), (character) => character.charCodeAt(0));
+  const text = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+  return JSON.parse(await text);
+}
+
 const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
 // ---- light and dark: what the system wants, until somebody presses the button ----
@@ -72,6 +79,7 @@ function startTheme() {
 
 function showTip(element, text) {
   const tip = byId("tip");
+  if (!text) return;
   tip.textContent = text;
   tip.hidden = false;
   const at = element.getBoundingClientRect();

@@ -37,7 +37,10 @@ function caseFacts(one) {
 function caseDetails(report, one) {
   const rule = report.requirements[one.requirement];
   const command = `fabricbench replay ${one.replay}`;
-  const ladder = one.ladder ? ladderBlock(report, one) : null;
+  const exchange = make("div", {class: "exchange"});
+  const draw = (ladder) => ladder && exchange.replaceChildren(ladderBlock(report, {...one, ladder}));
+  if (one.ladder) draw(one.ladder);
+  else report.ladderOf(one).then(draw);
   return make("div", {class: "details"},
     make("div", {class: "said"}, badge(one.verdict), word(one.disposition, spaced(one.disposition), `badge ${one.disposition}`),
       make("span", {class: "quiet"}, `${one.suite} · ${one.role} · ${one.transport}`)),
@@ -48,6 +51,6 @@ function caseDetails(report, one) {
       one.shown_by.flatMap((name, i) => [i > 0 ? ", " : "", make("a", {href: `#case/${encodeURIComponent(name)}`}, name)])) : null,
     one.rules ? make("p", {class: "quiet"}, `The product broke rules that are reported once for the run: ${one.rules.join(", ")}`) : null,
     make("div", {class: "command"}, make("code", {}, command), copyButton(command, "the command that reproduces it")),
-    ladder,
+    exchange,
     caseFacts(one));
 }

@@ -44,7 +44,9 @@ function requirementItem(report, index, verdict) {
 }
 
 function sectionList(report, judged, sections) {
-  return [...sections.entries()].sort(([a], [b]) => bySection(a, b)).map(([section, indices]) => {
+  // Those that this run has judged come first.
+  const none = (indices) => !indices.some((index) => judged.has(index));
+  return [...sections.entries()].sort(([a, x], [b, y]) => none(x) - none(y) || bySection(a, b)).map(([section, indices]) => {
     const verdicts = indices.map((index) => judged.get(index)).filter(Boolean);
     const bad = verdicts.filter((verdict) => verdict === "fail" || verdict === "error").length;
     const {document: name, revision, citation} = report.requirements[indices[0]];
@@ -70,7 +72,8 @@ function showSections(report) {
     if (!sections.has(rule.section)) sections.set(rule.section, []);
     sections.get(rule.section).push(index);
   });
-  const blocks = [...documents.entries()].sort(([a], [b]) => bySection(a, b)).map(([name, sections]) => {
+  const count = (sections) => [...sections.values()].flat().filter((index) => judged.has(index)).length;
+  const blocks = [...documents.entries()].sort(([a, x], [b, y]) => count(y) - count(x) || bySection(a, b)).map(([name, sections]) => {
     const all = [...sections.values()].flat();
     const verdicts = all.map((index) => judged.get(index)).filter(Boolean);
     const bad = verdicts.filter((verdict) => verdict === "fail" || verdict === "error").length;

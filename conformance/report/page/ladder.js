@@ -166,7 +166,8 @@ class Ladder {
       key.preventDefault();
       this.pinTo(group, event);
     });
-    return explain(group, () => this.summary(event));
+    // Beside the pinned fields there is no room for a second picture of them.
+    return explain(group, () => (this.pinned === undefined ? this.summary(event) : ""));
   }
 
   words(event, y) {

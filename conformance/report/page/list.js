@@ -2,11 +2,12 @@
 "use strict";
 
 const PORTION = 400;  // rows that are made at a time
+const ORDERS = [["", "by verdict"], ["section", "by section"], ["suite", "by suite"]];
 
 class CaseList {
   constructor(report) {
     this.report = report;
-    this.wanted = {verdict: new Set(), suite: "", role: "", transport: "", text: ""};
+    this.wanted = {verdict: new Set(), suite: "", role: "", transport: "", text: "", group: ""};
     this.limit = PORTION;
     this.list = byId("list");
     for (const one of report.cases) {
@@ -38,8 +39,10 @@ class CaseList {
       return element;
     };
     this.chips = make("div", {class: "chips", role: "group", "aria-label": "Verdicts"});
+    const group = make("select", {id: "filter-group", "aria-label": "order"}, ORDERS.map(([value, shown]) => make("option", {value}, shown)));
+    group.addEventListener("change", () => this.choose({group: group.value}));
     byId("filter").append(search, select("suite", "all suites"), select("role", "all roles"),
-      select("transport", "all transports"), this.chips);
+      select("transport", "all transports"), group, this.chips);
     byId("filter").addEventListener("submit", (event) => event.preventDefault());
     this.show();
   }
@@ -47,9 +50,27 @@ class CaseList {
   choose(change) {
     Object.assign(this.wanted, change);
     this.limit = PORTION;
-    for (const key of ["suite", "role", "transport"]) byId(`filter-${key}`).value = this.wanted[key];
+    for (const key of ["suite", "role", "transport", "group"]) byId(`filter-${key}`).value = this.wanted[key];
     if (byId("search").value !== this.wanted.text) byId("search").value = this.wanted.text;
     this.show();
+    history.replaceState(null, "", this.address());
+  }
+
+  /** What is chosen, as the page's address says it: a link that is passed on shows the same. */
+  address() {
+    const chosen = new URLSearchParams();
+    if (this.wanted.verdict.size > 0) chosen.set("verdict", [...this.wanted.verdict].join(","));
+    for (const key of ["suite", "role", "transport", "text", "group"]) if (this.wanted[key]) chosen.set(key, this.wanted[key]);
+    return [...chosen].length > 0 ? `#cases?${chosen}` : "#cases";
+  }
+
+  chooseByText(query) {
+    const given = new URLSearchParams(query);
+    const known = {suite: this.values("suite"), role: this.values("role"), transport: this.values("transport"),
+      group: ORDERS.map(([value]) => value)};
+    const change = {text: given.get("text") ?? "", verdict: new Set((given.get("verdict") ?? "").split(",").filter((v) => VERDICTS.includes(v)))};
+    for (const [key, values] of Object.entries(known)) change[key] = values.includes(given.get(key)) ? given.get(key) : "";
+    this.choose(change);
   }
 
   toggleVerdict(verdict) {
@@ -71,11 +92,19 @@ class CaseList {
     const chosen = this.wanted.verdict;
     this.found = fitting.filter((one) => chosen.size === 0 || chosen.has(one.shown));
     const rank = (one) => (one.disposition === "unexpected_pass" ? 0 : VERDICTS.indexOf(one.shown));
-    this.found.sort((a, b) => rank(a) - rank(b));
+    const group = (one) => this.groupOf(one);
+    this.found.sort((a, b) => bySection(group(a), group(b)) || rank(a) - rank(b));
     this.chips.replaceChildren(...VERDICTS.map((verdict) => this.chip(verdict, fitting)).filter(Boolean));
     byId("shown").textContent = `${plural(this.found.length, "case")} of ${this.report.cases.length.toLocaleString("en")}`;
     this.list.replaceChildren();
     this.fill();
+  }
+
+  /** The heading that a case stands under; empty without groups. */
+  groupOf(one) {
+    const rule = this.report.requirements[one.requirement];
+    if (this.wanted.group === "section") return `${rule.document} ${rule.revision}, ${rule.section}`;
+    return this.wanted.group === "suite" ? one.suite : "";
   }
 
   chip(verdict, fitting) {
@@ -94,7 +123,12 @@ class CaseList {
   fill() {
     const from = this.list.querySelectorAll(".case").length;
     this.list.querySelector(".more")?.remove();
-    for (const one of this.found.slice(from, this.limit)) this.list.append(this.item(one));
+    this.found.slice(from, this.limit).forEach((one, at) => {
+      const heading = this.groupOf(one);
+      const before = this.found[from + at - 1];
+      if (heading && (!before || this.groupOf(before) !== heading)) this.list.append(this.heading(heading));
+      this.list.append(this.item(one));
+    });
     const rest = this.found.length - this.limit;
     if (rest > 0) {
       const more = make("button", {type: "button", class: "plain more"}, `${plural(rest, "more case")}`);
@@ -107,6 +141,14 @@ class CaseList {
     if (this.found.length === 0) this.list.append(make("p", {class: "quiet"}, "No case fits. Take a word or a filter away."));
     const first = this.list.querySelector(".row");
     if (first && !this.list.querySelector('.row[tabindex="0"]')) first.tabIndex = 0;
+  }
+
+  heading(text) {
+    const cases = this.found.filter((one) => this.groupOf(one) === text);
+    const judged = cases.filter((one) => one.shown !== "skip").length;
+    const passed = cases.filter((one) => one.shown === "pass").length;
+    return make("div", {class: "group-head", role: "listitem"}, make("h3", {}, text), make("span", {class: "quiet"},
+      judged === 0 ? "not judged" : `${passed} of ${judged} passed`));
   }
 
   item(one) {

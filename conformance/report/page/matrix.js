@@ -32,14 +32,39 @@ function columnHead(run) {
     run.canary === "caught" ? null : make("div", {}, make("span", {class: "badge fail"}, `canary ${run.canary}`)));
 }
 
+const SHOWN = [["all", "all groups"], ["common", "groups of every run"], ["differ", "groups that differ"]];
+let shownGroups = "all";
+
+function isShown(group) {
+  if (shownGroups === "common") return group.cells.every(Boolean);
+  // Of those that hold a group, one came to something else than another.
+  const texts = new Set(group.cells.filter(Boolean).map((counts) => countsText(counts)));
+  return shownGroups === "all" || texts.size > 1;
+}
+
+function groupChoice(matrix) {
+  return make("div", {class: "chips", role: "group", "aria-label": "Groups shown"}, SHOWN.map(([value, text]) => {
+    const chip = make("button", {type: "button", class: "chip", "aria-pressed": value === shownGroups, "data-shown": value}, text);
+    chip.addEventListener("click", () => {
+      shownGroups = value;
+      showMatrix(matrix);
+      document.querySelector(`[data-shown="${value}"]`).focus();
+    });
+    return chip;
+  }));
+}
+
 function showMatrix(matrix) {
   const head = make("tr", {}, make("th", {scope: "col"}, "group"), matrix.runs.map(columnHead));
-  const rows = matrix.groups.map((group) => make("tr", {}, make("th", {scope: "row"}, make("b", {}, group.suite), " ",
+  const groups = matrix.groups.filter(isShown);
+  const rows = groups.map((group) => make("tr", {}, make("th", {scope: "row"}, make("b", {}, group.suite), " ",
     make("span", {class: "kind"}, `${group.role} · ${group.transport}`)),
     matrix.runs.map((run, at) => groupCell(run, group, group.cells[at]))));
   byId("matrix").replaceChildren(make("h2", {}, "Groups by peer"),
     make("p", {class: "quiet"}, "Passed, of those that were judged; the colour is that of the worst. A cell leads to its cases. ",
       make("a", {href: "#differences"}, `${plural(matrix.differences.length, "case")} came to different verdicts.`)),
+    groupChoice(matrix),
+    groups.length === 0 ? make("p", {class: "quiet"}, shownGroups === "common" ? "No group is in every run." : "No group differs.") : "",
     make("div", {class: "matrix", tabindex: 0, role: "region", "aria-label": "Matrix"},
       make("table", {}, make("thead", {}, head), make("tbody", {}, rows))));
 }

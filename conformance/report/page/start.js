@@ -15,7 +15,7 @@ function showSummary(report) {
     make("li", {}, `${counts[name]} `, badge(name)));
   byId("summary").replaceChildren(...[
     make("dl", {class: "facts"},
-      fact("product", report.dut, true), fact("cases", report.cases.length.toLocaleString("en")), fact(word("canary"), canary),
+      fact("product", report.dut, true), fact("cases", report.count.toLocaleString("en")), fact(word("canary"), canary),
       fact("seed", make("code", {}, report.seed)), fact("digest", make("code", {}, report.digest)),
       fact("started", report.started), fact("took", `${report.duration_s.toFixed(2)} s`),
       report.deviations.length > 0 ? fact("deviations", report.deviations.join(", "), true) : null,
@@ -28,9 +28,10 @@ function showSummary(report) {
       make("li", {}, `${counts[verdict].toLocaleString("en")} `, badge(verdict))), others)].filter(Boolean));
 }
 
-/** #case/NAME/TRANSPORT, #group/SUITE/ROLE/TRANSPORT, #rule/ID, or the name of a tab. */
+/** #case/NAME/TRANSPORT, #group/SUITE/ROLE/TRANSPORT, #rule/ID, or the name of a tab; #cases?suite=…&verdict=… filters. */
 function follow(report) {
-  const [kind, ...parts] = location.hash.slice(1).split("/").map(decodeURIComponent);
+  const [path, query] = location.hash.slice(1).split("?");
+  const [kind, ...parts] = path.split("/").map(decodeURIComponent);
   if (kind === "case") {
     report.open("cases");
     report.list.reveal(...parts);
@@ -42,10 +43,29 @@ function follow(report) {
     report.list.choose({suite: "", role: "", transport: "", text: parts[0]});
   } else if (["cases", "coverage", "words"].includes(kind)) {
     report.open(kind);
+    if (kind === "cases" && query !== undefined) report.list.chooseByText(query);
   }
 }
 
-function startReport() {
+/** The cases, and a way to the exchanges: unpacked when the first one is wanted. */
+async function loadParts(report) {
+  let loading = null;
+  if (!report.cases) {
+    byId("shown").textContent = "The cases are being read …";
+    // The summary is drawn first.
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+    Object.assign(report, await unpack("list"));
+    report.ladderOf = async (one) => {
+      loading ??= unpack("exchange").then((exchange) => Object.assign(report, exchange));
+      await loading;
+      return report.ladders[report.cases.indexOf(one)];
+    };
+  } else {
+    report.ladderOf = async (one) => one.ladder ?? null;
+  }
+}
+
+async function startReport() {
   startTheme();
   const report = JSON.parse(byId("data").textContent);
   const drawn = new Set();
@@ -56,6 +76,12 @@ function startReport() {
     if (name === "words") showWords();
   });
   showSummary(report);
+  try {
+    await loadParts(report);
+  } catch (error) {
+    byId("shown").textContent = `This browser cannot read the cases of this page (${error.message}): they are in results.json too.`;
+    return;
+  }
   report.list = new CaseList(report);
   report.list.start();
   follow(report);
