@@ -40,6 +40,7 @@ void weigh_findings(monitors::Monitors& watch, const std::vector<fault::Strike>&
     if (hides_what_was_said(strike.decision)) return;
   }
   for (const monitors::Finding& finding : watch.findings()) {
+    if (monitors::only_advises(finding.rule)) continue;
     const monitors::RuleFacts& rule = monitors::facts_of(finding.rule);
     judge.fails("rule: " + std::string(rule.name), fmt::format("packet {}: {}", finding.packet, finding.text));
   }

@@ -44,11 +44,19 @@ Dissector::Dissector(const DissectorOptions& options)
 Dissector::~Dissector() = default;
 
 void Dissector::add(Observer& observer) {
+  everybody_.push_back(&observer);
   const unsigned hears = observer.hears();
   for (unsigned kind = 0; kind < heard::kinds; ++kind) {
     if ((hears >> kind & 1) != 0) observers_[kind].push_back(&observer);
   }
 }
+
+void Dissector::finish() {
+  tcp_->finish();
+  roce_->finish();
+}
+
+UnreadConnections Dissector::unread_connections() const { return tcp_->unread(); }
 
 void Dissector::remark(std::string text) {
   if (remarks_.size() < kRemarksMax) {

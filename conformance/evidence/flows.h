@@ -34,6 +34,7 @@ struct Queue {
   bool asked_no_flow_control = false;        ///< CATTR of the Connect
   std::optional<bool> flow_control = {};     ///< of SQ heads; from the Connect's response
   std::optional<std::uint16_t> cntlid = {};
+  std::optional<std::uint16_t> hsqsize = {};      ///< of the request that its connection began with (RDMA)
   std::optional<std::uint16_t> connect_cid = {};  ///< of a Connect that is not answered yet
   std::map<std::uint16_t, std::uint8_t> opcodes = {};  ///< of the last command with each CID
   /// Somebody broke a rule on it: what follows from that is not to be judged. Judges set it.
@@ -81,6 +82,7 @@ struct RdmaConnection {
   std::uint8_t reads_active_serves = 0, reads_active_asks = 0;    ///< responder resources, initiator depth
   std::uint8_t reads_passive_serves = 0, reads_passive_asks = 0;
   bool replied = false;
+  std::uint16_t hsqsize = 0;   ///< of that data
   bool nvme = false;           ///< the private data of the request is NVMe's
   std::uint16_t port = 0;
   Queue* queue = nullptr;

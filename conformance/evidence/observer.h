@@ -175,6 +175,12 @@ class Observer {
   virtual void on_mctp_packet(const MctpPacketSeen&) {}
   virtual void on_mctp_message(const MctpMessageSeen&) {}
   virtual void on_words(const WordsSeen&) {}
+
+  // Asked of captures, whose packets may stand in a wrong order by a little: false where something that belongs in front
+  // has not been seen yet. What is not in order is told a little later, in any case.
+  virtual bool command_in_order(const CommandSeen&) const { return true; }
+  virtual bool completion_in_order(const CompletionSeen&) const { return true; }
+  virtual bool message_in_order(const RdmaMessageSeen&) const { return true; }
 };
 
 }  // namespace fb::evidence

@@ -59,7 +59,9 @@ void RoceReader::on_req(const RocePacketSeen& seen) {
   made.reads_active_asks = req.get(cm::req::initiator_depth);
   made.port = cm::port_of(req.get(cm::req::service_id)).value_or(0);
   const auto data = req.get(cm::req::private_data);
-  made.nvme = is_nvme(ByteView(data).subspan(cm::IpHeader::size));
+  const ByteView consumer = ByteView(data).subspan(cm::IpHeader::size);
+  made.nvme = is_nvme(consumer);
+  if (made.nvme) made.hsqsize = View<fabrics::RdmaRequest>{consumer}.get(fabrics::rdma_request::hsqsize).raw();
 }
 
 void RoceReader::on_rep(const RocePacketSeen& seen) {
@@ -83,6 +85,7 @@ void RoceReader::on_rep(const RocePacketSeen& seen) {
     connection.queue->host = Party::queue_pair(connection.active, connection.active_qpn);
     connection.queue->controller = Party::queue_pair(connection.passive, connection.passive_qpn);
     connection.queue->from_start = true;
+    connection.queue->hsqsize = connection.hsqsize;
   }
   // Each side says with which PSN the other one is to begin.
   to_passive->first_psn = connection.passive_psn;

@@ -67,13 +67,29 @@ bool RoceReader::integrity_holds(const TraceEvent& event) {
 }
 
 void RoceReader::on_packet(const TraceEvent& event, Sight& at) {
-  const ByteView bytes = event.bytes;
   at.from.become_ip(event.source.address, 0);
-  if (bytes.size() < roce::Bth::size + roce::kIcrcBytes) {
+  if (event.bytes.size() < roce::Bth::size + roce::kIcrcBytes) {
     ++dissector_.count().broken;
     return;
   }
   ++dissector_.count().roce;
+  if (!dissector_.options().capture) {
+    read(event, at, Early::read);
+    return;
+  }
+  // The connection manager may end what they belong to.
+  const bool manages = View<roce::Bth>{event.bytes}.get(roce::bth::destqp) == roce::kGsiQpn;
+  if (manages && !kept_.empty()) release(kForEver);
+  read(event, at, Early::kept);
+  if (!kept_.empty()) release(at.packet);
+}
+
+void RoceReader::finish() {
+  if (!kept_.empty()) release(kForEver);
+}
+
+bool RoceReader::read(const TraceEvent& event, Sight& at, Early early) {
+  const ByteView bytes = event.bytes;
   const View<roce::Bth> bth{bytes};
   const std::uint32_t qpn = bth.get(roce::bth::destqp);
   at.to.become_queue_pair(event.destination.address, qpn);
@@ -109,16 +125,68 @@ void RoceReader::on_packet(const TraceEvent& event, Sight& at) {
       } else {
         place(*seen.half, seen);
       }
+      if (early == Early::left && comes_early(*seen.half, seen)) return false;
+      if (early == Early::kept && keep(*seen.half, seen, event)) return false;
     }
   }
   dissector_.tell<heard::roce_packets>([&](Observer& observer) { observer.on_roce_packet(seen); });
-  if (!trusted) return;
-  if (facts.kind == OpcodeKind::datagram && qpn == roce::kGsiQpn) return on_cm(seen);
-  if (seen.half == nullptr) return;
+  if (!trusted) return true;
+  if (facts.kind == OpcodeKind::datagram && qpn == roce::kGsiQpn) on_cm(seen);
+  if (seen.half == nullptr) return true;
   if (facts.is_response()) {
     if (seen.half->back != nullptr) acknowledged(*seen.half->back, seen);
   } else if (at.fate != Fate::repeated) {
     follow(*seen.half, seen);
+  }
+  return true;
+}
+
+// ---------------------------------------------------------------------------- packets that come early
+
+// An answer to what was not seen yet, a packet behind a gap, and what a judge would find in front of its place.
+bool RoceReader::comes_early(const RdmaHalf& half, const RocePacketSeen& seen) const {
+  const RdmaHalf* const back = half.back;
+  if (half.connection == nullptr || back == nullptr) return false;
+  if (seen.facts.is_response()) return back->psn_known && roce::psn_distance(seen.psn(), back->expected) >= 0;
+  if (seen.order == PsnOrder::ahead) return true;
+  if (seen.order != PsnOrder::next || half.queue == nullptr || !seen.facts.first) return false;
+  const ByteView payload = seen.payload;
+  if (seen.facts.kind == OpcodeKind::send) {
+    if (half.by_host) {
+      if (payload.size() < kCommandBytes) return false;
+      return !dissector_.in_order(CommandSeen{seen.at, *half.queue, payload.first(kCommandBytes), payload.subspan(kCommandBytes)});
+    }
+    if (payload.size() < kCompletionBytes) return false;
+    return !dissector_.in_order(CompletionSeen{seen.at, *half.queue, payload.first(kCompletionBytes)});
+  }
+  if (half.by_host || seen.reth == nullptr) return false;
+  const View<roce::Reth> reth{ByteView{seen.reth, roce::Reth::size}};
+  return !dissector_.in_order(RdmaMessageSeen{seen.at, half, seen.facts.kind, seen.psn(), reth.get(roce::reth::dmalen), {},
+                                              reth.get(roce::reth::va), reth.get(roce::reth::rkey)});
+}
+
+bool RoceReader::keep(const RdmaHalf& half, const RocePacketSeen& seen, const TraceEvent& event) {
+  if (!comes_early(half, seen)) return false;
+  kept_[half.index].push_back(std::make_unique<KeptPacket>(event, seen.at));
+  return true;
+}
+
+void RoceReader::release(std::uint64_t packet) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (auto one = kept_.begin(); one != kept_.end();) {
+      Kept& kept = one->second;
+      for (std::size_t i = 0; i < kept.size();) {
+        KeptPacket& candidate = *kept[i];
+        if (read(candidate.event, candidate.at, candidate.until < packet ? Early::read : Early::left)) {
+          kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+          moved = true;
+        } else {
+          ++i;
+        }
+      }
+      one = kept.empty() ? kept_.erase(one) : std::next(one);
+    }
   }
 }
 

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "conformance/evidence/kept_packet.h"
 #include "conformance/evidence/observer.h"
 #include "sim/rdma/softroce/icrc.h"
 #include "wire/rdma/cm_messages.h"
@@ -21,6 +23,7 @@ class RoceReader {
  public:
   explicit RoceReader(Dissector& dissector) : dissector_(dissector) {}
   void on_packet(const TraceEvent& event, Sight& at);
+  void finish();
   /// Whether its receiver finds nothing wrong with the ICRC.
   bool integrity_holds(const TraceEvent& event);
 
@@ -28,6 +31,14 @@ class RoceReader {
   using Key = std::pair<IpAddress, std::uint32_t>;
   static constexpr std::size_t kConnectionsMax = 65'536;
 
+  /// What is done with a packet that comes early: it is read all the same, not at all, or kept.
+  enum class Early : std::uint8_t { read, left, kept };
+  /// Whether it was read.
+  bool read(const TraceEvent& event, Sight& at, Early early);
+  bool comes_early(const RdmaHalf& half, const RocePacketSeen& seen) const;
+  [[gnu::noinline]] bool keep(const RdmaHalf& half, const RocePacketSeen& seen, const TraceEvent& event);
+  /// Reads what no longer comes early, and what has waited until `packet`.
+  [[gnu::noinline]] void release(std::uint64_t packet);
   bool icrc_good(const TraceEvent& event, const Sight& at);
   RdmaHalf* half_of(const IpAddress& from, const IpAddress& to, std::uint32_t qpn);
   RdmaHalf* new_half(const Key& to);
@@ -56,6 +67,9 @@ class RoceReader {
   std::vector<std::unique_ptr<RdmaConnection>> connections_;
   std::map<std::pair<IpAddress, std::uint32_t>, RdmaConnection*> by_active_id_;
   bool said_unknown_ = false;
+  // Of captures: packets that come early, by the direction that they are in.
+  using Kept = std::deque<std::unique_ptr<KeptPacket>>;
+  std::map<std::size_t, Kept> kept_;
 };
 
 }  // namespace fb::evidence

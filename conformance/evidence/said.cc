@@ -11,6 +11,7 @@
 #include "wire/rdma/cm_messages.h"
 #include "wire/rdma/psn.h"
 #include "wire/rdma/syndrome.h"
+#include "wire/tcp/kickstart.h"
 
 namespace fb::evidence {
 
@@ -69,6 +70,21 @@ std::string_view words_of(TraceKind kind) {
   }
 }
 
+// Of the admin commands that are many: which structure, page or feature it is about.
+std::string which(ByteView sqe) {
+  using nvme::AdminOpcode;
+  std::string_view name;
+  switch (static_cast<AdminOpcode>(sqe[0])) {
+    case AdminOpcode::identify: name = "CNS"; break;
+    case AdminOpcode::get_log_page: name = "LID"; break;
+    case AdminOpcode::get_features:
+    case AdminOpcode::set_features: name = "FID"; break;
+    default: return {};
+  }
+  static_assert(nvme::identify_sqe::cns.offset == nvme::get_log_sqe::lid.offset && nvme::get_log_sqe::lid.offset == nvme::features_sqe::fid.offset);
+  return fmt::format(" {}={:02X}h", name, View<nvme::GetLogPageSqe>{sqe}.get(nvme::get_log_sqe::lid));
+}
+
 std::string command_label(ByteView sqe, bool admin) {
   std::string label(fabrics::command_name(sqe, admin));
   const View<nvme::SqeLayout> common{sqe};
@@ -76,12 +92,13 @@ std::string command_label(ByteView sqe, bool admin) {
     const View<nvme::ReadWriteSqe> rw{sqe};
     label += fmt::format(" SLBA={} NLB={}", rw.get(nvme::rw_sqe::slba), rw.get(nvme::rw_sqe::nlb).raw() + 1u);
   }
+  if (admin) label += which(sqe);
   return label + fmt::format(" CID={}", common.get(nvme::sqe::cid));
 }
 
-std::string queue_name(const Queue& queue) {
-  if (!queue.qid) return "?";
-  return *queue.qid == 0 ? "admin" : "I/O " + std::to_string(*queue.qid);
+/// Before Connect it is not known which queue a connection is for.
+void queue_field(Said& said, const Queue& queue) {
+  if (queue.qid) field(said, "queue", *queue.qid == 0 ? "admin" : "I/O " + std::to_string(*queue.qid));
 }
 
 }  // namespace
@@ -96,11 +113,27 @@ Said* SaidList::add(const Sight& at, std::string_view layer, std::string label) 
   made.packet = at.packet;
   made.from = column_of(at.from);
   made.to = column_of(at.to);
+  if (made.from == made.to) tell_apart(made, at);
   made.actor = at.actor();
   made.layer = layer;
   made.label = std::move(label);
   made.struck = at.struck;
   return &made;
+}
+
+// Both ends have one address: the product is on this machine. Then a column stands for a role, or for an address with its port.
+void SaidList::tell_apart(Said& said, const Sight& at) const {
+  const bool from_listener = listeners_.count(at.from) != 0, to_listener = listeners_.count(at.to) != 0;
+  if (from_listener == to_listener) {
+    said.from = to_string(at.from);
+    said.to = to_string(at.to);
+    return;
+  }
+  const auto named = [](const Party& party, bool listens) {
+    return listens ? "controller " + to_string(party) : "host " + column_of(party);
+  };
+  said.from = named(at.from, from_listener);
+  said.to = named(at.to, to_listener);
 }
 
 Said* SaidList::last_of(const Sight& at, std::string_view layer) {
@@ -154,6 +187,7 @@ void SaidList::on_cm(const CmSeen& seen) {
 void SaidList::on_segment(const SegmentSeen& seen) {
   const auto has = [&](std::uint8_t flag) { return (seen.tcp.flags & flag) != 0; };
   std::string label;
+  if (has(tcp_flag::syn)) listeners_.insert(has(tcp_flag::ack) ? seen.at.from : seen.at.to);
   if (has(tcp_flag::syn)) label = has(tcp_flag::ack) ? "SYN ACK" : "SYN";
   if (has(tcp_flag::fin)) label = "FIN";
   if (has(tcp_flag::rst)) label = "RST";
@@ -171,17 +205,19 @@ void SaidList::on_segment(const SegmentSeen& seen) {
 }
 
 void SaidList::on_pdu(const PduSeen& seen) {
+  listeners_.insert(seen.flow.controller);
   const std::string words = tcp::describe_pdu(seen.header);
   const std::size_t first = words.find(" ");
   std::string label = seen.broken ? "PDU that cannot be framed" : words.substr(0, std::min(first, words.size()));
   if (tcp::shape_of(seen.pdu[0]) == nullptr) label = words.substr(0, words.find(" plen="));
+  if (tcp::is_kickstart(seen.pdu[0])) label = tcp::is_kickstart_request(seen.pdu[0]) ? "KDReq" : "KDResp";
   Said* const made = add(seen.at, "tcp", std::move(label));
   if (made == nullptr) return;
   fields_of(*made, words);
   if (seen.header_digest()) field(*made, "header digest", "yes");
   if (seen.data_digest()) field(*made, "data digest", "yes");
   if (seen.data_bytes != 0) field(*made, "data", seen.data_bytes);
-  field(*made, "queue", queue_name(*seen.flow.queue));
+  queue_field(*made, *seen.flow.queue);
 }
 
 // A capsule is told by the packet or PDU that carried it: its words take over the label.
@@ -199,7 +235,7 @@ void SaidList::on_command(const CommandSeen& seen) {
   field(*made, "command", std::string(fabrics::command_name(seen.sqe, admin)));
   fields_of(*made, fabrics::describe_command(seen.sqe, admin));
   if (!seen.data.empty()) field(*made, "in capsule", seen.data.size());
-  if (!seen.queue.tcp) field(*made, "queue", queue_name(seen.queue));
+  if (!seen.queue.tcp) queue_field(*made, seen.queue);
 }
 
 void SaidList::on_completion(const CompletionSeen& seen) {
@@ -220,7 +256,7 @@ void SaidList::on_completion(const CompletionSeen& seen) {
   field(*made, "sqhd", cqe.get(nvme::cqe::sqhd));
   field(*made, "dw0", fmt::format("{:#x}", cqe.get(nvme::cqe::dw0)));
   if (cqe.get(nvme::cqe::dw1) != 0) field(*made, "dw1", fmt::format("{:#x}", cqe.get(nvme::cqe::dw1)));
-  if (!seen.queue.tcp) field(*made, "queue", queue_name(seen.queue));
+  if (!seen.queue.tcp) queue_field(*made, seen.queue);
 }
 
 void SaidList::on_mctp_packet(const MctpPacketSeen& seen) {

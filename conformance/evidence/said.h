@@ -1,6 +1,7 @@
 // The evidence in words, one entry a packet or message: what ladder diagrams and lists are drawn from.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct SaidField {
 struct Said {
   Instant time;
   std::uint64_t packet = 0;  ///< in the capture, from 1
-  std::string from;          ///< "10.0.0.1", "EID 9"; of words the actor
+  std::string from;          ///< "10.0.0.1", "EID 9", "host 127.0.0.1" where both have one address; of words the actor
   std::string to;            ///< empty: a word, not an arrow
   std::string actor;         ///< who sent it by name, where that is known: "bench"
   std::string layer;         ///< rdma, cm, nvme, tcp, mctp, mi; words: fault, note, state, verdict
@@ -55,8 +56,10 @@ class SaidList final : public Observer {
   Said* add(const Sight& at, std::string_view layer, std::string label);
   /// The entry of this packet, when it was the last one.
   Said* last_of(const Sight& at, std::string_view layer);
+  void tell_apart(Said& said, const Sight& at) const;
   SaidOptions options_;
   std::vector<Said> said_;
+  std::set<Party> listeners_;  // controllers, as far as connections tell
   std::uint64_t left_out_ = 0;
   std::uint64_t message_packet_ = 0;  // whose SEND carried what comes next
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "conformance/evidence/dissector.h"
+#include "wire/tcp/kickstart.h"
 
 namespace fb::evidence {
 
@@ -15,9 +16,18 @@ constexpr std::uint16_t kNvmePort = 4420, kDiscoveryPort = 8009;
 constexpr std::uint8_t kTlsHandshake = 0x16, kTlsMajor = 0x03;
 
 std::int32_t distance(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b); }
-bool is_nvme_port(std::uint16_t port) { return port == kNvmePort || port == kDiscoveryPort; }
 
 }  // namespace
+
+bool TcpReader::is_nvme_port(std::uint16_t port) const {
+  const auto& further = dissector_.options().tcp_ports;
+  return port == kNvmePort || port == kDiscoveryPort || std::find(further.begin(), further.end(), port) != further.end();
+}
+
+bool TcpReader::port_tells(const Direction& direction) const {
+  return is_nvme_port(direction.to.port) || is_nvme_port(direction.from.port) || controllers_.count(direction.to) != 0 ||
+         controllers_.count(direction.from) != 0;
+}
 
 inline TcpReader::Direction& TcpReader::direction_of(const Endpoint& from, const Endpoint& to) {
   if (Connection* const recent = recent_[place_of(from, to)]; recent != nullptr) {
@@ -29,7 +39,7 @@ inline TcpReader::Direction& TcpReader::direction_of(const Endpoint& from, const
 }
 
 TcpReader::Direction& TcpReader::look_up(const Endpoint& from, const Endpoint& to) {
-  auto& slot = connections_[from < to ? Key{from, to} : Key{to, from}];
+  auto& slot = connections_[key_of(from, to)];
   if (slot == nullptr) {
     slot = std::make_unique<Connection>();
     for (const int way : {0, 1}) {
@@ -54,29 +64,40 @@ void TcpReader::on_syn(Direction& direction, const TcpFacts& tcp) {
   connection.opened = connection.opened || !answer;
 }
 
+void TcpReader::forget_connections() {
+  forgotten_ = unread();
+  connections_.clear();
+  keeping_.clear();
+  recent_ = {};
+}
+
 void TcpReader::on_segment(const TraceEvent& event, Sight& at) {
   ++dissector_.count().tcp;
   at.from.become_ip(event.source.address, event.source.port);
   at.to.become_ip(event.destination.address, event.destination.port);
   const TcpFacts& tcp = *event.tcp;
-  if (connections_.size() >= kConnectionsMax) {
-    connections_.clear();
-    recent_ = {};
-  }
+  if (connections_.size() >= kConnectionsMax) forget_connections();
+  if (!keeping_.empty()) expire(at.packet);
   Direction* said = &direction_of(event.source, event.destination);
   // The same ports again, or a SYN that is sent again.
   const bool syn = (tcp.flags & tcp_flag::syn) != 0;
   if (syn && said->known && said->next != tcp.seq + 1 && (tcp.flags & tcp_flag::ack) == 0) {
+    release(*said->connection, kForEver);
     if (said->connection->flow.queue != nullptr) dissector_.end_queue(at, *said->connection->flow.queue);
-    auto& slot = connections_[event.source < event.destination ? Key{event.source, event.destination}
-                                                               : Key{event.destination, event.source}];
-    former_.push_back(std::move(slot));
+    former_.push_back(std::move(connections_[key_of(event.source, event.destination)]));
     recent_ = {};
     said = &direction_of(event.source, event.destination);
   }
   dissector_.tell<heard::segments>([&](Observer& observer) { observer.on_segment({at, tcp, event.bytes.size()}); });
   Direction& direction = *said;
   if (syn) return on_syn(direction, tcp);
+  if (dissector_.options().capture && keep_early(direction, event, at)) return;
+  read(direction, event, at);
+  if (!direction.connection->way[0].kept.empty() || !direction.connection->way[1].kept.empty()) release(*direction.connection, at.packet);
+}
+
+void TcpReader::read(Direction& direction, const TraceEvent& event, Sight& at) {
+  const TcpFacts& tcp = *event.tcp;
   TcpFlow& flow = direction.connection->flow;
   if (at.fate == Fate::forged) {
     if (flow.queue != nullptr) dissector_.end_queue(at, *flow.queue);
@@ -98,6 +119,7 @@ void TcpReader::on_segment(const TraceEvent& event, Sight& at) {
 }
 
 void TcpReader::take(Direction& direction, std::uint32_t seq, ByteView bytes, Sight& at) {
+  direction.spoke = true;
   if (direction.connection->content == Content::foreign) return;
   if (!direction.known) {
     direction.known = true;
@@ -169,8 +191,13 @@ void TcpReader::skip_gap(Direction& direction, Sight& at) {
   if (direction.later.empty()) return;
   Connection& connection = *direction.connection;
   if (connection.content == Content::nvme) told_missing(direction, at, "segments are missing");
+  if (connection.tls != nullptr) {
+    told_missing(direction, at, "segments are missing, so that TLS cannot be opened behind them");
+    carries_other(connection, false);
+  }
   direction.next = direction.later_base;
   direction.pending.clear();
+  direction.ruled_out = 0;
   direction.to_pass = 0;
   direction.hunting = true;
   direction.whole = false;
@@ -184,33 +211,39 @@ void TcpReader::skip_gap(Direction& direction, Sight& at) {
 bool TcpReader::looks_like_pdu(const Direction& direction, ByteView bytes) const {
   if (bytes.size() < tcp::kCommonHeaderBytes) return false;
   const View<tcp::CommonHeader> common{bytes};
-  const tcp::PduShape* shape = tcp::shape_of(bytes[0]);
-  if (shape == nullptr || common.get(tcp::pdu::hlen) != shape->hlen) return false;
-  const Direction* const by_host = direction.connection->by_host;
-  if (by_host != nullptr && shape->to_controller != (by_host == &direction)) return false;
-  if ((common.get(tcp::pdu::flags) & ~shape->flags) != 0) return false;
   const std::uint32_t plen = common.get(tcp::pdu::plen);
-  const std::uint8_t pdo = common.get(tcp::pdu::pdo);
+  const std::uint8_t hlen = common.get(tcp::pdu::hlen), pdo = common.get(tcp::pdu::pdo);
+  const Direction* const by_host = direction.connection->by_host;
+  const tcp::PduShape* shape = tcp::shape_of(bytes[0]);
+  const bool kickstart = tcp::is_kickstart(bytes[0]);
+  if (shape == nullptr && !kickstart) return false;
+  const bool to_controller = kickstart ? tcp::is_kickstart_request(bytes[0]) : shape->to_controller;
+  if (by_host != nullptr && to_controller != (by_host == &direction)) return false;
+  // Too little is known of its form to begin with it.
+  if (kickstart && direction.connection->content != Content::nvme) return false;
+  if (kickstart) return common.get(tcp::pdu::flags) == 0 && hlen >= tcp::kCommonHeaderBytes && plen >= hlen && plen <= tcp::kKickstartMax;
+  if (hlen != shape->hlen || (common.get(tcp::pdu::flags) & ~shape->flags) != 0) return false;
   if (plen < shape->hlen || plen > kPduMax || pdo > plen) return false;
-  if (!shape->data && plen > shape->hlen + tcp::kDigestBytes) return false;
+  const bool ends = shape->type == tcp::PduType::h2c_term_req || shape->type == tcp::PduType::c2h_term_req;
+  if (ends) return plen <= tcp::kTermReqMax;
+  if ((!shape->data || pdo == 0) && plen > shape->hlen + tcp::kDigestBytes) return false;
   return pdo == 0 || (pdo >= shape->hlen && pdo % 4 == 0);
 }
 
-// Whether this connection is one of NVMe/TCP that can be read.
+// Whether this connection is one of NVMe/TCP that can be read. In a capture more is asked of it: sort_out().
 bool TcpReader::recognise(Direction& direction, ByteView bytes, const Sight& at) {
   Connection& connection = *direction.connection;
-  const bool port_tells = is_nvme_port(direction.to.port) || is_nvme_port(direction.from.port) ||
-                          controllers_.count(direction.to) != 0 || controllers_.count(direction.from) != 0;
+  const bool told_by_port = port_tells(direction);
   if (bytes.size() >= 2 && bytes[0] == kTlsHandshake && bytes[1] == kTlsMajor) {
     connection.content = Content::foreign;
     connection.flow.encrypted = true;
     ++dissector_.count().encrypted;
-    if (port_tells) told_missing(direction, at, "is encrypted (TLS) and was not read");
+    if (told_by_port) told_missing(direction, at, "is encrypted (TLS) and was not read");
     return false;
   }
   const bool plain = looks_like_pdu(direction, bytes);
   const bool begins = plain && (bytes[0] == 0 || bytes[0] == 1) && direction.whole;
-  if (!begins && !port_tells) {
+  if (!begins && !told_by_port) {
     if (bytes.size() >= tcp::kCommonHeaderBytes || bytes[0] > 1) connection.content = Content::foreign;
     return false;
   }
@@ -247,8 +280,25 @@ void TcpReader::begin_flow(Connection& connection) {
 }
 
 void TcpReader::deliver(Direction& direction, ByteView bytes, Sight& at) {
+  Connection& connection = *direction.connection;
+  if (connection.content == Content::foreign || direction.ended) return;
+  if (connection.tls != nullptr) return open_tls(direction, bytes, at);
+  if (dissector_.options().capture && connection.content == Content::unknown && begins_tls(direction, bytes, at)) {
+    if (connection.tls != nullptr) open_tls(direction, bytes, at);
+    return;
+  }
+  deliver_plain(direction, bytes, at);
+}
+
+void TcpReader::deliver_plain(Direction& direction, ByteView bytes, Sight& at) {
   const Connection& connection = *direction.connection;
   if (connection.content == Content::foreign || direction.ended) return;
+  Bytes sorted_out;
+  if (dissector_.options().capture && (connection.content == Content::unknown || direction.hunting)) {
+    if (!sort_out(direction, bytes, at)) return;
+    sorted_out = std::exchange(direction.pending, {});
+    bytes = sorted_out;
+  }
   if (direction.to_pass > 0) {
     const std::size_t passed = std::min(direction.to_pass, bytes.size());
     direction.to_pass -= passed;

@@ -52,7 +52,20 @@ class Associations final : public Judge {
     if (pending.property_get) on_property(seen, state, *pending.property_get, pending.eight);
   }
 
+  bool completion_in_order(const CompletionSeen& seen) const override {
+    if (!seen.queue.certain() || seen.queue.qid.value_or(1) != 0 || !seen.at.genuine()) return true;
+    const State& state = *states_.find(seen.queue.index);
+    const View<nvme::CqeLayout> cqe{seen.cqe};
+    const Pending* const pending = state.open.find(cqe.get(nvme::cqe::cid));
+    if (pending == nullptr || !cqe.get(nvme::cqe::status).ok()) return true;
+    if (pending->event) return state.masked.count(cqe.get(nvme::cqe::dw0) & kEventBits) == 0;
+    if (pending->property_get != fabrics::property::csts) return true;
+    const bool ready = (View<fabrics::PropertyGetReply>{seen.cqe}.get(fabrics::property_reply::value) & 1) != 0;
+    return !ready || state.enabled;
+  }
+
  private:
+  static constexpr std::uint32_t kEventBits = 0x00FFFF07;
   struct Pending {
     bool connect = false, event = false, eight = false;
     std::optional<std::uint32_t> property_get = {};
@@ -81,12 +94,14 @@ class Associations final : public Judge {
   void on_io_command(const CommandSeen& seen) {
     const bool fabrics = seen.sqe[0] == nvme::kFabricsOpcode;
     const auto type = static_cast<FabricsType>(seen.sqe[4]);
+    if (fabrics && seen.queue.qid && seen.queue.cntlid) judged(Rule::nvme_property_queue);
     if (fabrics && seen.queue.qid && seen.queue.cntlid && (type == FabricsType::property_get || type == FabricsType::property_set)) {
       say(Rule::nvme_property_queue, seen.at, fmt::format("a property command on I/O queue {}", *seen.queue.qid));
     }
     if (fabrics && type == FabricsType::connect && seen.data.size() >= fabrics::ConnectData::size) {
       const std::uint32_t cntlid = View<fabrics::ConnectData>{seen.data}.get(fabrics::connect_data::cntlid);
       const State* admin = admin_of(seen.queue, cntlid);
+      if (complete_ && admin != nullptr && admin->queue->certain()) judged(Rule::nvme_io_before_ready);
       if (complete_ && admin != nullptr && admin->queue->certain() && !admin->ready && seen.queue.qid) {
         say(Rule::nvme_io_before_ready, seen.at,
             fmt::format("Connect to I/O queue {} of controller {}, whose CSTS.RDY was not seen", *seen.queue.qid, cntlid));
@@ -105,6 +120,7 @@ class Associations final : public Judge {
     state.queue = &queue;
     const View<nvme::SqeLayout> sqe{seen.sqe};
     if (state.kato_ms != 0) {
+      judged(Rule::nvme_keep_alive);
       // Controllers count in coarse steps, which they tell their hosts in data that is not looked into.
       const auto limit = Duration::ms(static_cast<std::int64_t>(state.kato_ms) * 2) + kGranularity;
       if (seen.at.time - state.heard > limit) {
@@ -143,6 +159,7 @@ class Associations final : public Judge {
   }
 
   void on_property_set(const CommandSeen& seen, State& state) {
+    judged(Rule::nvme_property_read_only);
     const View<fabrics::PropertySetSqe> set{seen.sqe};
     const std::uint32_t offset = set.get(fabrics::property_sqe::ofst);
     if (offset == fabrics::property::cap || offset == fabrics::property::vs || offset == fabrics::property::csts) {
@@ -161,6 +178,7 @@ class Associations final : public Judge {
     std::uint64_t value = View<fabrics::PropertyGetReply>{seen.cqe}.get(fabrics::property_reply::value);
     if (!eight) value &= 0xFFFFFFFF;
     if (offset == fabrics::property::csts) {
+      judged(Rule::nvme_ready_early);
       const bool ready = (value & 1) != 0;
       if (ready && !state.enabled) {
         say(Rule::nvme_ready_early, seen.at, seen.queue, fmt::format("CSTS is {:#x}, and CC.EN was never set", value));
@@ -170,6 +188,7 @@ class Associations final : public Judge {
     const bool whole = (offset == fabrics::property::cap && eight) || (offset == fabrics::property::vs && !eight);
     if (!whole) return;
     const auto [known, fresh] = state.constant.emplace(offset, value);
+    if (!fresh) judged(Rule::nvme_property_stable);
     if (!fresh && known->second != value) {
       say(Rule::nvme_property_stable, seen.at, seen.queue,
           fmt::format("the property at {:02X}h is {:#x}, and was {:#x}", offset, value, known->second));
@@ -177,10 +196,11 @@ class Associations final : public Judge {
   }
 
   void on_event(const CompletionSeen& seen, State& state, std::uint32_t dw0) {
-    const std::uint32_t event = dw0 & 0x00FFFF07;
+    const std::uint32_t event = dw0 & kEventBits;
     // Without a log page nothing ends the mask; vendors may do as they like.
     constexpr std::uint32_t kVendor = 7;
     if ((event >> 16 & 0xFF) == 0 || (event & 7) == kVendor) return;
+    judged(Rule::nvme_event_masked);
     if (!state.masked.insert(event).second) {
       say(Rule::nvme_event_masked, seen.at, seen.queue,
           fmt::format("event {:#x} again, and log page {:02X}h was not read in between", dw0, event >> 16 & 0xFF));

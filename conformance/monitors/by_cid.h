@@ -53,6 +53,13 @@ class ByCid {
     places_[hole] = kNowhere;
     return true;
   }
+  const T* find(std::uint16_t cid) const { return const_cast<ByCid*>(this)->find(cid); }
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.used) visit(slot.cid, slot.value);
+    }
+  }
   template <class Visit>
   void each(Visit&& visit) {
     for (Slot& slot : slots_) {

@@ -25,6 +25,7 @@ class Connections final : public Judge {
   void on_cm(const CmSeen& seen) override {
     if (!seen.at.genuine()) return;
     if (seen.attribute < Attribute::req || seen.attribute > Attribute::apr) return;
+    judged(Rule::cm_mad);
     const View<cm::MadHeader> mad{seen.mad};
     if (mad.get(cm::mad::base_version) != cm::kMadBaseVersion || mad.get(cm::mad::class_version) != cm::kCmClassVersion ||
         mad.get(cm::mad::method) != cm::Method::send) {
@@ -64,6 +65,7 @@ class Connections final : public Judge {
     const auto req = cm::message_of<cm::Req>(seen.mad);
     Request& known = requests_[{seen.at.from.address, req.get(cm::req::local_comm_id)}];
     if (known.tid == tid && known.passive == seen.at.to.address) return;
+    judged(Rule::cm_request);
     known = {tid, seen.at.to.address, req.get(cm::req::responder_resources), false, false, {}};
     const unsigned mtu = static_cast<unsigned>(req.get(cm::req::path_mtu));
     const auto data = req.get(cm::req::private_data);
@@ -95,12 +97,14 @@ class Connections final : public Judge {
     if (found == requests_.end() || found->second.passive != seen.at.from.address) return;
     Request& request = found->second;
     if (request.replied) {
+      judged(Rule::cm_rep_again);
       const ByteView again = seen.mad.subspan(cm::kMadHeaderBytes);
       if (!std::equal(again.begin(), again.end(), request.reply.begin(), request.reply.end())) {
         say(Rule::cm_rep_again, seen.at, fmt::format("the REP of transaction {:#x} was sent before and said something else", tid));
       }
       return;
     }
+    judged(Rule::cm_rep_transaction, Rule::cm_rep_depth);
     request.replied = true;
     request.reply.assign(seen.mad.begin() + cm::kMadHeaderBytes, seen.mad.end());
     if (tid != request.tid) {
@@ -110,6 +114,7 @@ class Connections final : public Judge {
       say(Rule::cm_rep_depth, seen.at, fmt::format("the REP asks for {} reads at a time, the REQ serves {}", asks, request.serves));
     }
     if (!request.nvme) return;
+    judged(Rule::rdma_accept_data);
     const auto data = rep.get(cm::rep::private_data);
     const View<fabrics::RdmaAccept> accept{data};
     const bool rest = std::any_of(data.begin() + 4, data.begin() + fabrics::RdmaAccept::size, [](std::uint8_t byte) { return byte != 0; });
@@ -123,6 +128,7 @@ class Connections final : public Judge {
     if (!complete_) return;
     const auto ids = cm::message_of<cm::Ids>(seen.mad);
     const auto found = requests_.find({seen.at.from.address, ids.get(cm::ids::local_comm_id)});
+    if (found != requests_.end()) judged(Rule::cm_rtu);
     if (found == requests_.end() || found->second.replied) return;
     say(Rule::cm_rtu, seen.at, fmt::format("an RTU for communication {:#x}, which had no REP", ids.get(cm::ids::local_comm_id)));
   }
@@ -141,6 +147,7 @@ class Connections final : public Judge {
     const Ending* same_ids = nullptr;
     const Ending* same_transaction = nullptr;
     for (const Ending& dreq : found->second) {
+      judged(Rule::cm_drep, Rule::cm_drep_transaction);
       const bool mirrored = dreq.local == remote && dreq.remote == local;
       if (mirrored && dreq.tid == tid) return;
       if (mirrored) same_ids = &dreq;

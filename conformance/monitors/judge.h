@@ -16,6 +16,11 @@ class Judge : public Observer {
   explicit Judge(Findings& findings, bool complete) : complete_(complete), findings_(findings) {}
 
  protected:
+  /// These rules have something to judge here.
+  template <class... Rules>
+  void judged(Rules... rules) {
+    (findings_.judged(rules), ...);
+  }
   [[gnu::cold]] void say(Rule rule, const Sight& at, std::string text) { findings_.add(rule, at, std::move(text)); }
   /// The queue's later exchange is not judged: it may follow from this.
   [[gnu::cold]] void say(Rule rule, const Sight& at, Queue& queue, std::string text) {

@@ -59,12 +59,11 @@ class Keys final : public Judge {
   }
 
   void on_rdma_message(const RdmaMessageSeen& seen) override {
-    const bool reads = seen.kind == roce::OpcodeKind::read_request;
-    if (!reads && seen.kind != roce::OpcodeKind::write) return;
-    const RdmaHalf& half = seen.half;
-    if (half.by_host || half.connection == nullptr || half.queue == nullptr || !half.whole || !seen.at.genuine()) return;
-    if (!half.queue->certain() || half.back == nullptr || !half.back->whole || half.back->ahead != 0 || seen.length == 0) return;
-    judge_use(seen, *half.queue, reads ? DataDirection::host_to_controller : DataDirection::controller_to_host);
+    if (is_judged(seen)) judge_use(seen, *seen.half.queue, way_of(seen));
+  }
+
+  bool message_in_order(const RdmaMessageSeen& seen) const override {
+    return !is_judged(seen) || allowed(*states_.find(seen.half.queue->index), seen, way_of(seen));
   }
 
  private:
@@ -90,11 +89,22 @@ class Keys final : public Judge {
 
   State& state_of(const Queue& queue) { return states_[queue.index]; }
 
+  static DataDirection way_of(const RdmaMessageSeen& seen) {
+    return seen.kind == roce::OpcodeKind::read_request ? DataDirection::host_to_controller : DataDirection::controller_to_host;
+  }
+
+  static bool is_judged(const RdmaMessageSeen& seen) {
+    if (seen.kind != roce::OpcodeKind::read_request && seen.kind != roce::OpcodeKind::write) return false;
+    const RdmaHalf& half = seen.half;
+    if (half.by_host || half.connection == nullptr || half.queue == nullptr || !half.whole || !seen.at.genuine()) return false;
+    return half.queue->certain() && half.back != nullptr && half.back->whole && half.back->ahead == 0 && seen.length != 0;
+  }
+
   static bool holds(const SglDescriptor& range, std::uint64_t va, std::uint64_t length) {
     return va >= range.address && va - range.address <= range.length && length <= range.length - (va - range.address);
   }
 
-  static bool allowed(State& state, const RdmaMessageSeen& seen, DataDirection way) {
+  static bool allowed(const State& state, const RdmaMessageSeen& seen, DataDirection way) {
     bool found = false;
     state.open.each([&](std::uint16_t, const Command& command) {
       if (found || command.unclear) {
@@ -108,6 +118,7 @@ class Keys final : public Judge {
   }
 
   void judge_use(const RdmaMessageSeen& seen, Queue& queue, DataDirection way) {
+    judged(Rule::rdma_key_unknown, Rule::rdma_key_range, Rule::rdma_key_direction, Rule::rdma_key_late);
     State& state = state_of(queue);
     if (allowed(state, seen, way)) return;
     const std::string what = fmt::format("a {} of {} bytes at {:#x} under key {:#x}",
@@ -135,6 +146,7 @@ class Keys final : public Judge {
   }
 
   void judge_invalidate(const CompletionSeen& seen, const Command& command, std::uint32_t key) {
+    judged(Rule::rdma_invalidate);
     for (const SglDescriptor& range : command.ranges) {
       if (range.key == key && range.subtype == nvme::sgl_subtype::invalidate_key) return;
     }

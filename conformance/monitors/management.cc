@@ -34,6 +34,7 @@ class Management final : public Judge {
     if (!seen.tag_owner && asked != pairs_.end() && asked->second.replayed) return;
     // A capture that lacks packets may put the wrong ones together.
     if (!complete_ && seen.packets > 1 && !mi::mic_ok(message)) return forget(seen);
+    judged(Rule::mi_integrity);
     if (!seen.integrity || message.size() < mi::kHeaderSize + mi::kMicSize || !mi::mic_ok(message)) {
       say(Rule::mi_integrity, seen.at,
           seen.integrity ? fmt::format("the check of {} bytes is wrong", message.size()) : "the integrity bit is clear");
@@ -44,6 +45,7 @@ class Management final : public Judge {
     const bool response = header.get(mi::header::ror);
     const MessageKind kind = header.get(mi::header::nmimt);
     if (kind == MessageKind::async_event) return forget(seen);
+    judged(Rule::mi_direction);
     if (response == seen.tag_owner) {
       say(Rule::mi_direction, seen.at, fmt::format("ROR is {}, the tag owner bit is {}", response ? 1 : 0, seen.tag_owner ? 1 : 0));
       return forget(seen);
@@ -95,6 +97,7 @@ class Management final : public Judge {
     const auto busy = pair.busy.find(slot);
     // Whoever has waited for long enough may have given the answer up.
     const bool at_once = busy != pair.busy.end() && seen.at.time - pair.by_tag[busy->second].sent < kPatience;
+    if (complete_) judged(Rule::mi_one_command);
     if (at_once && complete_ && !pair.replayed) {
       say(Rule::mi_one_command, seen.at, fmt::format("a command for slot {}, whose last one is not answered", slot));
       return forget(seen);
@@ -106,10 +109,12 @@ class Management final : public Judge {
 
   void on_response(const MctpMessageSeen& seen, ByteView body, MessageKind kind) {
     const View<mi::MessageHeader> header{body};
+    judged(Rule::mi_size);
     if (body.size() < mi::kResponseMin) {
       say(Rule::mi_size, seen.at, fmt::format("an answer of {} bytes without its check", body.size()));
       return forget(seen);
     }
+    judged(Rule::mi_reserved, Rule::mi_status);
     const std::uint8_t reserved = (body[1] & 0x06) | (body[2] & 0xFC) | body[3];
     if (reserved != 0) say(Rule::mi_reserved, seen.at, fmt::format("header bytes {:02X} {:02X} {:02X}", body[1], body[2], body[3]));
     const auto status = static_cast<mi::Status>(body[4]);
@@ -120,6 +125,7 @@ class Management final : public Judge {
     const auto found = pair.by_tag.find(seen.tag);
     if (found == pair.by_tag.end()) return;
     Exchange& exchange = found->second;
+    judged(Rule::mi_kind, Rule::mi_slot);
     if (kind != exchange.kind) {
       say(Rule::mi_kind, seen.at,
           fmt::format("NMIMT {} in an answer to {}", static_cast<unsigned>(kind), static_cast<unsigned>(exchange.kind)));
@@ -129,6 +135,7 @@ class Management final : public Judge {
       say(Rule::mi_slot, seen.at, fmt::format("slot {} in an answer to slot {}", header.get(mi::header::csi), exchange.slot));
       return forget(seen);
     }
+    if (kind == MessageKind::control_primitive && status == mi::Status::success) judged(Rule::mi_primitive_tag);
     if (kind == MessageKind::control_primitive && status == mi::Status::success && body[5] != exchange.primitive_tag) {
       say(Rule::mi_primitive_tag, seen.at, fmt::format("tag {} in an answer to tag {}", body[5], exchange.primitive_tag));
     }
@@ -139,6 +146,7 @@ class Management final : public Judge {
   }
 
   void on_more(const MctpMessageSeen& seen, ByteView body, Exchange& exchange) {
+    judged(Rule::mi_more_form, Rule::mi_more_once);
     if (body.size() != mi::MoreProcessing::size || exchange.kind == MessageKind::control_primitive) {
       say(Rule::mi_more_form, seen.at, fmt::format("More Processing Required of {} bytes for kind {}", body.size(),
                                                    static_cast<unsigned>(exchange.kind)));

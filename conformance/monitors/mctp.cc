@@ -34,6 +34,7 @@ class Mctp final : public Judge {
       lost_.insert(key_of(seen));
       return;
     }
+    judged(Rule::mctp_version, Rule::mctp_reserved, Rule::mctp_eid);
     if (const auto version = seen.header.get(field::version); version != mctp::kHeaderVersion) {
       return say(Rule::mctp_version, seen.at, fmt::format("header version {}", version));
     }
@@ -97,6 +98,9 @@ class Mctp final : public Judge {
     const std::uint8_t sequence = seen.header.get(field::sequence);
     const std::size_t size = seen.packet.size() - mctp::kHeaderSize;
     auto found = open_.find(key);
+    judged(Rule::mctp_unit);
+    if (complete_ && !disturbed_) judged(Rule::mctp_start);
+    if (complete_ && !disturbed_ && !som) judged(Rule::mctp_sequence);
     if (size == 0) {
       say(Rule::mctp_unit, seen.at, "a packet without payload");
     } else if (som) {
@@ -131,6 +135,7 @@ class Mctp final : public Judge {
 
   void judge_control(const MctpMessageSeen& seen) {
     if (seen.message.size() < mctp::control::kRequestHeader) return;
+    judged(Rule::mctp_control_one, Rule::mctp_control_bits);
     const View<mctp::control::RequestHeader> header{seen.message};
     if (seen.packets != 1 || seen.integrity) {
       say(Rule::mctp_control_one, seen.at,
@@ -169,6 +174,7 @@ class Mctp final : public Judge {
     // them apart, and is not compared.
     if (seen.source == mctp::kNullEid || seen.destination == mctp::kNullEid) return;
     const auto found = asked_.find({seen.at.from.bus, seen.destination, seen.tag});
+    if (complete_) judged(Rule::mctp_answer);
     if (found == asked_.end()) {
       // A request that a fault has cut off here may have come whole to its endpoint.
       if (complete_ && !disturbed_ && began_.count({seen.at.from.bus, seen.destination, seen.tag}) == 0) {
@@ -177,6 +183,7 @@ class Mctp final : public Judge {
       return;
     }
     if (!control || !complete_) return;
+    judged(Rule::mctp_control_instance, Rule::mctp_control_command);
     const auto instance = static_cast<std::uint8_t>(seen.message[1] & 0x1F);
     const std::uint8_t command = seen.message[2];
     const Requests& requests = found->second;

@@ -27,11 +27,17 @@ void Findings::hold(Rule rule, const Sight& at, const Queue& queue, std::string 
                    {queue.requests[0], queue.requests[1]}});
 }
 
+void Findings::settle() {
+  std::erase_if(held_, [this](Held& held) {
+    if (!held.queue->whole) return true;
+    if (!went_on(held)) return false;
+    if (count(held.finding.rule)) all_.push_back(std::move(held.finding));
+    return true;
+  });
+}
+
 void Findings::finish() {
-  for (Held& held : held_) {
-    const bool went_on = held.queue->requests[0] > held.requests[0] && held.queue->requests[1] > held.requests[1];
-    if (held.queue->whole && went_on && count(held.finding.rule)) all_.push_back(std::move(held.finding));
-  }
+  settle();
   held_.clear();
   std::stable_sort(all_.begin(), all_.end(), [](const Finding& a, const Finding& b) { return a.packet < b.packet; });
 }
@@ -47,5 +53,13 @@ Monitors::Monitors(const evidence::DissectorOptions& options) : dissector_(optio
 }
 
 Monitors::~Monitors() = default;
+
+std::vector<Rule> Monitors::judged() const {
+  std::vector<Rule> rules;
+  for (std::size_t i = 0; i < kRules; ++i) {
+    if (findings_.was_judged(static_cast<Rule>(i))) rules.push_back(static_cast<Rule>(i));
+  }
+  return rules;
+}
 
 }  // namespace fb::monitors

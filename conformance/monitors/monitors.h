@@ -23,15 +23,23 @@ class Monitors final : public TraceSink {
   ~Monitors() override;
 
   void on_event(const TraceEvent& event) override { dissector_.on_event(event); }
-  void on_packet(const capture::CapturedPacket& packet) { dissector_.on_packet(packet); }
+  void on_packet(const capture::CapturedPacket& packet) {
+    dissector_.on_packet(packet);
+    if (findings_.holds()) findings_.settle();
+  }
 
   /// No more comes: what was held back for want of certainty is told or dropped.
-  void finish() { findings_.finish(); }
+  void finish() {
+    dissector_.finish();
+    findings_.finish();
+  }
 
-  /// In the order of the packets.
+  /// In the order of the packets once finished; before, as they come.
   const std::vector<Finding>& findings() const { return findings_.all(); }
   /// Further ones of rules that have spoken often.
   std::uint64_t findings_left_out() const { return findings_.left_out(); }
+  /// The rules that had something to judge.
+  std::vector<Rule> judged() const;
   evidence::Dissector& dissector() { return dissector_; }
   const evidence::Dissector& dissector() const { return dissector_; }
 

@@ -16,6 +16,12 @@ class PerIndex {
     return *states_[index];
   }
 
+  /// The one that is there; an empty one where none was asked for.
+  const State* find(std::size_t index) const {
+    static const State kNone;
+    return index < states_.size() ? states_[index].get() : &kNone;
+  }
+
  private:
   // Apart: what is asked for with every packet is to be a comparison and a load in its caller.
   [[gnu::noinline]] void grow(std::size_t index) {

@@ -76,6 +76,7 @@ class RdmaAnswers final : public Judge {
     const std::int32_t beyond = roce::psn_distance(seen.psn(), asked.expected);
     if (!complete_ && beyond >= 0) return;  // the capture lacks what was asked
     if (complete_) {
+      judged(Rule::rdma_ack_beyond);
       const bool sequence_nak = kind == roce::SyndromeKind::nak &&
                                 roce::value_of_syndrome(*seen.aeth) == static_cast<std::uint8_t>(roce::NakCode::psn_sequence_error);
       if (asked.ahead == 0 && (beyond > 0 || (beyond == 0 && !sequence_nak))) {
@@ -96,8 +97,11 @@ class RdmaAnswers final : public Judge {
       const std::int32_t place = roce::psn_distance(seen.psn(), read.psn);
       if (place < 0 || place >= static_cast<std::int32_t>(read.count)) continue;
       asked_for = true;
+      judged(Rule::rdma_read_form);
+      if (complete_) judged(Rule::rdma_read_asked);
       if (fits(seen, read, static_cast<std::uint32_t>(place), asked.mtu)) return;
     }
+    if (complete_) judged(Rule::rdma_read_asked);
     if (asked_for) {
       blame(Rule::rdma_read_form, seen, asked,
             fmt::format("{} PSN {} with {} bytes fits none of the READs of this PSN", seen.facts.name, seen.psn(), seen.payload.size()));
@@ -114,6 +118,7 @@ class RdmaAnswers final : public Judge {
   }
 
   void judge_msn(const RocePacketSeen& seen, const RdmaHalf& asked, const State& state) {
+    judged(Rule::rdma_msn);
     const std::uint32_t msn = View<roce::Aeth>{ByteView{seen.aeth, roce::Aeth::size}}.get(roce::aeth::msn);
     const std::int32_t above = roce::psn_distance(msn, state.messages & roce::kPsnMask);
     // Messages that end behind this PSN need not be complete; with a gap of our own, more may be.

@@ -39,6 +39,7 @@ class RdmaPackets final : public Judge {
   bool judge_icrc(const RocePacketSeen& seen) {
     const IpAddress& from = seen.at.from.address;
     if (seen.icrc_good) {
+      judged(Rule::rdma_icrc);
       if (!complete_) seals_.insert(from);
       return true;
     }
@@ -49,6 +50,9 @@ class RdmaPackets final : public Judge {
   }
 
   void judge_form(const RocePacketSeen& seen) {
+    judged(Rule::rdma_version);
+    if (!seen.pad.empty()) judged(Rule::rdma_pad_zero);
+    if (seen.facts.payload) judged(Rule::rdma_pad_count);
     if (const auto version = seen.bth.get(roce::bth::tver); version != 0) {
       say(Rule::rdma_version, seen.at, fmt::format("the transport version is {}", version));
     }
@@ -84,6 +88,7 @@ class RdmaPackets final : public Judge {
 
   void judge_psn(const RocePacketSeen& seen, const RdmaHalf& half, const State& state) {
     const bool sends = seen.facts.kind == OpcodeKind::send || seen.facts.kind == OpcodeKind::write;
+    if (sends && state.read_count > 1) judged(Rule::rdma_psn_of_read);
     if (seen.order == PsnOrder::repeated && sends && state.read_count > 1) {
       const std::int32_t place = roce::psn_distance(seen.psn(), state.read_psn);
       if (place > 0 && place < static_cast<std::int32_t>(state.read_count)) {
@@ -94,7 +99,9 @@ class RdmaPackets final : public Judge {
       }
     }
     if (!complete_ || half.connection == nullptr || seen.at.late) return;
+    if (seen.order == PsnOrder::next) judged(half.any ? Rule::rdma_psn_next : Rule::rdma_psn_first);
     if (seen.order == PsnOrder::next || seen.order == PsnOrder::unknown || changed_.count(seen.at.from.address) != 0) return;
+    judged(half.any ? Rule::rdma_psn_next : Rule::rdma_psn_first);
     if (!half.any && !half.inside) {
       blame(Rule::rdma_psn_first, seen, fmt::format("the first request has PSN {}, announced was {}", seen.psn(), half.first_psn));
     } else if (seen.order == PsnOrder::ahead && half.ahead == 0) {
@@ -103,6 +110,7 @@ class RdmaPackets final : public Judge {
   }
 
   void judge_message(const RocePacketSeen& seen, const RdmaHalf& half) {
+    judged(Rule::rdma_order);
     const bool parts = seen.facts.kind == OpcodeKind::send || seen.facts.kind == OpcodeKind::write;
     const auto kind = static_cast<std::uint8_t>(seen.facts.kind);
     const bool begins = seen.facts.first || !parts;
@@ -113,6 +121,7 @@ class RdmaPackets final : public Judge {
       return;
     }
     if (!parts || half.mtu == 0) return;
+    judged(Rule::rdma_size);
     const std::size_t size = seen.payload.size();
     const bool wrong = seen.facts.last ? size > half.mtu || (size == 0 && !seen.facts.first) : size != half.mtu;
     if (wrong) {
@@ -121,6 +130,7 @@ class RdmaPackets final : public Judge {
       return;
     }
     if (seen.facts.kind != OpcodeKind::write) return;
+    judged(Rule::rdma_dma_length);
     std::uint32_t announced = half.dmalen;
     if (seen.reth != nullptr) announced = View<roce::Reth>{ByteView{seen.reth, roce::Reth::size}}.get(roce::reth::dmalen);
     const std::uint64_t carried = (seen.facts.first ? 0 : half.length) + size;

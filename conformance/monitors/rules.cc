@@ -1,5 +1,6 @@
 #include "conformance/monitors/rules.h"
 
+#include "conformance/requirements/ledger.h"
 #include "conformance/requirements/requirement_id.h"
 
 namespace fb::monitors {
@@ -19,6 +20,11 @@ constexpr RuleFacts kCatalogue[] = {
 
 std::span<const RuleFacts> catalogue() { return kCatalogue; }
 const RuleFacts& facts_of(Rule rule) { return kCatalogue[static_cast<std::size_t>(rule)]; }
+
+bool only_advises(Rule rule) {
+  const conformance::Requirement* const requirement = conformance::find_requirement(facts_of(rule).requirement);
+  return requirement != nullptr && requirement->level != "mandatory";
+}
 
 std::string_view name_of(Layer layer) {
   constexpr std::string_view kNames[] = {"rdma", "cm", "nvme", "tcp", "mctp", "mi"};

@@ -52,6 +52,12 @@ std::string_view name_of(Layer layer);
   X(nvme_queue_full, "fabrics.host.flow-control.bound", nvme, "no command is sent into a full queue")                  \
   X(nvme_fused, "nvme.wire.fused", nvme, "the second of a fused pair follows the first at once")                       \
   X(nvme_psdt, "nvme.host.psdt", nvme, "commands with data use SGLs")                                                  \
+  X(nvme_psdt_no_data, "fabrics.wire.psdt", nvme, "PSDT of Admin and I/O commands without data is 01b or 10b too")     \
+  X(nvme_psdt_fabrics, "fabrics.wire.fabrics-psdt", nvme, "PSDT of Fabrics commands is not 00b")                       \
+  X(nvme_no_data_descriptor, "fabrics.wire.no-data-descriptor", nvme,                                                  \
+    "commands without data have an empty descriptor of the transport's type")                                          \
+  X(nvme_hostnqn_uuid, "fabrics.wire.hostnqn-uuid", nvme, "a HOSTNQN of the UUID form ends in a UUID")                 \
+  X(rdma_connect_sqsize, "fabrics.wire.connect-hsqsize", nvme, "SQSIZE of Connect is not above the HSQSIZE of its REQ") \
   X(nvme_keep_alive, "fabrics.wire.keep-alive", nvme, "a host lets itself be heard within the keep alive time")        \
   X(nvme_io_before_ready, "fabrics.host.init.io-after-ready", nvme, "I/O queues come after CSTS.RDY")                  \
   X(nvme_property_queue, "fabrics.wire.property-queue", nvme, "property commands go to the admin queue")               \
@@ -122,6 +128,9 @@ enum class Rule : std::uint8_t {
   FB_MONITOR_RULES(FB_MONITOR_ENUM)
 #undef FB_MONITOR_ENUM
 };
+#define FB_MONITOR_ONE(id, requirement, layer, sentence) +1
+inline constexpr std::size_t kRules = 0 FB_MONITOR_RULES(FB_MONITOR_ONE);
+#undef FB_MONITOR_ONE
 
 struct RuleFacts {
   std::string_view name;
@@ -133,5 +142,7 @@ struct RuleFacts {
 /// By Rule.
 std::span<const RuleFacts> catalogue();
 const RuleFacts& facts_of(Rule rule);
+/// The requirement only recommends: who does not keep to it is told, and breaks nothing.
+bool only_advises(Rule rule);
 
 }  // namespace fb::monitors

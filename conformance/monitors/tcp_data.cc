@@ -39,6 +39,7 @@ class TcpData final : public Judge {
     made.length = sgl.length;
     made.in_capsule = sgl.type_byte() == SglDescriptor::in_capsule(0, 0).type_byte();
     made.by_transport = sgl.type_byte() == SglDescriptor::transport(0).type_byte();
+    if (made.in_capsule || made.by_transport) judged(Rule::tcp_capsule_data);
     if (made.in_capsule && sgl.address + sgl.length != seen.data.size()) {
       say(Rule::tcp_capsule_data, seen.at, seen.queue,
           fmt::format("command {} has {} bytes in its capsule, its SGL says {} from {}", cid, seen.data.size(), sgl.length, sgl.address));
@@ -52,6 +53,7 @@ class TcpData final : public Judge {
     if (!seen.queue.certain()) return;
     State& state = state_of(seen.queue);
     const std::uint16_t cid = View<nvme::CqeLayout>{seen.cqe}.get(nvme::cqe::cid);
+    judged(Rule::tcp_success_alone);
     if (state.succeeded.has(cid)) {
       return say(Rule::tcp_success_alone, seen.at, seen.queue,
                  fmt::format("a response to command {}, whose C2HData had SUCCESS", cid));
@@ -118,6 +120,7 @@ class TcpData final : public Judge {
     const std::uint16_t cid = pdu.get(tcp::data_pdu::cccid);
     const std::uint32_t offset = pdu.get(tcp::data_pdu::offset), length = pdu.get(tcp::data_pdu::length);
     Transfer* const transfer = transfer_of(seen, cid);
+    judged(Rule::tcp_r2t_command);
     if (transfer == nullptr) return blame(Rule::tcp_r2t_command, seen, fmt::format("an R2T for command {}, which is not outstanding", cid));
     const bool writes = transfer->direction == DataDirection::host_to_controller || transfer->direction == DataDirection::bidirectional;
     if (!writes || transfer->in_capsule) {
@@ -125,6 +128,7 @@ class TcpData final : public Judge {
                    fmt::format("an R2T for command {}, {}", cid, writes ? "whose data was in its capsule" : "which writes nothing"));
     }
     if (!transfer->by_transport) return;
+    judged(Rule::tcp_r2t_range, Rule::tcp_r2t_limit);
     if (offset != transfer->asked || length == 0 || length > transfer->length - std::min(transfer->length, offset)) {
       return blame(Rule::tcp_r2t_range, seen,
                    fmt::format("an R2T for {} bytes from {} of command {}, which has {} bytes, {} of them asked for", length, offset, cid,
@@ -146,11 +150,13 @@ class TcpData final : public Judge {
     Transfer* const transfer = transfer_of(seen, cid);
     if (transfer == nullptr) return;
     if (!transfer->by_transport && transfer->requests.empty()) return;
+    judged(Rule::tcp_h2c_unasked);
     const auto named = [&](const Request& request) { return request.ttag == ttag; };
     const auto request = std::find_if(transfer->requests.begin(), transfer->requests.end(), named);
     if (request == transfer->requests.end()) {
       return blame(Rule::tcp_h2c_unasked, seen, fmt::format("H2CData for command {} with TTAG {}, which no R2T has", cid, ttag));
     }
+    judged(Rule::tcp_h2c_limit, Rule::tcp_h2c_range, Rule::tcp_h2c_order, Rule::tcp_h2c_last);
     if (seen.flow.maxh2cdata != 0 && length > seen.flow.maxh2cdata) {
       return blame(Rule::tcp_h2c_limit, seen, fmt::format("H2CData with {} bytes, MAXH2CDATA is {}", length, seen.flow.maxh2cdata));
     }
@@ -175,12 +181,14 @@ class TcpData final : public Judge {
     const std::uint16_t cid = pdu.get(tcp::data_pdu::cccid);
     const std::uint32_t offset = pdu.get(tcp::data_pdu::offset), length = pdu.get(tcp::data_pdu::length);
     const std::uint8_t flags = seen.common.get(tcp::pdu::flags);
+    judged(Rule::tcp_c2h_command);
     Transfer* const transfer = transfer_of(seen, cid);
     if (transfer == nullptr) {
       return blame(Rule::tcp_c2h_command, seen, fmt::format("C2HData for command {}, which is not outstanding", cid));
     }
     const bool reads = transfer->direction == DataDirection::controller_to_host || transfer->direction == DataDirection::bidirectional;
     if (!reads) return blame(Rule::tcp_c2h_command, seen, fmt::format("C2HData for command {}, which reads nothing", cid));
+    judged(Rule::tcp_c2h_last, Rule::tcp_c2h_order, Rule::tcp_c2h_range);
     if (transfer->last) return blame(Rule::tcp_c2h_last, seen, fmt::format("C2HData for command {} behind LAST_PDU", cid));
     if (offset != transfer->arrived) {
       return blame(Rule::tcp_c2h_order, seen, fmt::format("DATAO {} of command {} where {} is next", offset, cid, transfer->arrived));
@@ -195,6 +203,7 @@ class TcpData final : public Judge {
       return blame(Rule::tcp_c2h_last, seen, fmt::format("all {} bytes of command {} are there, LAST_PDU is clear", transfer->length, cid));
     }
     if ((flags & flag::success) == 0) return;
+    judged(Rule::tcp_success_alone, Rule::tcp_success_flow);
     if (!transfer->last) return blame(Rule::tcp_success_alone, seen, fmt::format("SUCCESS without LAST_PDU for command {}", cid));
     if (seen.flow.queue->flow_control.value_or(false)) {
       return blame(Rule::tcp_success_flow, seen, fmt::format("SUCCESS for command {} on a queue with flow control", cid));

@@ -38,11 +38,14 @@ bool blames_product(const monitors::Finding& finding, Role role, bool embedded) 
 void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embedded, CaseResult& result) {
   result.monitored = findings;
   const CaseInfo& info = *result.info;
-  for (const monitors::Finding& found : findings) result.blamed.push_back(blames_product(found, info.role, embedded));
+  // What is only advised against breaks nothing.
+  for (const monitors::Finding& found : findings) {
+    result.blamed.push_back(blames_product(found, info.role, embedded) && !monitors::only_advises(found.rule));
+  }
   // A bench may be misled by a product that breaks rules, and a real one has answers that nobody foresaw.
   if (!embedded || result.verdict != Verdict::pass || !broken_rules(result).empty()) return;
   const auto ours = std::find_if(findings.begin(), findings.end(), [&](const monitors::Finding& found) {
-    return !info.options.malformed && !on_purpose(info.name, found.rule);
+    return !info.options.malformed && !on_purpose(info.name, found.rule) && !monitors::only_advises(found.rule);
   });
   if (ours == findings.end()) return;
   result.verdict = Verdict::error;

@@ -1,5 +1,6 @@
 // Queues and associations: each rule hears what breaks it, from whoever breaks it.
 #include "tests/conformance/monitors/wire.h"
+#include "wire/fabrics/nqn.h"
 #include "wire/fabrics/property.h"
 
 namespace fb::monitors {
@@ -8,7 +9,7 @@ namespace {
 #define EXPECT_HEARD(wire, rule, host) EXPECT_TRUE((wire).heard(rule, host)) << (wire).all()
 #define EXPECT_SILENT(wire) EXPECT_TRUE((wire).monitors.findings().empty()) << (wire).all()
 
-constexpr std::uint8_t kFlush = 0, kAsyncEvent = 0x0C, kGetLog = 0x02, kKeepAlive = 0x18;
+constexpr std::uint8_t kFlush = 0, kRead = 2, kAsyncEvent = 0x0C, kGetLog = 0x02, kKeepAlive = 0x18;
 
 struct Queue : TcpWire {
   explicit Queue(bool no_flow_control = false, std::uint32_t kato = 0, std::uint16_t qid = 0) {
@@ -66,6 +67,58 @@ TEST(QueueRules, Identifiers) {
   phase.send(1);
   phase.capsule(false, completion(1, 2).set(nvme::cqe::phase, 1).bytes());
   EXPECT_HEARD(phase, Rule::nvme_completion_phase, false);
+}
+
+TEST(QueueRules, Pointers) {
+  // 00b: PRPs. Of an Admin or I/O command it is wrong, with data or without; of a Fabrics command it is advised against.
+  Queue with_data;
+  with_data.capsule(true, command(kRead, 1, nvme::SglDescriptor::transport(512)).set(nvme::sqe::psdt, nvme::Psdt::prp).bytes());
+  EXPECT_HEARD(with_data, Rule::nvme_psdt, true);
+  for (const std::uint8_t opcode : {kFlush, kKeepAlive}) {
+    Queue without;
+    without.capsule(true, command(opcode, 1).set(nvme::sqe::psdt, nvme::Psdt::prp).bytes());
+    EXPECT_HEARD(without, Rule::nvme_psdt_no_data, true);
+    EXPECT_FALSE(only_advises(Rule::nvme_psdt_no_data));
+  }
+  TcpWire fabrics;
+  fabrics.open();
+  fabrics.capsule(true, connect_command().set(nvme::sqe::psdt, nvme::Psdt::prp).bytes());
+  EXPECT_HEARD(fabrics, Rule::nvme_psdt_fabrics, true);
+  EXPECT_TRUE(only_advises(Rule::nvme_psdt_fabrics));
+  Queue zeros;
+  zeros.capsule(true, command(kFlush, 1, nvme::SglDescriptor::parse(Bytes(16))).bytes());
+  EXPECT_HEARD(zeros, Rule::nvme_no_data_descriptor, true);
+  EXPECT_TRUE(only_advises(Rule::nvme_no_data_descriptor));
+  Queue right;
+  for (const auto psdt : {nvme::Psdt::sgl, nvme::Psdt::sgl_metadata_sgl}) {
+    const auto cid = static_cast<std::uint16_t>(psdt);
+    right.capsule(true, command(kFlush, cid).set(nvme::sqe::psdt, psdt).bytes());
+    right.capsule(false, completion(cid, static_cast<std::uint16_t>(cid + 1)).bytes());
+  }
+  EXPECT_SILENT(right);
+}
+
+TEST(QueueRules, HostnqnOfTheUuidForm) {
+  const auto connect = [](std::string_view nqn) {
+    TcpWire wire;
+    wire.open();
+    Bytes data(fabrics::ConnectData::size);
+    MutableView<fabrics::ConnectData> view{data};
+    const std::string_view subsystem = "nqn.2014-08.org.nvmexpress.discovery";
+    std::copy(subsystem.begin(), subsystem.end(), data.begin() + fabrics::connect_data::subnqn.offset);
+    std::copy(nqn.begin(), nqn.end(), data.begin() + fabrics::connect_data::hostnqn.offset);
+    auto sqe = connect_command();
+    sqe.set(nvme::sqe::sgl1, nvme::SglDescriptor::in_capsule(0, static_cast<std::uint32_t>(data.size())).bytes());
+    wire.capsule(true, sqe.bytes(), data);
+    return wire.heard(Rule::nvme_hostnqn_uuid, true);
+  };
+  for (const char* wrong : {"", "1", "host-1", "6ab9bd21-3c85-4b61-a6d0-5d4b6f2f7c0", "6ab9bd21-3c85-4b61-a6d0-5d4b6f2f7c012",
+                            "6ab9bd213c854b61a6d05d4b6f2f7c01", "6ab9bd21-3c85-4b61-a6d0-5d4b6f2f7c0g"}) {
+    EXPECT_TRUE(connect(std::string(fabrics::kUuidNqnPrefix) + wrong)) << wrong;
+  }
+  EXPECT_FALSE(connect(std::string(fabrics::kUuidNqnPrefix) + "6ab9bd21-3c85-4b61-a6d0-5d4b6f2f7c01"));
+  EXPECT_FALSE(connect("nqn.2014-08.org.example:host")) << "another form is no concern of this rule";
+  EXPECT_FALSE(connect("host"));
 }
 
 TEST(QueueRules, Heads) {
