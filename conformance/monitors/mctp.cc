@@ -154,6 +154,7 @@ class Mctp final : public Judge {
     if (seen.message.size() != kSize || seen.message[2] != static_cast<std::uint8_t>(mctp::control::Command::set_endpoint_id)) return;
     if ((seen.message[3] & 3) > static_cast<std::uint8_t>(mctp::control::SetOperation::force)) return;
     const mctp::Eid eid = seen.message[4];
+    judged(Rule::mctp_assigned_eid);
     if (eid < mctp::kFirstEid || eid == mctp::kBroadcastEid) say(Rule::mctp_assigned_eid, seen.at, fmt::format("EID {} is assigned", eid));
   }
 

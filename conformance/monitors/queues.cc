@@ -95,6 +95,7 @@ class Queues final : public Judge {
     }
     const bool with_dwords = state.with_dwords.size() != 0 && state.with_dwords.remove(cid);
     if (!completed(seen.at, queue, state, cid)) return;
+    if (!with_dwords) judged(Rule::nvme_completion_dwords);
     if (!with_dwords && (cqe.get(nvme::cqe::dw0) | cqe.get(nvme::cqe::dw1)) != 0) {
       say(Rule::nvme_completion_dwords, seen.at,
           fmt::format("the response to command {} has DW0 {:08X}h and DW1 {:08X}h, which the command does not use", cid,

@@ -106,6 +106,7 @@ class TcpData final : public Judge {
   /// Bytes 23:20 of all three, and the transfer tag of C2HData, which answers no R2T.
   void judge_reserved(const PduSeen& seen) {
     const bool c2h = seen.type() == PduType::c2h_data && !seen.to_controller;
+    judged(c2h ? Rule::tcp_c2h_reserved : seen.type() == PduType::r2t ? Rule::tcp_r2t_reserved : Rule::tcp_h2c_reserved);
     std::uint32_t reserved = load_le<std::uint32_t>(&seen.header[kReservedTail]);
     if (c2h) reserved |= load_le<std::uint16_t>(&seen.header[tcp::data_pdu::ttag.offset]);
     if (reserved == 0) [[likely]] return;
