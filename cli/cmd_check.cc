@@ -89,7 +89,8 @@ std::vector<std::string> missing_of(const evidence::Dissector& dissector, const 
   say(reading.skipped.malformed, "packet", "malformed");
   say(reading.skipped.unknown_link, "packet", "of a link type that is not supported");
   say(dissector.counts().broken, "RoCEv2, MCTP or NVMe packet", "not readable");
-  say(unread.unknown, "TCP connection", "not recognised: the beginning is not in the capture, and no chain of NVMe/TCP PDUs is in the rest");
+  say(unread.unknown, "TCP connection",
+      "not recognised: the beginning is not in the capture, and no chain of NVMe/TCP PDUs is in the rest");
   return missing;
 }
 
@@ -101,7 +102,9 @@ std::string why_nothing(const monitors::Monitors& judges, const Reading& reading
   if (!judges.judged().empty() && !remains) return {};
   std::string why = "nothing to judge: no NVMe traffic recognised";
   if (reading.skipped.cut_short > 0) why += fmt::format(" ({} cut short)", counted(reading.skipped.cut_short, "packet"));
-  if (counts.encrypted > counts.decrypted) why += fmt::format(" ({} not opened)", counted(counts.encrypted - counts.decrypted, "TLS connection"));
+  if (const std::uint64_t closed = counts.encrypted - std::min(counts.encrypted, counts.decrypted); closed > 0) {
+    why += fmt::format(" ({} not opened)", counted(closed, "TLS connection"));
+  }
   return why;
 }
 
@@ -148,7 +151,7 @@ void print_summary(const monitors::Monitors& judges, const Reading& reading, con
   }
   print_wrapped(summary, 2);
   if (const auto unread = judges.dissector().unread_connections(); unread.other > 0) {
-    print_wrapped(fmt::format("{} not recognised: it begins with another protocol than NVMe/TCP", counted(unread.other, "TCP connection")), 2);
+    print_wrapped(fmt::format("{} not recognised, beginning with another protocol", counted(unread.other, "TCP connection")), 2);
   }
   for (const std::string& remark : missing_of(judges.dissector(), reading)) print_wrapped("missing: " + remark, 2);
   if (!nothing.empty()) return;
@@ -281,7 +284,8 @@ void add_check(CLI::App& app, Outcome& outcome) {
                   "  fabricbench check lab.pcapng.zst\n"
                   "  fabricbench check --tcp-port 4421 --keylog keys.txt lab.pcap\n"
                   "  tcpdump -U -w - | fabricbench check -");
-  command->add_option("file", arguments->file, "A capture of RoCEv2, NVMe/TCP or MCTP, also compressed with gzip or zstd; - for standard input")
+  command->add_option("file", arguments->file,
+                      "A capture of RoCEv2, NVMe/TCP or MCTP, also compressed with gzip or zstd; - for standard input")
       ->required()
       ->type_name("FILE");
   command->add_option("--tcp-port", arguments->tcp_ports, "Ports of NVMe/TCP, beside 4420 and 8009")
@@ -289,7 +293,8 @@ void add_check(CLI::App& app, Outcome& outcome) {
       ->check(CLI::Range(1, 65535))
       ->allow_extra_args(false)
       ->type_name("PORT,...");
-  command->add_option("--keylog", arguments->keylog, "A TLS key log (SSLKEYLOGFILE), beside the secrets in a pcapng file")->type_name("FILE");
+  command->add_option("--keylog", arguments->keylog, "A TLS key log (SSLKEYLOGFILE), beside the secrets in a pcapng file")
+      ->type_name("FILE");
   command->add_flag("--json", arguments->json, "Print the result as one JSON document");
   command->callback([arguments, &outcome] { outcome.code = check_file(*arguments); });
 }

@@ -195,7 +195,9 @@ Result<std::unique_ptr<ByteSource>> decompressed(std::unique_ptr<ByteSource> sou
                                  : begins_with(first, {'B', 'Z', 'h'})             ? "bzip2"
                                  : begins_with(first, {0x04, 0x22, 0x4D, 0x18})    ? "lz4"
                                                                                    : "";
-  if (!other.empty()) return Failure{Problem{"compressed with " + std::string(other) + ", of which gzip and zstd are read: decompress it first"}};
+  if (!other.empty()) {
+    return Failure{Problem{"compressed with " + std::string(other) + ": gzip and zstd are read, decompress it first"}};
+  }
   std::unique_ptr<ByteSource> whole = std::make_unique<Peeked>(std::move(first), std::move(source));
   if (gzip) return std::unique_ptr<ByteSource>(std::make_unique<GzipSource>(std::move(whole)));
   if (zstd) return std::unique_ptr<ByteSource>(std::make_unique<ZstdSource>(std::move(whole)));

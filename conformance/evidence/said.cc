@@ -81,7 +81,8 @@ std::string which(ByteView sqe) {
     case AdminOpcode::set_features: name = "FID"; break;
     default: return {};
   }
-  static_assert(nvme::identify_sqe::cns.offset == nvme::get_log_sqe::lid.offset && nvme::get_log_sqe::lid.offset == nvme::features_sqe::fid.offset);
+  static_assert(nvme::identify_sqe::cns.offset == nvme::get_log_sqe::lid.offset);
+  static_assert(nvme::features_sqe::fid.offset == nvme::get_log_sqe::lid.offset);
   return fmt::format(" {}={:02X}h", name, View<nvme::GetLogPageSqe>{sqe}.get(nvme::get_log_sqe::lid));
 }
 

@@ -44,9 +44,8 @@ Bytes expand(const char* digest, const Bytes& secret, std::string_view label, st
   Bytes block(EVP_MAX_MD_SIZE);
   unsigned size = 0;
   const EVP_MD* const hash = EVP_get_digestbyname(digest);
-  if (hash == nullptr || HMAC(hash, secret.data(), static_cast<int>(secret.size()), info.data(), info.size(), block.data(), &size) == nullptr) {
-    return {};
-  }
+  const int secret_size = static_cast<int>(secret.size());
+  if (hash == nullptr || HMAC(hash, secret.data(), secret_size, info.data(), info.size(), block.data(), &size) == nullptr) return {};
   block.resize(std::min<std::size_t>(length, size));
   return block;
 }

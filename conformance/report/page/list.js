@@ -39,7 +39,8 @@ class CaseList {
       return element;
     };
     this.chips = make("div", {class: "chips", role: "group", "aria-label": "Verdicts"});
-    const group = make("select", {id: "filter-group", "aria-label": "order"}, ORDERS.map(([value, shown]) => make("option", {value}, shown)));
+    const group = make("select", {id: "filter-group", "aria-label": "order"},
+      ORDERS.map(([value, shown]) => make("option", {value}, shown)));
     group.addEventListener("change", () => this.choose({group: group.value}));
     byId("filter").append(search, select("suite", "all suites"), select("role", "all roles"),
       select("transport", "all transports"), group, this.chips);
@@ -68,7 +69,8 @@ class CaseList {
     const given = new URLSearchParams(query);
     const known = {suite: this.values("suite"), role: this.values("role"), transport: this.values("transport"),
       group: ORDERS.map(([value]) => value)};
-    const change = {text: given.get("text") ?? "", verdict: new Set((given.get("verdict") ?? "").split(",").filter((v) => VERDICTS.includes(v)))};
+    const verdicts = (given.get("verdict") ?? "").split(",").filter((verdict) => VERDICTS.includes(verdict));
+    const change = {text: given.get("text") ?? "", verdict: new Set(verdicts)};
     for (const [key, values] of Object.entries(known)) change[key] = values.includes(given.get(key)) ? given.get(key) : "";
     this.choose(change);
   }
