@@ -109,6 +109,8 @@ def check_entry(entry, area, where):
     if entry["confidence"] not in CONFIDENCE:
         raise Fault(f"{where}: confidence '{entry['confidence']}' is none of "
                     f"{', '.join(sorted(CONFIDENCE))}")
+    if entry["confidence"] == "memory" and entry["level"] == "mandatory":
+        raise Fault(f"{where}: a rule whose text was not read (confidence 'memory') may recommend only")
     for key in ("roles", "answers", "see"):
         if not isinstance(entry.get(key, []), list):
             raise Fault(f"{where}: '{key}' is a list")

@@ -80,6 +80,7 @@ class Generate(unittest.TestCase):
                       self.fault('    text: Words with "quotes" and a \\ in them.\n', ""))
         self.assertIn("unknown key 'colour'", self.fault("level:", "colour: red\n    level:"))
         self.assertIn("'strict'", self.fault("mandatory", "strict"))
+        self.assertIn("may recommend only", self.fault("confidence: read", "confidence: memory"))
         self.assertIn("begin with 'fabrics.'", self.fault("id: fabrics.", "id: rdma."))
         self.assertIn("three dotted words", self.fault("fabrics.connect.one", "fabrics.One"))
         self.assertIn("'gardener'", self.fault("controller", "gardener"))
