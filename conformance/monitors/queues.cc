@@ -114,7 +114,8 @@ class Queues final : public Judge {
     if (!seen.flow.queue->certain()) return;
     State& state = state_of(*seen.flow.queue);
     const std::uint16_t cid = View<tcp::DataPdu>{seen.header}.get(tcp::data_pdu::cccid);
-    completed(seen.at, *seen.flow.queue, state, cid);
+    // With SQ flow control on it is the controller's fault that there is no SQHD; what was answered was fetched.
+    if (completed(seen.at, *seen.flow.queue, state, cid)) state.sqhd_owed = true;
   }
 
   bool command_in_order(const CommandSeen& seen) const override {
@@ -147,6 +148,7 @@ class Queues final : public Judge {
     CidSet with_dwords;  // of `open`: may say something in its completion
     CidSet ended;  // may be completed all the same: on its way
     std::uint64_t head = 0, tail = 0;  // counted, not wrapped
+    bool sqhd_owed = false;            // since `head`, SUCCESS has ended commands without SQHD
     bool any = false, connecting = false, connected = false;
     std::uint16_t connect_cid = 0;
     bool fused_first = false;
@@ -161,13 +163,16 @@ class Queues final : public Judge {
 
   /// Entries of the submission queue that are taken.
   static std::uint64_t taken_of(const Queue& queue, const State& state) {
-    return *queue.flow_control ? state.tail - state.head : state.open.size();
+    return *queue.flow_control && !state.sqhd_owed ? state.tail - state.head : state.open.size();
   }
 
   /// The head that SQHD stands for, counted and not wrapped.
   static std::uint64_t head_of(const Queue& queue, const State& state, std::uint16_t sqhd) {
     const auto head = static_cast<std::uint32_t>(state.head % queue.entries);
-    return state.head + (sqhd % queue.entries + queue.entries - head) % queue.entries;
+    std::uint64_t next = state.head + (sqhd % queue.entries + queue.entries - head) % queue.entries;
+    // More than a round of the queue may have gone by.
+    while (state.sqhd_owed && next + queue.entries <= state.tail) next += queue.entries;
+    return next;
   }
 
   /// A Property Set that writes CC with EN = 0.
@@ -279,6 +284,7 @@ class Queues final : public Judge {
     const std::uint32_t entries = queue.entries;
     const auto head = static_cast<std::uint32_t>(state.head % entries);
     const std::uint64_t next = head_of(queue, state, sqhd);
+    state.sqhd_owed = false;
     if (sqhd >= entries || next > state.tail) {
       return say(Rule::nvme_sqhd, seen.at, seen.queue,
                  fmt::format("SQHD {} after {}, with {} commands sent to a queue of {} entries", sqhd, head, state.tail, entries));

@@ -38,7 +38,9 @@ std::unique_ptr<CaseWatcher> Gatherer::watch(const CaseInfo& info, std::string_v
 }
 
 const Ladder* Gatherer::ladder_of(const CaseResult& result) const {
-  const auto found = ladders_.find({result.info->name, result.transport});
+  // A rule of every exchange is seen broken in the first of its cases.
+  const CaseInfo& shows = result.shown_by.empty() ? *result.info : *result.shown_by.front();
+  const auto found = ladders_.find({shows.name, result.transport});
   return found == ladders_.end() || found->second.rows.empty() ? nullptr : &found->second;
 }
 

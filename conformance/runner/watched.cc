@@ -86,6 +86,7 @@ std::vector<CaseResult> results_of_rules(const std::vector<CaseResult>& cases, c
     Role role = Role::controller;
     std::string_view transport;
     std::vector<const CaseInfo*> shown_by = {};
+    std::string capture = {};
   };
   std::map<monitors::Rule, Broken> broken;
   for (const monitors::Finding& found : beforehand) {
@@ -97,7 +98,7 @@ std::vector<CaseResult> results_of_rules(const std::vector<CaseResult>& cases, c
     for (std::size_t i = 0; i < result.monitored.size(); ++i) {
       if (!result.blamed[i]) continue;
       const auto [one, is_new] = broken.try_emplace(result.monitored[i].rule);
-      if (is_new) one->second = {&result.monitored[i], result.info->role, result.transport};
+      if (is_new) one->second = {&result.monitored[i], result.info->role, result.transport, {}, result.capture};
       auto& shown_by = one->second.shown_by;
       if (shown_by.empty() || shown_by.back() != result.info) shown_by.push_back(result.info);
     }
@@ -119,6 +120,7 @@ std::vector<CaseResult> results_of_rules(const std::vector<CaseResult>& cases, c
                     (one.shown_by.empty() ? " (before the first case)" : fmt::format(" (in {})", one.shown_by.front()->name));
     if (one.shown_by.empty() && !cases.empty()) one.shown_by = {cases.front().info};  // any case shows it again
     result.shown_by = std::move(one.shown_by);
+    result.capture = std::move(one.capture);
     result.finished = true;
     results.push_back(std::move(result));
   }

@@ -68,6 +68,23 @@ TEST(TcpRules, SuccessStandsForAResponse) {
   EXPECT_HEARD(wire, Rule::tcp_success_alone, false);
 }
 
+// Three rounds of the queue without an SQHD, and then one: the controller alone is to blame, and for SUCCESS alone.
+TEST(TcpRules, SuccessWithFlowControlLeavesTheQueueToBothSides) {
+  Connected wire;
+  for (std::uint16_t cid = 1; cid <= 100; ++cid) {
+    wire.read(cid, 512);
+    wire.c2h(cid, 0, 512, flag::last_pdu | flag::success);
+  }
+  wire.read(101, 512);
+  wire.c2h(101, 0, 512, flag::last_pdu);
+  wire.capsule(false, completion(101, 102 % 8).bytes());
+  wire.monitors.finish();
+  ASSERT_FALSE(wire.monitors.findings().empty());
+  for (const Finding& found : wire.monitors.findings()) {
+    EXPECT_EQ(found.rule, Rule::tcp_success_flow) << facts_of(found.rule).name << ": " << found.text;
+  }
+}
+
 TEST(TcpRules, AGapIsSaidAndSilent) {
   Connected wire;
   wire.write(1, 512);

@@ -1,0 +1,153 @@
+"""Products that break one rule from the start, or go down: the run has a report all the same, and names the rule."""
+
+import contextlib
+import json
+import pathlib
+import socket
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+CONTROLLER = pathlib.Path(__file__).parent / "independent" / "controller"
+
+
+@contextlib.contextmanager
+def running(*options):
+    process = subprocess.Popen([sys.executable, str(CONTROLLER), *map(str, options)], stdout=subprocess.PIPE, text=True)
+    try:
+        yield process.stdout.readline().strip(), process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def with_verdict(results, verdict):
+    return {case["name"]: case for case in results["cases"] if case["verdict"] == verdict}
+
+
+# ---- a product whose defect is harmless ----
+
+def test_success_with_flow_control_is_one_failure(fabricbench):
+    with running("--success-always", "--uuids", "--rich") as (url, _):
+        done = fabricbench("run", "--dut", url, "--json", timeout=900)
+    failed = with_verdict(done.json, "fail")
+    assert [case["requirement"] for case in failed.values()] == ["tcp.success.flow-control"], failed
+    assert not with_verdict(done.json, "error")
+    assert done.code == 1 and len(with_verdict(done.json, "pass")) >= 190 and len(with_verdict(done.json, "inconclusive")) < 40
+    shown = [case for case in done.json["cases"] if "tcp_success_flow" in case["rules_broken"]]
+    assert len(shown) > 50, "each case says that the rule was broken in it, and keeps its own verdict"
+
+
+def test_hosts_work_with_success_and_flow_control(fabricbench):
+    with running("--success-always") as (url, _):
+        for command in (("connect", url), ("identify", url), ("io", url, "--verify", "--size", "1M")):
+            done = fabricbench("host", *command)
+            assert done.code == 0, done.out + done.err
+            warnings = [line for line in done.err.splitlines() if line.startswith("warning:")]
+            assert len(warnings) == 1 and "SUCCESS in C2HData although SQ flow control is on" in warnings[0], done.err
+
+
+def test_a_product_that_closes_slowly_does_not_slow_the_run(fabricbench):
+    with running("--slow-close") as (url, _):
+        start = time.monotonic()
+        done = fabricbench("run", "--dut", url, "--json", timeout=900)
+        took = time.monotonic() - start
+    assert done.code == 0 and not with_verdict(done.json, "fail"), with_verdict(done.json, "fail")
+    assert took < 150, f"{took:.0f} s"
+
+
+# ---- products with which a host that behaves cannot work ----
+
+FEW = "icresp_*,*sqhd*,identify_*,connect_refuses_*,c2hdata_*,auth_demand_*,read_only_property_*,success_needs_*,*csts*,*cap_*,nvm_*"
+
+DEFECTS = {
+    "icresp-pfv": {"tcp.icresp.shape"},
+    "icresp-cpda": {"tcp.icresp.cpda", "tcp.icresp.shape"},
+    "icresp-maxh2cdata": {"tcp.icresp.maxh2cdata-least", "tcp.icresp.maxh2cdata"},
+    "no-icresp": {"tcp.icresp.shape"},
+    "authreq": {"auth.controller.demand.announced"},
+    "cntlid": {"fabrics.connect.cntlid-identify", "nvme.identify.cntlid"},
+    "icdoff": {"tcp.identify.capsules"},
+    "datao": {"tcp.c2hdata.contiguous"},
+    "early-response": {"tcp.c2hdata.contiguous"},
+    "sqhd-stuck": {"fabrics.flow-control.on"},
+}
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_defect_costs_no_run(fabricbench, defect, tmp_path):
+    with running("--defect", defect) as (url, _):
+        done = fabricbench("run", "--dut", url, "--case", FEW, "--report", tmp_path / "report", timeout=900)
+    assert done.code == 1, done.out + done.err
+    results = json.loads((tmp_path / "report" / "results.json").read_text())
+    named = {case["requirement"] for case in with_verdict(results, "fail").values()}
+    assert named and named <= DEFECTS[defect], named
+    assert not with_verdict(results, "error") and results["canary"] == "caught"
+    assert results["remarks"], "it says why a host that behaves could not work"
+    assert all(case["reason"] for case in with_verdict(results, "inconclusive").values())
+
+
+# What no case of these few is about: nothing is judged wrongly, and there is a report.
+@pytest.mark.parametrize("defect", ["connect-fails", "cap-mqes", "mpsmin", "cfs", "never-ready", "identify-fails"])
+def test_whatever_is_wrong_there_is_a_report(fabricbench, defect, tmp_path):
+    with running("--defect", defect) as (url, _):
+        done = fabricbench("run", "--dut", url, "--report", tmp_path / "report", timeout=900)
+    assert done.code in (0, 1), done.out + done.err
+    results = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert len(results["cases"]) > 100 and results["canary"] == "caught"
+    assert not with_verdict(results, "error")
+    assert with_verdict(results, "fail"), "the defect is found"
+
+
+# ---- products that go down ----
+
+@pytest.mark.parametrize("defect, says", [("dies", "refused"), ("hangs", "no answer to ICReq")])
+def test_a_product_that_goes_down_leaves_its_verdicts(fabricbench, defect, says, tmp_path):
+    report = tmp_path / "report"
+    with running("--defect", defect, "--connections", 60) as (url, _):
+        done = fabricbench("run", "--dut", url, "--suite", "tcp", "--report", report, timeout=600)
+    assert done.code == 1, done.out + done.err
+    results = json.loads((report / "results.json").read_text())
+    stopped = results["stopped"]
+    assert says in stopped["why"] and stopped["after"] in done.out and stopped["not_run"] > 10
+    assert len(with_verdict(results, "pass")) > 5, "what was judged before stays"
+    after = [case for case in results["cases"] if case["reason"].startswith("not run: the product went down in or after")]
+    assert len(after) == stopped["not_run"] and all(case["verdict"] == "inconclusive" for case in after)
+    bench = ElementTree.parse(report / "junit.xml").getroot().find("testsuite[@name='bench']")
+    assert [case.get("name") for case in bench if case.find("failure") is not None] == ["product_stays_up"]
+
+
+def test_nobody_there_is_one_line_and_a_report(fabricbench, tmp_path):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    done = fabricbench("run", "--dut", f"tcp://127.0.0.1:{port}", "--report", tmp_path / "report")
+    assert done.code == 2 and len(done.err.splitlines()) == 1 and str(port) in done.err, done.err
+    results = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert {case["verdict"] for case in results["cases"]} == {"inconclusive"}
+
+
+# ---- a target that says whom it refuses ----
+
+HOST = "nqn.2014-08.org.nvmexpress:uuid:laptop"
+
+
+def test_a_refused_connect_is_a_line_and_may_be_let_pass(fabricbench, start_target):
+    url = "tcp://127.0.0.2:4437"
+    target = start_target("--listen", url, "--namespace", "1M")
+    refused = fabricbench("host", "connect", url, "--hostnqn", HOST)
+    assert refused.code == 2 and "1/82h" in refused.err
+    target.stop()
+    line = next(line for line in target.process.stderr.read().splitlines() if line.startswith("refused Connect"))
+    assert "HOSTNQN" in line and "no UUID" in line and "1/82h" in line and "--lenient hostnqn" in line
+    for lenient in (("--lenient",), ("--lenient", "hostid,hostnqn")):
+        target = start_target("--listen", url, "--namespace", "1M", *lenient)
+        done = fabricbench("host", "connect", url, "--hostnqn", HOST)
+        assert done.code == 0, done.err
+        target.stop()
+        assert "let pass Connect" in target.process.stderr.read()
+    wrong = fabricbench("target", "--listen", url, "--namespace", "1M", "--lenient", "hostname")
+    assert wrong.code == 2 and "hostnqn" in wrong.err and len(wrong.err.splitlines()) == 1
