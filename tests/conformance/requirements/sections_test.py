@@ -42,7 +42,7 @@ SUBJECTS = {
     "mctp.control.uuid": "Endpoint UUID",
     "mctp.control.version": "version support",
     "nvme.abort": "Abort",
-    "nvme.aer": "Asynchronous Event",
+    "nvme.aer": "Asynchronous Event|Get Log Page",
     "nvme.ana": "Asymmetric Namespace Access|ANA|Identify Controller",
     "nvme.capacity": "Capacity Management",
     "nvme.compare": "Compare|Write Uncorrectable",
