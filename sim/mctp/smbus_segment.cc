@@ -13,14 +13,15 @@ namespace fb::mctp {
 namespace {
 
 control::MediumId medium_of(std::uint32_t clock_hz) {
-  if (clock_hz >= 1'000'000) return control::MediumId::i2c_1m;
-  return clock_hz >= 400'000 ? control::MediumId::smbus_400k : control::MediumId::smbus_100k;
+  if (clock_hz > 1'000'000) return control::MediumId::high_speed_3400k;
+  if (clock_hz > 400'000) return control::MediumId::fast_plus_1m;
+  return clock_hz > 100'000 ? control::MediumId::fast_400k : control::MediumId::smbus_100k;
 }
 
 // How long the bus must be free between STOP and START.
 Duration free_time(std::uint32_t clock_hz) {
-  if (clock_hz >= 1'000'000) return Duration::ns(500);
-  return clock_hz >= 400'000 ? Duration::ns(1'300) : Duration::ns(4'700);
+  if (clock_hz > 400'000) return Duration::ns(500);
+  return clock_hz > 100'000 ? Duration::ns(1'300) : Duration::ns(4'700);
 }
 
 }  // namespace
@@ -239,7 +240,10 @@ void SmbusSegment::finish_transaction(SmbusPort& master) {
   if (acknowledged) {
     ++counters_.delivered;
     const bool writes = (on_the_bus_[0] & 1) == 0;
-    if (writes && slave != nullptr) slave->on_write(ByteView(on_the_bus_).subspan(1));
+    if (writes && slave != nullptr) {
+      slave->on_write(ByteView(on_the_bus_).subspan(1));
+      if (master.read_ == 0) slave->on_stop();
+    }
     if (writes && slave == nullptr) receive(master, on_the_bus_);
     result.emplace();
     if (master.read_ > 0 && slave != nullptr) *result = slave->on_read(master.read_);
@@ -257,7 +261,10 @@ void SmbusSegment::finish_transaction(SmbusPort& master) {
 void SmbusSegment::receive(SmbusPort& master, ByteView frame) {
   SmbusPort* const slave = slaves_[frame[0] >> 1];
   if (slave == nullptr) {
-    if (SmbusSlave* const plain = plain_[frame[0] >> 1]) plain->on_write(frame.subspan(1));
+    if (SmbusSlave* const plain = plain_[frame[0] >> 1]) {
+      plain->on_write(frame.subspan(1));
+      plain->on_stop();
+    }
     return;
   }
   Bytes changed;

@@ -19,7 +19,7 @@ namespace fb::mctp {
 struct SmbusOptions {
   std::string name = "smbus";
   std::uint32_t bus = 1;              ///< number in the trace
-  std::uint32_t clock_hz = 100'000;   ///< 100,000, 400,000 or 1,000,000
+  std::uint32_t clock_hz = 100'000;   ///< 100,000, 400,000 or 1,000,000; I2C up to 3,400,000
   /// Without it a transfer takes no time; the order of events stays.
   bool timing = true;
   Duration stretch_per_byte{};        ///< by which receivers hold the clock

@@ -296,7 +296,7 @@ inline constexpr Be<"rate", 8, std::uint32_t> rate{};
 }  // namespace tx_rate_response
 using TxRateResponse = ResponseLayout<12, tx_rate_response::burst, tx_rate_response::rate>;
 
-/// Physical transport bindings (DSP0239).
+/// Physical transport bindings (DSP0239 1.11.1).
 enum class BindingId : std::uint8_t {
   smbus = 0x01,
   pcie_vdm = 0x02,
@@ -304,18 +304,41 @@ enum class BindingId : std::uint8_t {
   kcs = 0x04,
   serial = 0x05,
   i3c = 0x06,
+  mmbi = 0x07,
+  pcc = 0x08,
+  ucie = 0x09,
   vendor = 0xFF,
 };
-/// Physical media, as routing tables name them.
+/// Physical media, as routing tables name them (DSP0239 1.11.1).
 enum class MediumId : std::uint8_t {
   unspecified = 0x00,
   smbus_100k = 0x01,
+  smbus_or_i2c_100k = 0x02,
   i2c_100k = 0x03,
-  smbus_400k = 0x04,
-  i2c_400k = 0x05,
-  i2c_1m = 0x06,
+  fast_400k = 0x04,       ///< SMBus 3.0 or I2C, Fast-mode
+  fast_plus_1m = 0x05,    ///< SMBus 3.0 or I2C, Fast-mode Plus
+  high_speed_3400k = 0x06,  ///< I2C, High-speed mode
+  pcie_1_1 = 0x08,
+  pcie_2_0 = 0x09,
+  pcie_2_1 = 0x0A,
   pcie_3 = 0x0B,
-  serial = 0x20,
+  pcie_4 = 0x0C,
+  pcie_5 = 0x0D,          ///< or CXL 1.x, 2.x
+  pcie_6 = 0x0E,          ///< Non-Flit Mode
+  pci = 0x0F,
+  usb_1_1 = 0x10,
+  usb_2_0 = 0x11,
+  usb_3_0 = 0x12,
+  nc_si_rbt = 0x18,
+  ucie = 0x19,
+  pcc = 0x1A,
+  kcs_legacy = 0x20,
+  kcs_pci = 0x21,
+  serial_host_legacy = 0x22,
+  serial_host_pci = 0x23,
+  serial = 0x24,          ///< asynchronous, between management controllers and devices
+  i3c_basic = 0x30,
+  pcie_6_flit = 0x40,     ///< or CXL 3.x
 };
 
 // ------------------------------------------------------------------------------------------- making

@@ -35,7 +35,7 @@ using PacketHeader = Layout<kHeaderSize, packet::reserved, packet::version, pack
                             packet::source, packet::som, packet::eom, packet::sequence,
                             packet::tag_owner, packet::tag>;
 
-/// Message types (DSP0239).
+/// Message types (DSP0239 1.11.1).
 enum class MessageType : std::uint8_t {
   control = 0x00,
   pldm = 0x01,
@@ -44,6 +44,9 @@ enum class MessageType : std::uint8_t {
   nvme_mi = 0x04,
   spdm = 0x05,
   secured = 0x06,
+  cxl_fm_api = 0x07,
+  cxl_cci = 0x08,
+  pcie_mi = 0x09,
   vendor_pci = 0x7E,
   vendor_iana = 0x7F,
 };

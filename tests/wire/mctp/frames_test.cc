@@ -259,6 +259,42 @@ TEST(Control, RequestsAndResponsesAreWrittenAsTheirSection) {
   EXPECT_EQ(control::describe_message(from_hex("0005")), "control message cut short");
 }
 
+// All of DSP0239 1.11.1, by its numbers.
+TEST(Control, IdsAreThoseOfDsp0239) {
+  using control::BindingId;
+  using control::MediumId;
+  const std::pair<BindingId, int> bindings[] = {
+      {BindingId::smbus, 0x01}, {BindingId::pcie_vdm, 0x02}, {BindingId::usb, 0x03},  {BindingId::kcs, 0x04},
+      {BindingId::serial, 0x05}, {BindingId::i3c, 0x06},     {BindingId::mmbi, 0x07}, {BindingId::pcc, 0x08},
+      {BindingId::ucie, 0x09},  {BindingId::vendor, 0xFF},
+  };
+  for (const auto& [id, number] : bindings) EXPECT_EQ(static_cast<int>(id), number);
+  const std::pair<MediumId, int> media[] = {
+      {MediumId::unspecified, 0x00},        {MediumId::smbus_100k, 0x01},
+      {MediumId::smbus_or_i2c_100k, 0x02},  {MediumId::i2c_100k, 0x03},
+      {MediumId::fast_400k, 0x04},          {MediumId::fast_plus_1m, 0x05},
+      {MediumId::high_speed_3400k, 0x06},   {MediumId::pcie_1_1, 0x08},
+      {MediumId::pcie_2_0, 0x09},           {MediumId::pcie_2_1, 0x0A},
+      {MediumId::pcie_3, 0x0B},             {MediumId::pcie_4, 0x0C},
+      {MediumId::pcie_5, 0x0D},             {MediumId::pcie_6, 0x0E},
+      {MediumId::pci, 0x0F},                {MediumId::usb_1_1, 0x10},
+      {MediumId::usb_2_0, 0x11},            {MediumId::usb_3_0, 0x12},
+      {MediumId::nc_si_rbt, 0x18},          {MediumId::ucie, 0x19},
+      {MediumId::pcc, 0x1A},                {MediumId::kcs_legacy, 0x20},
+      {MediumId::kcs_pci, 0x21},            {MediumId::serial_host_legacy, 0x22},
+      {MediumId::serial_host_pci, 0x23},    {MediumId::serial, 0x24},
+      {MediumId::i3c_basic, 0x30},          {MediumId::pcie_6_flit, 0x40},
+  };
+  for (const auto& [id, number] : media) EXPECT_EQ(static_cast<int>(id), number);
+  const std::pair<MessageType, int> types[] = {
+      {MessageType::control, 0x00},    {MessageType::pldm, 0x01},    {MessageType::nc_si, 0x02},
+      {MessageType::ethernet, 0x03},   {MessageType::nvme_mi, 0x04}, {MessageType::spdm, 0x05},
+      {MessageType::secured, 0x06},    {MessageType::cxl_fm_api, 0x07}, {MessageType::cxl_cci, 0x08},
+      {MessageType::pcie_mi, 0x09},    {MessageType::vendor_pci, 0x7E}, {MessageType::vendor_iana, 0x7F},
+  };
+  for (const auto& [type, number] : types) EXPECT_EQ(static_cast<int>(type), number);
+}
+
 TEST(Control, VersionsAreBcd) {
   EXPECT_EQ(to_string(control::Version{0xF1, 0xF3, 0xF1, 0}), "1.3.1");
   EXPECT_EQ(to_string(control::Version{0xF1, 0xF0, 0xFF, 0}), "1.0");
