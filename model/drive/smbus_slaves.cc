@@ -3,23 +3,34 @@
 #include <algorithm>
 
 #include "model/mi/basic_management.h"
+#include "model/mi/departures.h"
 
 namespace fb::mi {
 
 namespace {
 constexpr std::size_t kShortMemory = 256;
+constexpr std::uint8_t kClearArbitration = 0xFF;
 }
 
 void BasicManagementSlave::on_write(ByteView bytes) {
+  one_byte_ = bytes.size() == 1;
   if (!bytes.empty()) from_ = bytes[0];
 }
 
+void BasicManagementSlave::on_stop() {
+  if (one_byte_ && from_ == kClearArbitration && !hooks_.departs(departure::basic_arbitration_stays)) arbitration_ = false;
+}
+
 Bytes BasicManagementSlave::on_read(std::size_t count) {
-  const auto block = basic_management(device_);
+  const bool shown = arbitration_ != hooks_.departs(departure::basic_arbitration_inverted);
+  const auto block = basic_management(device_, shown);
   const std::size_t from = std::min<std::size_t>(from_, block.size());
   const std::size_t size = std::min(count, block.size() - from);
   Bytes bytes(block.begin() + static_cast<std::ptrdiff_t>(from),
               block.begin() + static_cast<std::ptrdiff_t>(from + size));
+  // The first byte of a block says how many follow it.
+  const bool begins = from == 0 || from == kBasicIdentityAt;
+  if (begins && size > block[from]) arbitration_ = true;
   hooks_.slave_read(EndpointHooks::Slave::basic_management, from_, bytes);
   return bytes;
 }

@@ -10,17 +10,21 @@
 
 namespace fb::mi {
 
-/// Block reads at D4h: the first byte of a write is where the next read begins.
+/// Block reads at D4h: the first byte of a write is where the next read begins. A block that was read to its end without
+/// contention sets the arbitration bit; Send Byte FFh clears it.
 class BasicManagementSlave final : public mctp::SmbusSlave {
  public:
   BasicManagementSlave(Device& device, EndpointHooks& hooks) : device_(device), hooks_(hooks) {}
   void on_write(ByteView bytes) override;
+  void on_stop() override;
   Bytes on_read(std::size_t count) override;
 
  private:
   Device& device_;
   EndpointHooks& hooks_;
   std::uint8_t from_ = 0;
+  bool one_byte_ = false;     ///< the last write brought no more
+  bool arbitration_ = false;
 };
 
 /// A serial EEPROM: one byte of address up to 256 bytes, two above, the high one first. Reads go on where the

@@ -21,7 +21,7 @@ std::uint8_t block_pec(std::uint8_t code, ByteView block) {
 
 }  // namespace
 
-std::array<std::uint8_t, kBasicBlockSize> basic_management(Device& device, bool contended) {
+std::array<std::uint8_t, kBasicBlockSize> basic_management(Device& device, bool arbitration) {
   Record<BasicStatus> status;
   status.set(basic_status::length, kStatusBytes)
       .set(basic_status::ones, 3u)
@@ -30,7 +30,7 @@ std::array<std::uint8_t, kBasicBlockSize> basic_management(Device& device, bool 
       .set(basic_status::rnr, !device.reset_required())
       .set(basic_status::df, device.functional())
       .set(basic_status::not_ready, false)
-      .set(basic_status::arbitration, !contended)
+      .set(basic_status::arbitration, arbitration)
       .set(basic_status::warnings, ~device.warnings() & 0xFFu)
       .set(basic_status::ctemp, device.temperature_code())
       .set(basic_status::pdlu, device.subsystem().percentage_used());

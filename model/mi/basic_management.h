@@ -10,8 +10,8 @@
 namespace fb::mi {
 
 /// All 32 bytes from command code 0 on, each block with its PEC: over what a read of that block alone has on
-/// the bus before it (write address, command code, read address). `contended`: arbitration was lost since
-/// the bit was last cleared.
-std::array<std::uint8_t, kBasicBlockSize> basic_management(Device& device, bool contended = false);
+/// the bus before it (write address, command code, read address). `arbitration`: a block was read
+/// without contention since the bit was last cleared.
+std::array<std::uint8_t, kBasicBlockSize> basic_management(Device& device, bool arbitration = true);
 
 }  // namespace fb::mi

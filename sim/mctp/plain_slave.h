@@ -13,6 +13,8 @@ class SmbusSlave {
  public:
   /// The bytes behind the address, at a STOP or a repeated START.
   virtual void on_write(ByteView bytes) = 0;
+  /// The STOP of a write behind which nothing was read: what came was all.
+  virtual void on_stop() {}
   /// What it sends in a read of `count` bytes; what is missing reads as FFh, as an idle line does.
   virtual Bytes on_read(std::size_t count) = 0;
 

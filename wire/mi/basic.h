@@ -15,7 +15,7 @@ inline constexpr LeBits<"p0la", 1, std::uint8_t, 3, 3, bool> p0la{};
 inline constexpr LeBits<"rnr", 1, std::uint8_t, 4, 4, bool> rnr{};
 inline constexpr LeBits<"df", 1, std::uint8_t, 5, 5, bool> df{};
 inline constexpr LeBits<"not_ready", 1, std::uint8_t, 6, 6, bool> not_ready{};
-/// No contention on the bus since it was cleared.
+/// A block was read without contention since Send Byte FFh cleared it.
 inline constexpr LeBits<"arbitration", 1, std::uint8_t, 7, 7, bool> arbitration{};
 inline constexpr Le<"warnings", 2, std::uint8_t> warnings{};
 inline constexpr Le<"ctemp", 3, std::uint8_t> ctemp{};

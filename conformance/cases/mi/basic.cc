@@ -36,6 +36,11 @@ Bytes read_block(EndpointBench& bench, Check& check, std::uint8_t code, std::siz
   return std::move(*read);
 }
 
+constexpr std::uint8_t kArbitration = 0x80;
+
+/// A first block read, which sets the arbitration bit: from then on the status does not change by itself.
+void settle(EndpointBench& bench, Check& check) { read_block(bench, check, 0, kStatusBlock); }
+
 void mirrors_the_poll(EndpointBench& bench, Check& check, const std::string& when) {
   constexpr std::uint8_t kFlags = 0x3C;  // functional, no reset required, the two links
   const Bytes poll = health(bench, check);
@@ -61,6 +66,7 @@ CONFORMANCE_CASE(basic_management_is_where_the_port_says, "mi.basic.smbus.presen
 
 CONFORMANCE_CASE(basic_status_has_six_bytes, "mi.basic.smbus.status", roles::endpoint,
                  needs(basic_management)) {
+  settle(bench, check);
   const Bytes block = read_block(bench, check, 0, kStatusBlock);
   check.equal("length", block[0], 6);
   check.equal("bits that are always set", block[1] & 0x03, 3);
@@ -94,10 +100,35 @@ CONFORMANCE_CASE(basic_blocks_have_a_check, "mi.basic.smbus.pec", roles::endpoin
 
 CONFORMANCE_CASE(basic_blocks_are_read_in_one, "mi.basic.smbus.whole", roles::endpoint,
                  needs(basic_management)) {
+  settle(bench, check);
   Bytes expected = read_block(bench, check, 0, kStatusBlock);
   const Bytes behind = read_block(bench, check, 8, kIdentityBlock);
   expected.insert(expected.end(), behind.begin(), behind.end());
   check.bytes("32 bytes from 0", read_block(bench, check, 0, expected.size()), expected);
+}
+
+CONFORMANCE_CASE(basic_arbitration_is_cleared_and_set, "mi.basic.smbus.arbitration", roles::endpoint,
+                 needs(basic_management)) {
+  const auto bit = [&] { return read_block(bench, check, 0, kStatusBlock)[1] & kArbitration; };
+  const auto send_byte = [&](std::uint8_t byte) {
+    const std::uint8_t write[] = {byte};
+    check.require(bench.smbus_read(kAddress, write, 0).has_value(), "Send Byte is acknowledged");
+  };
+  settle(bench, check);
+  for (int round = 0; round < 3; ++round) {
+    check.equal("arbitration bit behind a read without contention", bit(), kArbitration);
+    send_byte(0xFF);
+    check.equal("arbitration bit behind Send Byte FFh", bit(), 0);
+    check.equal("arbitration bit behind the read that followed", bit(), kArbitration);
+    // The identity is a block as well.
+    send_byte(0xFF);
+    read_block(bench, check, 8, kIdentityBlock);
+    check.equal("arbitration bit behind a read of the identity", bit(), kArbitration);
+    for (const unsigned other : {0x00u, 0x08u, 0x7Fu, 0xFEu}) {
+      send_byte(static_cast<std::uint8_t>(other));
+      check.equal(fmt::format("arbitration bit behind Send Byte {:02X}h", other), bit(), kArbitration);
+    }
+  }
 }
 
 CONFORMANCE_CASE(basic_status_follows_the_health_poll, "mi.basic.smbus.health", roles::endpoint,

@@ -2,6 +2,7 @@
 #include "model/deviations/deviation.h"
 #include "model/deviations/endpoint_speech.h"
 #include "model/drive/drive.h"
+#include "model/mi/departures.h"
 
 namespace fb::deviations {
 
@@ -44,6 +45,20 @@ void not_claimed(const mi::MessageContext& message, Bytes& body) {
   if (port && is_success(body) && body.size() > 8 + 12 && body[8] == 2) body[8 + 12] &= 0xFE;
 }
 
+/// Whatever has happened.
+class ArbitrationAlwaysSet final : public mi::EndpointHooks {
+ public:
+  void slave_read(Slave slave, std::size_t offset, Bytes& bytes) override {
+    if (slave == Slave::basic_management && offset == 0 && bytes.size() > 1) bytes[1] |= 0x80;
+  }
+};
+class ArbitrationNeverSet final : public mi::EndpointHooks {
+ public:
+  void slave_read(Slave slave, std::size_t offset, Bytes& bytes) override {
+    if (slave == Slave::basic_management && offset == 0 && bytes.size() > 1) bytes[1] &= 0x7F;
+  }
+};
+
 constexpr std::size_t kFlags = 1, kWarnings = 2, kReserved = 5, kStatusPec = 7, kIdentityLength = 8,
                       kVendor = 9, kSerial = 11, kIdentityPec = 31;
 
@@ -69,6 +84,14 @@ DEVIATION(basic_status_check_wrong, "mi.basic.smbus.pec", Product::endpoint,
           "has a wrong check behind its status", hooks<BasicByte, kStatusPec, 0x80>());
 DEVIATION(basic_identity_check_wrong, "mi.basic.smbus.pec", Product::endpoint,
           "has a wrong check behind its identity", hooks<BasicByte, kIdentityPec, 0x01>());
+DEVIATION(basic_arbitration_is_always_good, "mi.basic.smbus.arbitration", Product::endpoint,
+          "always says that there was no contention", hooks<ArbitrationAlwaysSet>());
+DEVIATION(basic_arbitration_is_never_good, "mi.basic.smbus.arbitration", Product::endpoint,
+          "never sets the arbitration bit", hooks<ArbitrationNeverSet>());
+DEVIATION(basic_arbitration_is_not_cleared, "mi.basic.smbus.arbitration", Product::endpoint,
+          "ignores Send Byte FFh", Departs{mi::departure::basic_arbitration_stays});
+DEVIATION(basic_arbitration_is_inverted, "mi.basic.smbus.arbitration", Product::endpoint,
+          "sets the arbitration bit for contention", Departs{mi::departure::basic_arbitration_inverted});
 DEVIATION(basic_blocks_apart, "mi.basic.smbus.whole", Product::endpoint,
           "sends nothing behind the block that was asked for", hooks<BlocksApart>());
 DEVIATION(basic_status_never_updated, "mi.basic.smbus.health", Product::endpoint,
