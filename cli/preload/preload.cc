@@ -124,26 +124,32 @@ SocketFrame ask(int fd, const SocketFrame& frame, const iovec* parts = nullptr, 
 
 int result_of(const SocketFrame& answer) { return answer.error == 0 ? 0 : failed(answer.error); }
 
-/// Fills a frame from a kernel address; an errno where that is malformed.
-int read_address(const void* from, socklen_t size, SocketFrame& frame) {
-  if (size < kernel::Address::size) return EINVAL;
+/// Fills a frame from a kernel address, and says in it (an errno) where that is malformed.
+void read_address(const void* from, socklen_t size, SocketFrame& frame) {
+  if (size < kernel::Address::size) {
+    frame.value = EINVAL;
+    return;
+  }
   std::array<std::uint8_t, kernel::AddressExt::size> bytes = {};
   std::memcpy(bytes.data(), from, std::min<std::size_t>(size, bytes.size()));
   const fb::View<kernel::AddressExt> given{bytes};
-  const bool padded = bytes[2] == 0 && bytes[3] == 0 && bytes[11] == 0;
-  if (given.get(address::family) != kernel::kFamily || !padded) return EINVAL;
   frame.network = given.get(address::network);
   frame.eid = given.get(address::eid);
   frame.type = given.get(address::type);
   frame.tag = given.get(address::tag);
   frame.eid_given = 1;
-  if (size >= kernel::AddressExt::size) {
-    frame.interface = given.get(address_ext::interface);
-    frame.address_given = given.get(address_ext::hardware_size) > 0;
-    frame.address_size = std::min<std::uint8_t>(given.get(address_ext::hardware_size), 2);
-    std::memcpy(frame.address.data(), given.get(address_ext::hardware).data(), frame.address.size());
+  if (given.get(address::family) != kernel::kFamily) {
+    frame.value = EAFNOSUPPORT;
+  } else if (bytes[2] != 0 || bytes[3] != 0 || bytes[11] != 0) {
+    frame.value = EINVAL;
   }
-  return 0;
+  // Errors of the address itself come first, whoever asked for the extension.
+  if (size < kernel::AddressExt::size || frame.value != 0) return;
+  frame.address_given = 1;
+  frame.interface = given.get(address_ext::interface);
+  frame.address_size = given.get(address_ext::hardware_size);
+  std::memcpy(frame.address.data(), given.get(address_ext::hardware).data(), frame.address.size());
+  if (bytes[17] != 0 || bytes[18] != 0 || bytes[19] != 0) frame.value = EINVAL;
 }
 
 /// Writes as much of the address as there is room for; the size that it has.
@@ -157,18 +163,23 @@ socklen_t write_address(const SocketFrame& frame, void* to, socklen_t room) {
       .set(address_ext::interface, frame.interface)
       .set(address_ext::hardware_size, frame.address_size)
       .set(address_ext::hardware, fb::ByteView(frame.address));
-  const socklen_t size = frame.address_given != 0 ? kernel::AddressExt::size : kernel::Address::size;
+  const std::size_t whole = frame.address_given != 0 ? kernel::AddressExt::size : kernel::Address::size;
+  const auto size = static_cast<socklen_t>(whole);
   std::memcpy(to, made.bytes().data(), std::min(size, room));
   return size;
 }
 
 // ---- messages ----
 
-ssize_t send_message(int fd, const msghdr& message) {
+bool is_named(const msghdr& message) { return message.msg_name != nullptr && message.msg_namelen > 0; }
+
+/// `named`: there is an address, which of sendto() alone may be one of no bytes.
+ssize_t send_message(int fd, const msghdr& message, bool named) {
   SocketFrame frame;
   frame.call = SocketCall::send;
-  if (message.msg_name != nullptr && message.msg_namelen > 0) {
-    if (const int error = read_address(message.msg_name, message.msg_namelen, frame)) return failed(error);
+  if (named) {
+    read_address(message.msg_name, message.msg_namelen, frame);
+    frame.eid_given = 1;
   }
   std::size_t size = 0;
   for (std::size_t i = 0; i < message.msg_iovlen; ++i) size += message.msg_iov[i].iov_len;
@@ -180,6 +191,7 @@ ssize_t send_message(int fd, const msghdr& message) {
 ssize_t receive_message(int fd, msghdr& message, int flags) {
   constexpr std::size_t kPartsMax = 64;
   if (message.msg_iovlen > kPartsMax) return failed(EMSGSIZE);
+  if ((flags & ~(MSG_DONTWAIT | MSG_TRUNC | MSG_PEEK)) != 0) return failed(EOPNOTSUPP);
   SocketFrame frame;
   iovec all[kPartsMax + 1];
   all[0] = {&frame, sizeof frame};
@@ -187,7 +199,7 @@ ssize_t receive_message(int fd, msghdr& message, int flags) {
   msghdr inner = {};
   inner.msg_iov = all;
   inner.msg_iovlen = message.msg_iovlen + 1;
-  const ssize_t got = NEXT(recvmsg)(fd, &inner, flags & ~MSG_ERRQUEUE);
+  const ssize_t got = NEXT(recvmsg)(fd, &inner, flags);
   if (got < 0) return got;
   message.msg_controllen = 0;
   message.msg_flags = inner.msg_flags;
@@ -220,10 +232,10 @@ ssize_t send_from(int fd, const void* from, std::size_t size, const void* name, 
   message.msg_iovlen = 1;
   message.msg_name = const_cast<void*>(name);
   message.msg_namelen = name_size;
-  return send_message(fd, message);
+  return send_message(fd, message, name != nullptr);
 }
 
-/// The tag calls of either form; without a network they mean the first.
+/// The tag calls of either form; `network` is what the block says, or for the older form what stands for it.
 template <class Control, auto Peer, auto Flags, auto Tag>
 int tag_call(int fd, SocketCall call, void* argument, std::uint32_t network) {
   fb::MutableView<Control> control{fb::MutableBytes(static_cast<std::uint8_t*>(argument), Control::size)};
@@ -244,11 +256,20 @@ int tag_call(int fd, unsigned long request, void* argument) {
   const bool allocates = request == kernel::kAllocTag || request == kernel::kAllocTag2;
   const SocketCall call = allocates ? SocketCall::allocate_tag : SocketCall::release_tag;
   if (request == kernel::kAllocTag || request == kernel::kDropTag) {
-    return tag_call<kernel::TagControl, one::peer, one::flags, one::tag>(fd, call, argument, kernel::kNetworkAny);
+    return tag_call<kernel::TagControl, one::peer, one::flags, one::tag>(fd, call, argument, kernel::kNetworkInitial);
   }
-  std::uint32_t network = 0;
-  std::memcpy(&network, argument, sizeof network);
-  return tag_call<kernel::TagControl2, two::peer, two::flags, two::tag>(fd, call, argument, network);
+  const fb::View<kernel::TagControl2> control{
+      fb::ByteView(static_cast<const std::uint8_t*>(argument), kernel::TagControl2::size)};
+  // A tag belongs to whatever address of ours the route has.
+  const std::uint8_t local = control.get(two::local);
+  if (local != kernel::kAddressAny && local != kernel::kAddressNull) return failed(EINVAL);
+  return tag_call<kernel::TagControl2, two::peer, two::flags, two::tag>(fd, call, argument, control.get(two::network));
+}
+
+/// The size of the datagram that comes next, without the type; 0 where there is none.
+int waiting_bytes(int fd) {
+  const long size = syscall(SYS_recvfrom, fd, nullptr, 0, MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT, nullptr, nullptr);
+  return size < static_cast<long>(sizeof(SocketFrame)) ? 0 : static_cast<int>(size - static_cast<long>(sizeof(SocketFrame)));
 }
 
 int open_socket(int type) {
@@ -269,14 +290,8 @@ int open_socket(int type) {
   return fd;
 }
 
-int name_call(int fd, SocketCall call, void* to, socklen_t* size) {
-  SocketFrame frame;
-  frame.call = call;
-  const SocketFrame answer = ask(fd, frame);
-  if (answer.error != 0) return failed(answer.error);
-  *size = write_address(answer, to, *size);
-  return 0;
-}
+/// What datagram sockets of this family do not have.
+int unsupported() { return failed(EOPNOTSUPP); }
 
 }  // namespace
 
@@ -317,8 +332,8 @@ int dup3(int fd, int to, int flags) noexcept {
 int bind(int fd, const sockaddr* address, socklen_t size) noexcept {
   if (!ours(fd)) return NEXT(bind)(fd, address, size);
   SocketFrame frame;
-  if (const int error = read_address(address, size, frame)) return failed(error);
   frame.call = SocketCall::bind;
+  read_address(address, std::min<socklen_t>(size, kernel::Address::size), frame);
   return result_of(ask(fd, frame));
 }
 
@@ -328,23 +343,44 @@ int connect(int fd, const sockaddr* address, socklen_t size) {
     return NEXT(connect)(fd, address, size);
   }
   SocketFrame frame;
-  if (const int error = read_address(address, size, frame)) return failed(error);
   frame.call = SocketCall::connect;
+  read_address(address, std::min<socklen_t>(size, kernel::Address::size), frame);
+  if (size != kernel::Address::size) frame.value = EINVAL;
   return result_of(ask(fd, frame));
 }
 
 int getsockname(int fd, sockaddr* address, socklen_t* size) noexcept {
-  if (!ours(fd)) return NEXT(getsockname)(fd, address, size);
-  return name_call(fd, SocketCall::name, address, size);
+  return ours(fd) ? unsupported() : NEXT(getsockname)(fd, address, size);
 }
-
 int getpeername(int fd, sockaddr* address, socklen_t* size) noexcept {
-  if (!ours(fd)) return NEXT(getpeername)(fd, address, size);
-  return name_call(fd, SocketCall::peer, address, size);
+  return ours(fd) ? unsupported() : NEXT(getpeername)(fd, address, size);
+}
+int shutdown(int fd, int how) noexcept { return ours(fd) ? unsupported() : NEXT(shutdown)(fd, how); }
+int listen(int fd, int backlog) noexcept { return ours(fd) ? unsupported() : NEXT(listen)(fd, backlog); }
+int accept(int fd, sockaddr* address, socklen_t* size) {
+  if (ours(fd)) return unsupported();
+  const int made = NEXT(accept)(fd, address, size);
+  forget(made);
+  return made;
+}
+int accept4(int fd, sockaddr* address, socklen_t* size, int flags) {
+  if (ours(fd)) return unsupported();
+  const int made = NEXT(accept4)(fd, address, size, flags);
+  forget(made);
+  return made;
+}
+int socketpair(int domain, int type, int protocol, int ends[2]) noexcept {
+  if (domain == kernel::kFamily && bus() != nullptr) return unsupported();
+  const int result = NEXT(socketpair)(domain, type, protocol, ends);
+  if (result == 0) {
+    forget(ends[0]);
+    forget(ends[1]);
+  }
+  return result;
 }
 
 ssize_t sendmsg(int fd, const msghdr* message, int flags) {
-  return ours(fd) ? send_message(fd, *message) : NEXT(sendmsg)(fd, message, flags);
+  return ours(fd) ? send_message(fd, *message, is_named(*message)) : NEXT(sendmsg)(fd, message, flags);
 }
 
 ssize_t sendto(int fd, const void* from, size_t size, int flags, const sockaddr* to, socklen_t to_size) {
@@ -365,13 +401,13 @@ ssize_t writev(int fd, const iovec* parts, int count) {
   msghdr message = {};
   message.msg_iov = const_cast<iovec*>(parts);
   message.msg_iovlen = static_cast<size_t>(count);
-  return send_message(fd, message);
+  return send_message(fd, message, false);
 }
 
 int sendmmsg(int fd, mmsghdr* messages, unsigned count, int flags) {
   if (!ours(fd)) return NEXT(sendmmsg)(fd, messages, count, flags);
   for (unsigned i = 0; i < count; ++i) {
-    const ssize_t sent = send_message(fd, messages[i].msg_hdr);
+    const ssize_t sent = send_message(fd, messages[i].msg_hdr, is_named(messages[i].msg_hdr));
     if (sent < 0) return i > 0 ? static_cast<int>(i) : -1;
     messages[i].msg_len = static_cast<unsigned>(sent);
   }
@@ -444,7 +480,7 @@ int getsockopt(int fd, int level, int option, void* value, socklen_t* size) noex
     if (got.error != 0) return failed(got.error);
     answer = got.value;
   }
-  if (*size < sizeof answer) return failed(EINVAL);
+  if (level == kernel::kSolMctp ? *size != sizeof answer : *size < sizeof answer) return failed(EINVAL);
   std::memcpy(value, &answer, sizeof answer);
   *size = sizeof answer;
   return 0;
@@ -467,6 +503,10 @@ int ioctl(int fd, unsigned long request, ...) noexcept {
   void* const argument = va_arg(list, void*);
   va_end(list);
   if (request >= kernel::kAllocTag && request <= kernel::kDropTag2 && ours(fd)) return tag_call(fd, request, argument);
+  if (request == FIONREAD && ours(fd)) {
+    *static_cast<int*>(argument) = waiting_bytes(fd);
+    return 0;
+  }
   return NEXT(ioctl)(fd, request, argument);
 }
 

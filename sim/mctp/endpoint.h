@@ -68,6 +68,8 @@ class Endpoint final : public Port, private PacketSink, private AssemblySink {
   void withdraw(SendId id) override;
   std::size_t packets_sent(SendId id) const override;
 
+  /// The tags towards a peer, for who shares them among several endpoints.
+  TagTable& tags() { return tags_; }
   void set_eid(Eid eid);
   /// Null: the honest endpoint.
   void set_hooks(EndpointHooks* hooks) {

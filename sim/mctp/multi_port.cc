@@ -1,6 +1,7 @@
 #include "sim/mctp/multi_port.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace fb::mctp {
@@ -60,6 +61,21 @@ void MultiPort::set_handler(MessageType type, MessageHandler* handler, std::size
 
 std::size_t MultiPort::choose(Eid eid) const {
   return std::min(chooser_(eid), endpoints_.size() - 1);
+}
+
+std::optional<Tag> MultiPort::take_tag(Eid peer) {
+  if (peer != kNullEid) return at(peer).take_tag(peer);
+  unsigned free = 0xFF;
+  for (Endpoint* one : endpoints_) free &= one->tags().free(peer);
+  if (free == 0) return std::nullopt;
+  const auto value = static_cast<std::uint8_t>(std::countr_zero(free));
+  for (Endpoint* one : endpoints_) one->tags().take(peer, value);
+  return Tag{value, true};
+}
+
+void MultiPort::release_tag(Eid peer, Tag tag) {
+  if (peer != kNullEid) return at(peer).release_tag(peer, tag);
+  for (Endpoint* one : endpoints_) one->release_tag(peer, tag);
 }
 
 SendId MultiPort::send(Outgoing message) {

@@ -25,8 +25,9 @@ class MultiPort final : public Port {
   std::size_t unit_max() const override;
   void set_unit(std::size_t unit) override;
   void set_handler(MessageType type, MessageHandler* handler, std::size_t size_max) override;
-  std::optional<Tag> take_tag(Eid peer) override { return at(peer).take_tag(peer); }
-  void release_tag(Eid peer, Tag tag) override { at(peer).release_tag(peer, tag); }
+  /// Towards the null EID: of all endpoints, since the answer may come to any.
+  std::optional<Tag> take_tag(Eid peer) override;
+  void release_tag(Eid peer, Tag tag) override;
   SendId send(Outgoing message) override;
   void hold(SendId id) override { of(id).hold(inner(id)); }
   void resume(SendId id) override { of(id).resume(inner(id)); }

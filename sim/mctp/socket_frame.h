@@ -18,15 +18,13 @@ inline constexpr char kSocketVariable[] = "FABRICBENCH_MCTP";
 
 enum class SocketCall : std::uint32_t {
   deliver,         ///< bus to program, without a pipe: a message
-  send,            ///< a message to eid, or to where the socket is connected with eid_given 0
+  send,            ///< a message to the address
   bind,            ///< network, eid, type
-  connect,
-  allocate_tag,    ///< network (any: the first), eid; the answer has the tag with its flags
+  connect,         ///< the same: the only peer that a bind to come takes messages from
+  allocate_tag,    ///< network, eid; the answer has the tag with its flags
   release_tag,
   extended,        ///< value: physical addresses are told, and may be given
   is_extended,
-  name,            ///< where the socket is bound
-  peer,            ///< where it is connected
 };
 
 /// Before the payload, which has no type byte: the type stands here.
@@ -34,13 +32,15 @@ struct SocketFrame {
   SocketCall call = SocketCall::deliver;
   std::int32_t error = 0;          ///< of an answer: an errno, or 0
   std::uint32_t network = 0;
+  /// Of send, bind and connect: what is wrong with the program's address (an errno). Only the bus knows whether the
+  /// kernel that it plays would get so far.
   std::int32_t value = 0;
   std::uint32_t interface = 0;
   std::uint8_t eid = 0;
   std::uint8_t type = 0;           ///< with the integrity check bit
   std::uint8_t tag = 0;            ///< with the kernel's flags
   std::uint8_t eid_given = 0;
-  std::uint8_t address_given = 0;
+  std::uint8_t address_given = 0;  ///< the address is an extended one
   std::uint8_t address_size = 0;
   std::array<std::uint8_t, 2> address = {};
 };

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/assert.h"
 #include "wire/mctp/kernel.h"
@@ -54,9 +56,15 @@ class SocketServer::Socket final : public FdHandler {
     std::uint32_t network = kernel::kNetworkAny;
     Eid eid = kernel::kAddressAny;
     std::uint8_t type = 0;
+    std::uint64_t order = 0;   ///< of the binds, from 1 on
+    bool operator==(const Place& other) const {
+      return network == other.network && eid == other.eid && type == other.type;
+    }
   };
   std::optional<Place> bound;
-  std::optional<Place> connected;
+  std::optional<Place> peer;
+  /// How closely a message that nobody's tag claims is bound to this socket; 0: not at all.
+  std::uint64_t claim(KernelVersion version, std::uint32_t network, const Incoming& message) const;
   bool extended = false;
 
  private:
@@ -105,6 +113,19 @@ void SocketServer::Socket::answer_into(int pipe, const SocketFrame& frame) {
   ::close(pipe);
 }
 
+std::uint64_t SocketServer::Socket::claim(KernelVersion version, std::uint32_t network, const Incoming& message) const {
+  if (!bound || bound->type != (message.body[0] & 0x7F)) return 0;
+  const bool anywhere = bound->network == kernel::kNetworkAny;
+  const bool any_eid = bound->eid == kernel::kAddressAny;
+  if (!anywhere && bound->network != network) return 0;
+  if (!any_eid && bound->eid != message.destination) return 0;
+  if (version == KernelVersion::v6_9) return bound->order;
+  if (peer && peer->eid != kernel::kAddressAny && peer->eid != message.source) return 0;
+  // In order of widening scope: destination and source, destination, source, the network, any network.
+  if (anywhere) return 1;
+  return 2u + (peer ? 1u : 0u) + (any_eid ? 0u : 2u);
+}
+
 bool SocketServer::Socket::deliver(const SocketFrame& frame, ByteView payload) {
   const ByteView head = bytes_of(frame);
   iovec parts[2] = {{const_cast<std::uint8_t*>(head.data()), head.size()},
@@ -135,7 +156,24 @@ class SocketServer::Listener final : public MessageHandler {
 
 // ---- the server ----
 
-Result<std::unique_ptr<SocketServer>> SocketServer::open(World& world, Bus& bus, const std::string& path) {
+namespace {
+
+/// A socket at which nobody listens any more.
+bool is_stale(const sockaddr_un& address) {
+  struct stat found = {};
+  if (lstat(address.sun_path, &found) != 0 || !S_ISSOCK(found.st_mode)) return false;
+  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return false;
+  const int result = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const bool refused = result != 0 && errno == ECONNREFUSED;
+  ::close(fd);
+  return refused;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SocketServer>> SocketServer::open(World& world, Bus& bus, const std::string& path,
+                                                         KernelVersion kernel) {
   BENCH_ASSERT(world.real_loop() != nullptr, "programs live in real time");
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -145,19 +183,26 @@ Result<std::unique_ptr<SocketServer>> SocketServer::open(World& world, Bus& bus,
   std::copy(path.begin(), path.end(), address.sun_path);
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return Failure{Problem{path + ": " + std::strerror(errno)}};
-  if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(fd, 64) != 0) {
+  const auto bind_to_it = [&] { return ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0; };
+  bool bound = bind_to_it();
+  if (!bound && errno == EADDRINUSE && is_stale(address)) {
+    ::unlink(path.c_str());
+    bound = bind_to_it();
+  }
+  if (!bound || listen(fd, 64) != 0) {
     const int error = errno;
     ::close(fd);
     return Failure{Problem{path + ": " + std::strerror(error)}};
   }
-  return std::unique_ptr<SocketServer>(new SocketServer(world, bus, path, fd));
+  return std::unique_ptr<SocketServer>(new SocketServer(world, bus, path, fd, kernel));
 }
 
-SocketServer::SocketServer(World& world, Bus& bus, std::string path, int fd)
+SocketServer::SocketServer(World& world, Bus& bus, std::string path, int fd, KernelVersion kernel)
     : world_(world),
       bus_(bus),
       path_(std::move(path)),
       fd_(fd),
+      kernel_(kernel),
       buffer_(sizeof(SocketFrame) + kSocketPayloadMax) {
   // As Linux does: whatever an endpoint was told to send in one packet comes in.
   for (const auto& network : bus_.networks()) network->port().set_unit(network->port().unit_max());
@@ -181,23 +226,52 @@ void SocketServer::on_readable() {
   sockets_.push_back(std::make_unique<Socket>(*this, fd));
 }
 
+/// Gives a tag back; the next one.
+SocketServer::Tags::iterator SocketServer::end_tag(Tags::iterator at) {
+  if (at->second.port != nullptr) at->second.port->release_tag(at->first.peer, {at->first.value, true});
+  return tags_.erase(at);
+}
+
 void SocketServer::drop(Socket& socket) {
   for (auto at = tags_.begin(); at != tags_.end();) {
-    if (at->second.socket != &socket) {
+    if (at->second.socket == &socket) {
+      at = end_tag(at);
+    } else {
       ++at;
-      continue;
     }
-    if (Network* const network = network_of(at->first.network)) {
-      network->port().release_tag(at->first.peer, {at->first.value, true});
-    }
-    at = tags_.erase(at);
   }
   std::erase_if(sockets_, [&](const auto& one) { return one.get() == &socket; });
 }
 
-Network* SocketServer::network_of(std::uint32_t number) {
-  if (number != kernel::kNetworkAny) return bus_.find(number);
-  return bus_.networks().empty() ? nullptr : bus_.networks().front().get();
+/// "Any" is the default network.
+std::uint32_t SocketServer::number_of(std::uint32_t network) const {
+  const bool any = network == kernel::kNetworkAny && !bus_.networks().empty();
+  return any ? bus_.networks().front()->number() : network;
+}
+
+/// The interface that an extended address names, or an errno.
+int SocketServer::interface_of(const SocketFrame& frame, Interface& found) const {
+  std::uint32_t number = 0;
+  for (const auto& network : bus_.networks()) {
+    for (std::size_t port = 0; port < network->owner().ports(); ++port) {
+      if (++number != frame.interface) continue;
+      found = {network.get(), port};
+      const std::size_t size = network->owner().endpoint(port).binding().facts().address_size;
+      return frame.address_size == size ? 0 : EINVAL;
+    }
+  }
+  return kernel_ == KernelVersion::v6_9 ? EINVAL : ENOENT;
+}
+
+/// The number of the interface that leads to an EID.
+std::uint32_t SocketServer::interface_to(const Network& network, Eid eid) const {
+  std::uint32_t before = 0;
+  for (const auto& one : bus_.networks()) {
+    if (one.get() == &network) break;
+    before += static_cast<std::uint32_t>(one->owner().ports());
+  }
+  const auto known = network.known().find(eid);
+  return before + 1 + static_cast<std::uint32_t>(known == network.known().end() ? 0 : known->second.port);
 }
 
 /// False for a type that is not for sockets.
@@ -210,22 +284,10 @@ bool SocketServer::listen_for(Network& network, std::uint8_t type) {
 }
 
 SocketFrame SocketServer::serve(Socket& socket, const SocketFrame& frame, ByteView payload) {
-  const auto place = [](const std::optional<Socket::Place>& at) {
-    SocketFrame made = answer(at ? 0 : ENOTCONN);
-    if (at) {
-      made.network = at->network;
-      made.eid = at->eid;
-      made.type = at->type;
-    }
-    return made;
-  };
   switch (frame.call) {
     case SocketCall::send: return send(socket, frame, payload);
     case SocketCall::bind: return bind(socket, frame);
-    case SocketCall::connect:
-      if (network_of(frame.network) == nullptr) return answer(EHOSTUNREACH);
-      socket.connected = {frame.network, frame.eid, frame.type};
-      return answer(0);
+    case SocketCall::connect: return connect(socket, frame);
     case SocketCall::allocate_tag: return allocate(socket, frame);
     case SocketCall::release_tag: return release(socket, frame);
     case SocketCall::extended: socket.extended = frame.value != 0; return answer(0);
@@ -234,97 +296,146 @@ SocketFrame SocketServer::serve(Socket& socket, const SocketFrame& frame, ByteVi
       made.value = socket.extended;
       return made;
     }
-    case SocketCall::name: return socket.bound ? place(socket.bound) : answer(0);
-    case SocketCall::peer: return place(socket.connected);
     default: ++counters_.malformed; return answer(EINVAL);
   }
 }
 
-SocketFrame SocketServer::bind(Socket& socket, const SocketFrame& frame) {
-  if (socket.bound) return answer(EADDRINUSE);
-  const Socket::Place wanted{frame.network, frame.eid, static_cast<std::uint8_t>(frame.type & 0x7F)};
-  if (frame.network != kernel::kNetworkAny && bus_.find(frame.network) == nullptr) return answer(EADDRNOTAVAIL);
-  for (const auto& other : sockets_) {
-    if (other->bound && other->bound->network == wanted.network && other->bound->eid == wanted.eid &&
-        other->bound->type == wanted.type && !other->connected) {
-      return answer(EADDRINUSE);
-    }
-  }
-  for (const auto& network : bus_.networks()) {
-    const bool here = wanted.network == kernel::kNetworkAny || wanted.network == network->number();
-    if (here && !listen_for(*network, wanted.type)) return answer(EACCES);
-  }
-  socket.bound = wanted;
+/// Names the one peer that a bind to come takes messages from. It is no place to send to: each message has a tag, and
+/// so an address, of its own.
+SocketFrame SocketServer::connect(Socket& socket, const SocketFrame& frame) {
+  constexpr unsigned kIntegrity = 0x80;
+  if (kernel_ == KernelVersion::v6_9) return answer(EOPNOTSUPP);
+  if (frame.value != 0) return answer(frame.value);
+  if (frame.tag != 0 || (frame.type & kIntegrity) != 0) return answer(EINVAL);
+  if (socket.bound || socket.peer) return answer(EADDRINUSE);
+  socket.peer = {number_of(frame.network), frame.eid, frame.type};
   return answer(0);
 }
 
-/// The tag of an outgoing message, or an errno.
-int SocketServer::choose_tag(Socket& socket, Network& network, const SocketFrame& frame, Eid peer, Tag& tag) {
-  tag = {static_cast<std::uint8_t>(frame.tag & kernel::kTagMask), (frame.tag & kernel::kTagOwner) != 0};
-  if (!tag.owner) return (frame.tag & kernel::kTagPreallocated) != 0 ? EINVAL : 0;
-  if ((frame.tag & kernel::kTagPreallocated) != 0) {
-    const auto found = tags_.find({network.number(), peer, tag.value});
-    return found != tags_.end() && found->second.socket == &socket && found->second.kept ? 0 : EBUSY;
+/// Another socket has exactly this binding already.
+bool SocketServer::bound_alike(const Socket& socket) const {
+  return std::any_of(sockets_.begin(), sockets_.end(), [&](const auto& other) {
+    if (other.get() == &socket || !other->bound || *other->bound != *socket.bound) return false;
+    return socket.peer ? other->peer && other->peer->eid == socket.peer->eid : !other->peer;
+  });
+}
+
+SocketFrame SocketServer::bind(Socket& socket, const SocketFrame& frame) {
+  if (frame.value != 0) return answer(frame.value);
+  if (socket.bound) return answer(EADDRINUSE);
+  Socket::Place wanted{frame.network, frame.eid, static_cast<std::uint8_t>(frame.type & 0x7F), ++binds_};
+  const bool resolves = kernel_ != KernelVersion::v6_9 && wanted.eid != kernel::kAddressAny;
+  if (resolves) wanted.network = number_of(wanted.network);
+  if (socket.peer) {
+    if (wanted.type != socket.peer->type) return answer(EINVAL);
+    if (wanted.network == kernel::kNetworkAny) wanted.network = socket.peer->network;
+    if (wanted.network != socket.peer->network) return answer(EINVAL);
   }
-  const auto taken = network.port().take_tag(peer);
+  // The control protocol is the bus owner's own.
+  if (wanted.type == static_cast<std::uint8_t>(MessageType::control)) return answer(EACCES);
+  socket.bound = wanted;
+  if (kernel_ != KernelVersion::v6_9 && bound_alike(socket)) {
+    socket.bound.reset();
+    return answer(EADDRINUSE);
+  }
+  for (const auto& network : bus_.networks()) listen_for(*network, wanted.type);
+  return answer(0);
+}
+
+/// A free tag towards a peer: of the port, or on a network that is not there, of those that sockets have.
+std::optional<Tag> SocketServer::take_tag(std::uint32_t network, Eid peer, Port* port) {
+  if (port != nullptr) return port->take_tag(peer);
+  for (std::uint8_t value = 0; value < 8; ++value) {
+    const bool taken = std::any_of(tags_.begin(), tags_.end(), [&](const auto& one) {
+      const bool meets = peer == kNullEid || one.first.peer == kNullEid || one.first.peer == peer;
+      return one.first.network == network && one.first.value == value && meets;
+    });
+    if (!taken) return Tag{value, true};
+  }
+  return std::nullopt;
+}
+
+/// The tag of an outgoing message, or an errno.
+int SocketServer::choose_tag(Socket& socket, std::uint32_t network, const SocketFrame& frame, Port& port, Tag& tag) {
+  tag = {static_cast<std::uint8_t>(frame.tag & kernel::kTagMask), (frame.tag & kernel::kTagOwner) != 0};
+  if (!tag.owner) return 0;
+  if ((frame.tag & kernel::kTagPreallocated) != 0) {
+    for (const Eid peer : {frame.eid, Eid{kNullEid}}) {  // one for anybody will do
+      const auto found = tags_.find({network, peer, tag.value});
+      if (found != tags_.end() && found->second.socket == &socket && found->second.kept) return 0;
+    }
+    return ENOENT;
+  }
+  const auto taken = take_tag(network, frame.eid, &port);
   if (!taken) return EBUSY;
   tag = *taken;
-  tags_[{network.number(), peer, tag.value}] = {&socket, false, world_.now() + kTagLife};
+  tags_[{network, frame.eid, tag.value}] = {&socket, false, world_.now() + kTagLife, &port};
   arm_expiry();
   return 0;
 }
 
 SocketFrame SocketServer::send(Socket& socket, const SocketFrame& frame, ByteView payload) {
-  SocketFrame to = frame;
-  if (to.eid_given == 0) {
-    if (!socket.connected) return answer(EDESTADDRREQ);
-    to.network = socket.connected->network;
-    to.eid = socket.connected->eid;
-    to.type = socket.connected->type;
-    to.tag = kernel::kTagOwner;
+  constexpr unsigned kTagBits = kernel::kTagMask | kernel::kTagOwner | kernel::kTagPreallocated;
+  if (frame.eid_given == 0) return answer(EDESTADDRREQ);
+  const bool ownerless = (frame.tag & (kernel::kTagOwner | kernel::kTagPreallocated)) == kernel::kTagPreallocated;
+  const bool physical = frame.address_given != 0 && socket.extended;
+  // What is wrong with the extension matters to those alone who asked for it.
+  if (frame.value != 0 && (physical || frame.address_given == 0)) return answer(EINVAL);
+  if ((frame.tag & ~kTagBits) != 0 || ownerless) return answer(EINVAL);
+  Interface at{bus_.find(number_of(frame.network)), 0};
+  if (physical) {
+    if (const int error = interface_of(frame, at)) return answer(error);
   }
-  Network* const network = network_of(to.network);
-  const bool physical = to.address_given != 0 && socket.extended;
+  Network* const network = at.network;
   if (network == nullptr) return answer(EHOSTUNREACH);
-  if (!physical && (to.eid == kNullEid || to.eid == kBroadcastEid || network->known().count(to.eid) == 0)) {
-    return answer(EHOSTUNREACH);
-  }
-  if (!listen_for(*network, to.type)) return answer(EACCES);
+  const bool ours = !physical && frame.eid == network->owner().eid();
+  if (!physical && !ours && network->known().count(frame.eid) == 0) return answer(EHOSTUNREACH);
+  if (!listen_for(*network, frame.type)) return answer(EACCES);
+  Port& port = physical ? static_cast<Port&>(network->owner().endpoint(at.port)) : network->port();
   Outgoing message;
-  if (const int error = choose_tag(socket, *network, to, to.eid, message.tag)) return answer(error);
-  message.destination = to.eid;
-  const auto unit = units_.find({network->number(), to.eid});
+  if (const int error = choose_tag(socket, network->number(), frame, port, message.tag)) return answer(error);
+  message.destination = frame.eid;
+  const auto unit = units_.find({network->number(), frame.eid});
   if (unit != units_.end()) message.unit = unit->second;
-  if (physical) message.to = {to.address, std::min<std::uint8_t>(to.address_size, 2)};
+  if (physical) message.to = {frame.address, std::min<std::uint8_t>(frame.address_size, 2)};
   message.body.reserve(payload.size() + 1);
-  message.body.push_back(to.type);
+  message.body.push_back(frame.type);
   message.body.insert(message.body.end(), payload.begin(), payload.end());
-  network->port().send(std::move(message));
+  if (ours) {
+    const Incoming back{frame.eid, frame.eid, message.tag, {}, message.body};
+    return answer(on_message(*network, back) ? 0 : ENOENT);
+  }
+  port.send(std::move(message));
   ++counters_.sent;
   return answer(0);
 }
 
+namespace {
+/// Null and "any" are both whoever answers.
+Eid peer_of(const SocketFrame& frame) { return frame.eid == kernel::kAddressAny ? Eid{kNullEid} : frame.eid; }
+}  // namespace
+
 SocketFrame SocketServer::allocate(Socket& socket, const SocketFrame& frame) {
   if (frame.tag != 0) return answer(EINVAL);
-  Network* const network = network_of(frame.network);
-  if (network == nullptr) return answer(EINVAL);
-  const auto taken = network->port().take_tag(frame.eid);
+  // Nobody asks whether the network is there.
+  Network* const network = bus_.find(frame.network);
+  Port* const port = network == nullptr ? nullptr : &network->port();
+  const Eid peer = peer_of(frame);
+  const auto taken = take_tag(frame.network, peer, port);
   if (!taken) return answer(EBUSY);
-  tags_[{network->number(), frame.eid, taken->value}] = {&socket, true, Instant::never()};
+  tags_[{frame.network, peer, taken->value}] = {&socket, true, Instant::never(), port};
   SocketFrame made = answer(0);
   made.tag = static_cast<std::uint8_t>(taken->value | kernel::kTagOwner | kernel::kTagPreallocated);
   return made;
 }
 
 SocketFrame SocketServer::release(Socket& socket, const SocketFrame& frame) {
-  Network* const network = network_of(frame.network);
   constexpr unsigned kFlags = kernel::kTagOwner | kernel::kTagPreallocated;
-  if (network == nullptr || (frame.tag & kFlags) != kFlags) return answer(EINVAL);
-  const TagKey key{network->number(), frame.eid, static_cast<std::uint8_t>(frame.tag & kernel::kTagMask)};
-  const auto found = tags_.find(key);
+  if ((frame.tag & ~unsigned{kernel::kTagMask}) != kFlags) return answer(EINVAL);
+  const auto found =
+      tags_.find({frame.network, peer_of(frame), static_cast<std::uint8_t>(frame.tag & kernel::kTagMask)});
   if (found == tags_.end() || found->second.socket != &socket || !found->second.kept) return answer(EINVAL);
-  network->port().release_tag(key.peer, {key.value, true});
-  tags_.erase(found);
+  end_tag(found);
   return answer(0);
 }
 
@@ -338,56 +449,50 @@ void SocketServer::expire_tags() {
     if (at->second.expires > world_.now()) {
       next = std::min(next, at->second.expires);
       ++at;
-      continue;
+    } else {
+      at = end_tag(at);
     }
-    if (Network* const network = network_of(at->first.network)) {
-      network->port().release_tag(at->first.peer, {at->first.value, true});
-    }
-    at = tags_.erase(at);
   }
   if (next != Instant::never()) world_.loop().schedule(expiry_, next);
 }
 
-/// Who is to have a message: whoever's tag an answer bears; for others the socket that is bound to the type,
-/// one that is connected to the sender before one that takes from anybody.
+/// Who is to have a message: whoever's tag an answer bears; for others the socket that is bound to it most closely.
 SocketServer::Socket* SocketServer::claimed_by(Network& network, const Incoming& message) {
   if (!message.tag.owner) {
-    const auto found = tags_.find({network.number(), message.source, message.tag.value});
-    if (found == tags_.end()) return nullptr;
-    Socket* const socket = found->second.socket;
-    if (!found->second.kept) {
-      network.port().release_tag(message.source, {message.tag.value, true});
-      tags_.erase(found);
+    for (const Eid peer : {message.source, Eid{kNullEid}}) {
+      const auto found = tags_.find({network.number(), peer, message.tag.value});
+      if (found == tags_.end()) continue;
+      Socket* const socket = found->second.socket;
+      if (!found->second.kept) end_tag(found);
+      return socket;
     }
-    return socket;
+    return nullptr;
   }
-  const auto type = static_cast<std::uint8_t>(message.body[0] & 0x7F);
   Socket* taker = nullptr;
+  std::uint64_t closest = 0;
   for (const auto& socket : sockets_) {
-    if (!socket->bound || socket->bound->type != type) continue;
-    if (socket->bound->network != kernel::kNetworkAny && socket->bound->network != network.number()) continue;
-    if (socket->bound->eid != kernel::kAddressAny && socket->bound->eid != message.destination) continue;
-    if (!socket->connected) {
-      if (taker == nullptr) taker = socket.get();
-    } else if (socket->connected->eid == message.source) {
-      return socket.get();
+    const std::uint64_t claim = socket->claim(kernel_, network.number(), message);
+    if (claim > closest) {
+      closest = claim;
+      taker = socket.get();
     }
   }
   return taker;
 }
 
-void SocketServer::on_message(Network& network, const Incoming& message) {
+/// False where no socket takes it.
+bool SocketServer::on_message(Network& network, const Incoming& message) {
   Socket* const socket = claimed_by(network, message);
   if (socket == nullptr || message.body.size() - 1 > kSocketPayloadMax) {
     ++counters_.unclaimed;
-    return;
+    return false;
   }
   SocketFrame frame;
   frame.network = network.number();
   frame.eid = message.source;
   frame.type = message.body[0];
   frame.tag = flags_of(message.tag);
-  frame.interface = 1;
+  frame.interface = interface_to(network, message.source);
   if (socket->extended) {
     frame.address_given = 1;
     frame.address = message.from.bytes;
@@ -398,6 +503,7 @@ void SocketServer::on_message(Network& network, const Incoming& message) {
   } else {
     ++counters_.overflowed;
   }
+  return true;
 }
 
 }  // namespace fb::mctp

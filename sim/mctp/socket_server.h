@@ -16,6 +16,12 @@
 
 namespace fb::mctp {
 
+/// Which Linux the sockets are like.
+enum class KernelVersion : std::uint8_t {
+  v6_9,    ///< no connect(); of several sockets that are bound alike the latest has the messages
+  v6_17,   ///< a socket may be bound to a peer, and one alone to the same
+};
+
 struct SocketCounters {
   std::uint64_t opened = 0;
   std::uint64_t sent = 0;
@@ -31,8 +37,10 @@ class SocketServer final : private FdHandler {
   static constexpr Duration kTagLife = Duration::s(6);
 
   /// Listens on a unix socket at `path`, which is made. The world is real; the bus outlives the server. The
-  /// process ignores SIGPIPE: a program may have gone before its answer.
-  static Result<std::unique_ptr<SocketServer>> open(World& world, Bus& bus, const std::string& path);
+  /// process ignores SIGPIPE: a program may have gone before its answer. A socket that a server left there which
+  /// was killed is taken over.
+  static Result<std::unique_ptr<SocketServer>> open(World& world, Bus& bus, const std::string& path,
+                                                    KernelVersion kernel = KernelVersion::v6_17);
   ~SocketServer();
   SocketServer(const SocketServer&) = delete;
   SocketServer& operator=(const SocketServer&) = delete;
@@ -57,20 +65,33 @@ class SocketServer final : private FdHandler {
     Socket* socket;
     bool kept;       ///< allocated by the program, and released by it
     Instant expires;
+    Port* port;      ///< where it was taken; null on a network that is not there
+  };
+  using Tags = std::map<TagKey, TagUse>;
+  /// A port of ours as the kernel numbers interfaces, from 1 on.
+  struct Interface {
+    Network* network;
+    std::size_t port;
   };
 
-  SocketServer(World& world, Bus& bus, std::string path, int fd);
+  SocketServer(World& world, Bus& bus, std::string path, int fd, KernelVersion kernel);
   void on_readable() override;
 
   SocketFrame serve(Socket& socket, const SocketFrame& frame, ByteView payload);
   SocketFrame send(Socket& socket, const SocketFrame& frame, ByteView payload);
   SocketFrame bind(Socket& socket, const SocketFrame& frame);
+  SocketFrame connect(Socket& socket, const SocketFrame& frame);
   SocketFrame allocate(Socket& socket, const SocketFrame& frame);
   SocketFrame release(Socket& socket, const SocketFrame& frame);
-  int choose_tag(Socket& socket, Network& network, const SocketFrame& frame, Eid peer, Tag& tag);
-  Network* network_of(std::uint32_t number);
+  bool bound_alike(const Socket& socket) const;
+  int choose_tag(Socket& socket, std::uint32_t network, const SocketFrame& frame, Port& port, Tag& tag);
+  std::optional<Tag> take_tag(std::uint32_t network, Eid peer, Port* port);
+  Tags::iterator end_tag(Tags::iterator at);
+  std::uint32_t number_of(std::uint32_t network) const;
+  int interface_of(const SocketFrame& frame, Interface& found) const;
+  std::uint32_t interface_to(const Network& network, Eid eid) const;
   bool listen_for(Network& network, std::uint8_t type);
-  void on_message(Network& network, const Incoming& message);
+  bool on_message(Network& network, const Incoming& message);
   Socket* claimed_by(Network& network, const Incoming& message);
   void drop(Socket& socket);
   void expire_tags();
@@ -80,8 +101,10 @@ class SocketServer final : private FdHandler {
   Bus& bus_;
   std::string path_;
   int fd_;
+  KernelVersion kernel_;
   std::vector<std::unique_ptr<Socket>> sockets_;  // oldest first
-  std::map<TagKey, TagUse> tags_;
+  std::uint64_t binds_ = 0;
+  Tags tags_;
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::unique_ptr<Listener>> listeners_;
   std::map<std::pair<std::uint32_t, Eid>, std::size_t> units_;
   Bytes buffer_;  ///< a frame that arrives, of any socket

@@ -25,6 +25,15 @@ class TagTable {
     }
     return std::nullopt;
   }
+  /// One bit a tag that take() could give.
+  std::uint8_t free(Eid peer) const {
+    return static_cast<std::uint8_t>(~(peer == kNullEid ? any() : taken_[peer] | taken_[kNullEid]));
+  }
+  /// This one, which is free.
+  void take(Eid peer, std::uint8_t value) {
+    BENCH_ASSERT((free(peer) >> value & 1) != 0, "a tag that is free");
+    taken_[peer] = static_cast<std::uint8_t>(taken_[peer] | 1u << value);
+  }
   void release(Eid peer, Tag tag) {
     BENCH_ASSERT(tag.value < 8, "a tag has three bits");
     taken_[peer] = static_cast<std::uint8_t>(taken_[peer] & ~(1u << tag.value));

@@ -94,7 +94,7 @@ class Target {
   /// A socket that behaves is served whatever the others do.
   void served() {
     SocketFrame frame;
-    frame.call = SocketCall::name;
+    frame.call = SocketCall::is_extended;
     Bytes bytes(sizeof frame);
     std::memcpy(bytes.data(), &frame, sizeof frame);
     const int fd = connect_one();

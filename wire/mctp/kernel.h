@@ -10,6 +10,9 @@ inline constexpr int kFamily = 45;            // AF_MCTP
 inline constexpr int kSolMctp = 285;
 inline constexpr int kOptAddrExt = 1;
 inline constexpr std::uint32_t kNetworkAny = 0;
+/// That of the older tag calls, which do not name one.
+inline constexpr std::uint32_t kNetworkInitial = 1;
+inline constexpr std::uint8_t kAddressNull = 0x00;
 inline constexpr std::uint8_t kAddressAny = 0xFF;
 
 inline constexpr std::uint8_t kTagMask = 0x07;
@@ -45,7 +48,7 @@ inline constexpr BytesField<"hardware", 20, 32> hardware{};
 using AddressExt = Layout<52, address::family, address::network, address::eid, address::type, address::tag,
                           address_ext::interface, address_ext::hardware_size, address_ext::hardware>;
 
-/// mctp_ioc_tag_ctl: of the older ioctls, which take the default network.
+/// mctp_ioc_tag_ctl: of the older ioctls, which take network 1.
 namespace tag_control {
 inline constexpr Native<"peer", 0, std::uint8_t> peer{};
 inline constexpr Native<"tag", 1, std::uint8_t> tag{};

@@ -161,6 +161,70 @@ TEST(Network, TwoHundredEndpointsAreEnumeratedInUnderASecond) {
 }
 
 // One port on two buses.
+// The bytes of DSP0239 in every table that names a medium.
+TEST(Network, TablesNameTheirMedia) {
+  struct Row {
+    const char* what;
+    std::size_t (*add)(Network&);
+    PhysicalAddress at;
+    std::uint8_t binding, medium;
+  };
+  const Row rows[] = {
+      {"100 kHz", [](Network& n) { return n.add_smbus({.clock_hz = 100'000}); }, smbus_address(0x3A), 0x01, 0x01},
+      {"400 kHz", [](Network& n) { return n.add_smbus({.clock_hz = 400'000}); }, smbus_address(0x3A), 0x01, 0x04},
+      {"1 MHz", [](Network& n) { return n.add_smbus({.clock_hz = 1'000'000}); }, smbus_address(0x3A), 0x01, 0x05},
+      {"3.4 MHz", [](Network& n) { return n.add_smbus({.clock_hz = 3'400'000}); }, smbus_address(0x3A), 0x01, 0x06},
+      {"PCI Express", [](Network& n) { return n.add_pcie(); }, pcie_address(0x0100), 0x02, 0x0B},
+      {"serial", [](Network& n) { return n.add_serial(); }, {}, 0x05, 0x24},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    const auto world = World::make_virtual(1);
+    Network network(*world);
+    SimpleDevice& device = network.add_endpoint(row.add(network), row.at, drive(1));
+    network.enumerate();
+    const ControlPeer owner{network.owner().eid(), {}};
+    const auto table = device.control().requester().ask(owner, control::Command::get_routing_table, {0}).wait();
+    ASSERT_TRUE(table.ok());
+    ASSERT_GE(table.message.size(), 12u);
+    EXPECT_EQ(table.message[6 + 3], row.binding);
+    EXPECT_EQ(table.message[6 + 4], row.medium);
+    EXPECT_EQ(table.message[6 + 5], row.at.size);
+    const auto uuid = uuid_of(1);
+    Bytes asked(uuid.begin(), uuid.end());
+    asked.push_back(0);
+    const auto resolved = device.control().requester().ask(owner, control::Command::resolve_uuid, asked).wait();
+    ASSERT_TRUE(resolved.ok());
+    ASSERT_GE(resolved.message.size(), 10u);
+    EXPECT_EQ(resolved.message[6], device.endpoint().eid());
+    EXPECT_EQ(resolved.message[7], row.binding);
+    EXPECT_EQ(resolved.message[8], row.medium);
+  }
+}
+
+TEST(MultiPort, TagsForAnybodyAreOfAllEndpoints) {
+  const auto world = World::make_virtual(1);
+  Network network(*world);
+  SimpleDevice& here = network.add_endpoint(network.add_smbus(), smbus_address(0x3A), drive(1));
+  SimpleDevice& there = network.add_endpoint(network.add_smbus(), smbus_address(0x3A), drive(2));
+  network.enumerate();
+  Port& port = network.port();
+  // One that is out towards a single peer is not given for anybody, nor the other way round.
+  const auto single = port.take_tag(there.endpoint().eid());
+  ASSERT_TRUE(single);
+  std::vector<Tag> taken;
+  while (const auto tag = port.take_tag(kNullEid)) {
+    EXPECT_NE(tag->value, single->value);
+    taken.push_back(*tag);
+  }
+  EXPECT_EQ(taken.size(), 7u);
+  port.release_tag(there.endpoint().eid(), *single);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(port.take_tag(there.endpoint().eid()).has_value(), i == 0);
+  EXPECT_TRUE(port.take_tag(here.endpoint().eid()));
+  for (const Tag tag : taken) port.release_tag(kNullEid, tag);
+  EXPECT_TRUE(port.take_tag(kNullEid));
+}
+
 TEST(MultiPort, GoesWhereTheEidIs) {
   const auto world = World::make_virtual(1);
   Network network(*world);
