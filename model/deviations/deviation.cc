@@ -63,10 +63,47 @@ std::vector<const Deviation*> deviations_of(std::string_view requirement) {
   return found;
 }
 
-Result<DeviationSet> DeviationSet::of_names(const std::vector<std::string>& names) {
+namespace {
+
+/// Whether the line for people names that field report: "(F3)", "(F2, F6)".
+bool names_report(std::string_view what, std::string_view report) {
+  for (std::size_t at = what.find(report); at != std::string_view::npos; at = what.find(report, at + 1)) {
+    const bool begins = at > 0 && (what[at - 1] == '(' || what[at - 1] == ' ');
+    const std::size_t end = at + report.size();
+    if (begins && (end == what.size() || what[end] == ')' || what[end] == ',')) return true;
+  }
+  return false;
+}
+
+/// "F3" for the deviation that was seen in the field under that number, where it is one alone.
+Result<const Deviation*> find_by_report(const std::string& report, std::optional<Product> of) {
+  std::vector<const Deviation*> found;
+  for (const Deviation* one : all_deviations()) {
+    if (names_report(one->what, report) && one->product == of.value_or(one->product)) found.push_back(one);
+  }
+  if (found.size() == 1) return found.front();
+  if (found.empty()) return Failure{Problem{"no deviation is called '" + report + "'"}};
+  std::string names;
+  for (const Deviation* one : found) names += (names.empty() ? "" : ", ") + std::string(one->name);
+  return Failure{Problem{report + " is several deviations: " + names}};
+}
+
+bool is_report(const std::string& name) {
+  return name.size() >= 2 && name[0] == 'F' &&
+         std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+Result<DeviationSet> DeviationSet::of_names(const std::vector<std::string>& names, std::optional<Product> of) {
   std::vector<const Deviation*> chosen;
   for (const std::string& name : names) {
     const Deviation* deviation = find_deviation(name);
+    if (deviation == nullptr && is_report(name)) {
+      const auto found = find_by_report(name, of);
+      if (!found) return Failure{found.error()};
+      deviation = *found;
+    }
     if (deviation == nullptr) return Failure{Problem{"no deviation is called '" + name + "'"}};
     if (std::find(chosen.begin(), chosen.end(), deviation) == chosen.end()) chosen.push_back(deviation);
   }

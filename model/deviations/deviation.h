@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -149,8 +150,9 @@ class DeviationSet {
  public:
   DeviationSet() = default;
   explicit DeviationSet(std::vector<const Deviation*> chosen) : chosen_(std::move(chosen)) {}
-  /// A name that nobody knows is a Problem that says so.
-  static Result<DeviationSet> of_names(const std::vector<std::string>& names);
+  /// A name that nobody knows is a Problem that says so. "F3" names the one that bears this number of a field report;
+  /// `of` says whose, where several products have one.
+  static Result<DeviationSet> of_names(const std::vector<std::string>& names, std::optional<Product> of = {});
 
   bool empty() const { return chosen_.empty(); }
   const std::vector<const Deviation*>& chosen() const { return chosen_; }

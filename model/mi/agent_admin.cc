@@ -116,7 +116,9 @@ void Agent::execute_admin(Exchange& exchange) {
   Bytes data;
   if (!admin_window(exchange) || !admin_request_data(exchange, data)) return;
   if (feature_prohibited(exchange)) return;
-  const nvme::Sqe sqe = sqe_of(asked);
+  nvme::Sqe sqe = sqe_of(asked);
+  if (departs(departure::admin_nsid_low)) sqe.set(nvme::sqe::nsid, asked.get(ar::nsid) & 0xFFu);
+  if (departs(departure::admin_offset_low)) sqe.set(nvme::sqe::cdw13, 0u);
   auto command = std::make_unique<subsystem::ManagedCommand>(device_.subsystem().management_port(),
                                                              *controller, sqe.bytes(), std::move(data));
   command->start();

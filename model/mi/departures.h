@@ -105,8 +105,12 @@ struct DeparturePoint {
   X(admin_write_answers, "mi.admin.write.data", "a command with request data returns it")          \
   X(admin_features_open, "mi.admin.features", "prohibited features can be read")                   \
   X(admin_flags_checked, "mi.admin.cflgs", "data without DLENV is refused")                        \
+  X(admin_nsid_low, "mi.admin.nsid", "only the low byte of NSID reaches the controller")           \
+  X(admin_offset_low, "mi.admin.cdw13", "CDW13 does not reach the controller")                     \
   X(pcie_padding, "mi.pcie.padding", "the padding of PCIe data is not zero")                       \
   X(pcie_offset, "mi.pcie.offset.ignored", "configuration reads begin at 0")                       \
+  X(basic_arbitration_stays, "mi.basic.arbitration.stays", "Send Byte FFh does not clear the arbitration bit") \
+  X(basic_arbitration_inverted, "mi.basic.arbitration.inverted", "the arbitration bit says that there was contention") \
   X(event_not_sent, "mi.event.never", "events are not reported")                                   \
   X(event_not_repeated, "mi.event.retry.never", "an event without an ACK is not sent again")       \
   X(event_generation, "mi.event.generation", "a repeated event has another generation number")     \

@@ -104,6 +104,7 @@ PcieFunction* Device::function(std::uint16_t cntlid) {
                                                   .did = options_.device_id,
                                                   .ssvid = facts.ssvid,
                                                   .ssid = options_.subsystem_id});
+    made->set_locked(options_.pcie_locked);
   }
   return made.get();
 }

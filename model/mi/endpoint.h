@@ -75,7 +75,7 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
     ReturnPath path;
     std::unique_ptr<Exchange> exchange;
     bool executed = false;
-    bool more_sent = false;   ///< More Processing Required has been
+    unsigned more_sent = 0;   ///< how often More Processing Required has been
     Instant due;              ///< when it will have been executed
     Bytes ready;              ///< a response that waits for Resume
     mctp::SendId sending = 0; ///< the response, or its replay

@@ -95,7 +95,7 @@ std::uint16_t Endpoint::resume() {
     }
     if (!slot.ready.empty()) {
       respond(slot);
-    } else if (slot.state == SlotState::process && !slot.more_sent && !slot.more_timer.scheduled() &&
+    } else if (slot.state == SlotState::process && slot.more_sent == 0 && !slot.more_timer.scheduled() &&
                device_.has(Revision::r1_2)) {
       // Its time passed while paused.
       world_.loop().schedule(slot.more_timer, world_.now());

@@ -120,7 +120,8 @@ void Endpoint::begin(Slot& slot, const mctp::Incoming& message, ByteView body) {
   slot.exchange = std::make_unique<Exchange>();
   slot.exchange->request.assign(body.begin(), body.end());
   slot.exchange->on_done = [this, &slot] { complete(slot); };
-  slot.executed = slot.more_sent = false;
+  slot.executed = false;
+  slot.more_sent = 0;
   slot.stored.clear();
   slot.stored_unit = unit();
   slot.ready.clear();
@@ -141,8 +142,11 @@ void Endpoint::begin(Slot& slot, const mctp::Incoming& message, ByteView body) {
   if (departs(departure::slots_serial) && other.state == SlotState::process && !other.executed) {
     duration = duration + (other.due - world_.now());
   }
-  slot.due = world_.now() + duration;
-  if (duration == Duration{}) {
+  const bool endless = options_.more_processing.endless && device_.has(Revision::r1_2);
+  slot.due = endless ? Instant::never() : world_.now() + duration;
+  if (endless) {
+    duration = Duration::forever();
+  } else if (duration == Duration{}) {
     execute(slot);
     if (slot.state != SlotState::process || slot.exchange == nullptr || slot.exchange->done) return;
   } else {
@@ -215,8 +219,10 @@ void Endpoint::respond(Slot& slot) {
 void Endpoint::more_processing(Slot& slot) {
   if (slot.state != SlotState::process || slot.exchange == nullptr) return;
   if (slot.paused && !departs(departure::mpr_paused)) return;  // Resume asks again
-  if (slot.more_sent && !departs(departure::mpr_repeated)) return;
-  slot.more_sent = true;
+  const MoreProcessingOptions& more = options_.more_processing;
+  const bool again = departs(departure::mpr_repeated);
+  if (slot.more_sent > 0 && !again && !more.endless && slot.more_sent >= more.count) return;
+  ++slot.more_sent;
   std::int64_t units = 0;
   if (slot.due_timer.scheduled()) {
     const std::int64_t left_ms = (slot.due - world_.now()).count_ms();
@@ -224,6 +230,7 @@ void Endpoint::more_processing(Slot& slot) {
   }
   if (departs(departure::mpr_time_zero)) units = 0;
   if (departs(departure::mpr_time_short)) units = units > 1 ? 1 : units;
+  if (more.time) units = *more.time;
   Bytes body = begin_response(slot.exchange->request, Status::more_processing);
   MutableView<MoreProcessing>{body}.set(response::mprt, units);
   if (departs(departure::mpr_long)) body.resize(20);
@@ -235,7 +242,8 @@ void Endpoint::more_processing(Slot& slot) {
                                     {slot.path.tag.value, false}, slot.stored_unit, std::move(body)});
     world_.trace().mark("mi.more_processing");
   }
-  if (departs(departure::mpr_repeated)) world_.loop().schedule_after(slot.more_timer, Duration::ms(100));
+  const bool further = again || more.endless || slot.more_sent < more.count;
+  if (further) world_.loop().schedule_after(slot.more_timer, more.interval);
 }
 
 /// Back to Idle, whatever it was doing; nothing is left to be replayed.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/time.h"
@@ -60,6 +61,7 @@ struct DeviceOptions {
   bool reset_supported = true;
   bool shutdown_supported = true;
   bool pcie_commands = true;
+  bool pcie_locked = false;         ///< PCIe commands beyond reading the configuration space are denied
   bool enclosure = false;           ///< SES Send and Receive; a storage device has none
   std::uint16_t device_id = 0x0001;
   std::uint16_t subsystem_id = 0x0001;
@@ -71,6 +73,14 @@ struct DeviceOptions {
 
 /// What to do with a message of a reserved kind.
 enum class ReservedKind : std::uint8_t { discard, invalid_opcode };
+
+/// More Processing Required as no good endpoint sends it, for who wants to see what a requester does with it.
+struct MoreProcessingOptions {
+  unsigned count = 1;                    ///< for one command
+  bool endless = false;                  ///< they come for ever, and the response never
+  Duration interval = Duration::ms(100); ///< between two of them
+  std::optional<std::uint16_t> time = {};  ///< MPRT, whatever is true
+};
 
 struct EndpointOptions {
   std::uint8_t port = 1;                 ///< PORTID
@@ -86,6 +96,7 @@ struct EndpointOptions {
   std::vector<SupportedCommand> unabortable = {};
   /// More Processing Required is sent when the response is not there by then (1.2).
   Duration more_processing_after = Duration::ms(90);
+  MoreProcessingOptions more_processing = {};
 
   // Where the documents leave a choice, or were not to be had.
   ReservedKind reserved_kind = ReservedKind::discard;
