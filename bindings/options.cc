@@ -106,7 +106,8 @@ FB_TABLE(host::ConnectOptions, ConnectOptions, FB_ROW(cntlid), FB_ROW(io_queues)
 FB_TABLE(mi::EndpointOptions, EndpointOptions, FB_ROW(port), FB_ROW(buffer_bytes), FB_ROW(auto_pause), FB_ROW(events),
          FB_ROW(latency), FB_ROW(more_processing_after), FB_ROW(event_retries_max))
 FB_TABLE(mi::DeviceOptions, DeviceOptions, FB_ROW(revision), FB_ROW(vpd_updates_max), FB_ROW(vpd_writable),
-         FB_ROW(reset_supported), FB_ROW(shutdown_supported), FB_ROW(pcie_commands), FB_ROW(enclosure),
+         FB_ROW(reset_supported), FB_ROW(shutdown_supported), FB_ROW(pcie_commands), FB_ROW(pcie_locked),
+         FB_ROW(enclosure),
          FB_ROW(device_id), FB_ROW(subsystem_id), FB_ROW(controller_zero_is_lowest))
 FB_TABLE(mi::RequesterOptions, RequesterOptions, FB_ROW(timeout), FB_ROW(more_processing_max),
          FB_ROW(more_processing_count_max), FB_ROW(reserved_checked), FB_ROW(acknowledge_events))

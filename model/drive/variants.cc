@@ -71,6 +71,8 @@ constexpr DriveVariant kVariants[] = {
      [](DriveOptions& o) {
        o.device.functions = {{1, FunctionKind::physical}, {2, FunctionKind::virtual_function}};
      }},
+    {"denies_pcie_access", "that denies PCIe commands beyond reading the configuration space",
+     [](DriveOptions& o) { o.device.pcie_locked = true; }},
     {"slow", "that takes 60 ms for every command (F11)", [](DriveOptions& o) { o.endpoint.latency = Duration::ms(60); }},
     {"answers_reserved_kinds", "that answers messages of reserved kinds: Invalid Command Opcode",
      [](DriveOptions& o) { o.endpoint.reserved_kind = ReservedKind::invalid_opcode; }},

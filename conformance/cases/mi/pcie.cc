@@ -198,6 +198,24 @@ CONFORMANCE_CASE(configuration_space_can_be_written, "mi.pcie.configuration.writ
   check.bytes("configuration space after all", configuration_at(bench, check, cntlid, 0, 64), before);
 }
 
+CONFORMANCE_CASE(every_function_has_its_own_configuration, "mi.pcie.configuration.own", roles::endpoint,
+                 needs(offers_pcie<PcieOpcode::configuration_write>), arranged("functions of two controllers")) {
+  const auto& ids = bench.declared().controllers;
+  check.precondition(ids.size() >= 2, "two controllers");
+  constexpr std::string_view kWhat = "write of the interrupt line";
+  for (const unsigned round : {0x20u, 0x50u}) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const Bytes data = {static_cast<std::uint8_t>(round + i), 0, 0, 0};
+      const MiAnswer answer = bench.pcie(ids[i], PcieOpcode::configuration_write, kInterruptLine, 1, 0, data);
+      success_with(check, reached(check, answer, kWhat), 0, kWhat);
+    }
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      check.equal(fmt::format("interrupt line of controller {}", ids[i]),
+                  configuration_at(bench, check, ids[i], kInterruptLine, 1)[0], round + i);
+    }
+  }
+}
+
 CONFORMANCE_CASE(pcie_commands_need_a_controller, "mi.pcie.controller", roles::endpoint,
                  needs(pcie_commands)) {
   for (const std::uint16_t cntlid : unknown_controllers(bench)) {
@@ -252,7 +270,9 @@ CONFORMANCE_CASE(registers_can_be_read_out_of_band, "mi.pcie.memory.registers", 
     const Bytes registers(whole.data().begin(), whole.data().end());
     const std::uint32_t ver = View<nvme::IdentifyController>{page}.get(nvme::id_ctrl::ver);
     if (ver != 0) check.equal("VS", load_le<std::uint32_t>(&registers[8]), ver);
-    check.that(load_le<std::uint64_t>(registers.data()) != 0, "CAP says something");
+    // A command set is supported (CAP.CSS), and a queue has at least two entries (CAP.MQES).
+    check.that(load_le<std::uint16_t>(registers.data()) != 0, "the lower half of CAP says how long a queue may be");
+    check.that((load_le<std::uint32_t>(&registers[4]) & 0x1FE0) != 0, "the upper half of CAP names a command set");
     for (const auto& [offset, length] : {std::pair{8, 4}, {4, 4}, {0, 8}, {4, 8}}) {
       read_is(check,
               bench.pcie(cntlid, PcieOpcode::memory_read, static_cast<std::uint64_t>(offset),

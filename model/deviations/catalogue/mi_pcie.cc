@@ -1,6 +1,7 @@
 // PCIe commands that do not keep to their rules.
 #include "model/deviations/deviation.h"
 #include "model/deviations/endpoint_speech.h"
+#include "model/drive/drive.h"
 #include "model/mi/departures.h"
 #include "wire/mi/tunnels.h"
 
@@ -101,6 +102,24 @@ class DeniesEverything final : public mi::EndpointHooks {
   unsigned reads_ = 0;
 };
 
+/// Reads and writes the first controller's function, whichever is asked for.
+class FirstFunction final : public mctp::EndpointHooks {
+ public:
+  void packet_in(const mctp::PhysicalAddress&, Bytes& packet) override {
+    constexpr std::size_t kHead = 4;
+    constexpr std::uint8_t kWhole = 0xC0, kPcie = 4;
+    const bool whole = packet.size() >= kHead + mi::PcieRequest::size + mi::kMicSize && (packet[3] & kWhole) == kWhole;
+    if (!whole || packet[kHead] != (mi::kIntegrityBit | mi::kNvmeMiType) || (packet[kHead + 1] >> 3 & 0xF) != kPcie)
+      return;
+    Bytes body(packet.begin() + kHead, packet.end() - mi::kMicSize);
+    body[6] = 1;
+    body[7] = 0;
+    mi::append_mic(body);
+    packet.resize(kHead);
+    packet.insert(packet.end(), body.begin(), body.end());
+  }
+};
+
 }  // namespace
 
 DEVIATION(pcie_reserved_opcode_served, "mi.pcie.support.listed", Product::endpoint,
@@ -181,5 +200,7 @@ DEVIATION(pcie_locks_everything, "mi.pcie.locked", Product::endpoint,
 DEVIATION(pcie_reset_is_an_error, "mi.pcie.inaccessible", Product::endpoint,
           "calls a function in reset an internal error",
           AnswerMi{"mi.pcie.inaccessible", Status::internal_error});
+DEVIATION(functions_share_configuration, "mi.pcie.configuration.own", Product::endpoint,
+          "reads and writes the first controller's configuration space", hooks<FirstFunction>());
 
 }  // namespace fb::deviations
