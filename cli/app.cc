@@ -58,6 +58,16 @@ std::vector<std::string> with_program_marked(const CLI::App& app, std::vector<st
   return words;
 }
 
+/// For the same commands: an option that may be given several times takes one value each time. CLI11 would let `--` end
+/// a list of values, and then look for options of ours in the program's words.
+void take_one_value_each(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) take_one_value_each(*command);
+  if (app.get_option_no_throw("program") == nullptr) return;
+  for (CLI::Option* option : app.get_options()) {
+    if (!option->get_lnames().empty() && option->get_items_expected_max() > 1) option->allow_extra_args(false);
+  }
+}
+
 int parse_and_run(CLI::App& app, Outcome& outcome, int argc, const char* const* argv) {
   try {
     auto words = with_program_marked(app, {argv + std::min(argc, 1), argv + argc});
@@ -101,6 +111,7 @@ int run_program(int argc, const char* const* argv) {
   add_host(app, outcome);
   add_mctp(app, outcome);
   add_networkdirect(app, outcome);
+  take_one_value_each(app);
   try {
     check_command_names(app, argc, argv);
     return parse_and_run(app, outcome, argc, argv);

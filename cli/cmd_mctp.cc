@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -36,6 +37,12 @@ struct MctpArguments {
   std::string counters;
   std::string drive;
   std::vector<std::string> deviations;
+  std::string kernel = "6.17";
+  std::string latency;
+  std::string more_count;
+  std::string more_interval;
+  std::string more_time;
+  std::string network_id = "unsigned";
   bool dbus = false;
   bool strict = false;
   std::vector<std::string> program;
@@ -51,6 +58,49 @@ std::string preload_library() {
   throw UserError((beside / kName).string() + ": the preload library is not there");
 }
 
+/// "90ms", "2s", "1500us".
+Duration duration_of(const char* option, const std::string& text) {
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  if (error == std::errc{} && unit == "us") return Duration::us(number);
+  if (error == std::errc{} && unit == "ms") return Duration::ms(number);
+  if (error == std::errc{} && unit == "s") return Duration::s(number);
+  throw UserError(fmt::format("{} {}: not a time such as 250ms or 2s", option, text));
+}
+
+/// What a drive says while a command takes its time, and how long that is.
+void more_processing_options(const MctpArguments& arguments, MctpBusOptions& options) {
+  constexpr std::int64_t kUnit_ms = 100;
+  mi::MoreProcessingOptions& more = options.more_processing;
+  if (arguments.more_count == "endless") {
+    more.endless = true;
+  } else if (!arguments.more_count.empty()) {
+    const char* const end = arguments.more_count.data() + arguments.more_count.size();
+    const auto [rest, error] = std::from_chars(arguments.more_count.data(), end, more.count);
+    if (error != std::errc{} || rest != end || more.count == 0) {
+      throw UserError("--more-processing-count " + arguments.more_count + ": not a number from 1 on, nor endless");
+    }
+  }
+  if (!arguments.more_interval.empty()) more.interval = duration_of("--more-processing-interval", arguments.more_interval);
+  if (!arguments.more_time.empty()) {
+    const std::int64_t time_ms = duration_of("--more-processing-time", arguments.more_time).count_ms();
+    if (time_ms % kUnit_ms != 0 || time_ms / kUnit_ms > 0xFFFF) {
+      throw UserError("--more-processing-time " + arguments.more_time + ": not a multiple of 100ms up to 6553500ms");
+    }
+    more.time = static_cast<std::uint16_t>(time_ms / kUnit_ms);
+  }
+  if (!arguments.latency.empty()) {
+    options.latency = duration_of("--latency", arguments.latency);
+    return;
+  }
+  // A drive that answers at once never asks for more time: whoever wants to see it do so gets one that takes longer.
+  bool wanted = more.count > 1 || more.time.has_value();
+  for (const auto* chosen : options.deviations.chosen()) wanted = wanted || chosen->requirement.starts_with("mi.mpr.");
+  if (wanted) options.latency = Duration::ms(250) + more.interval * static_cast<std::int64_t>(more.count);
+}
+
 MctpBusOptions bus_options(const MctpArguments& arguments) {
   MctpBusOptions options = arguments.bus;
   options.controller_zero = !arguments.strict;
@@ -60,17 +110,22 @@ MctpBusOptions bus_options(const MctpArguments& arguments) {
       throw UserError("--drive " + arguments.drive + ": no such drive (see fabricbench list --drives)");
     }
   }
-  options.deviations = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
+  options.deviations = or_throw(deviations::DeviationSet::of_names(arguments.deviations, deviations::Product::endpoint));
   for (const auto* chosen : options.deviations.chosen()) {
     if (chosen->product == deviations::Product::endpoint) continue;
     throw UserError(fmt::format("--deviation {}: it is one of a {}, not of an endpoint", chosen->name,
                                 name_of(chosen->product)));
   }
+  more_processing_options(arguments, options);
   options.namespace_bytes = or_throw(parse_size(arguments.size));
   if (options.namespace_bytes == 0 || options.namespace_bytes % 4096 != 0) {
     throw UserError("--namespace " + arguments.size + ": no whole number of blocks of 4 KiB");
   }
   return options;
+}
+
+mctp::KernelVersion kernel_of(const MctpArguments& arguments) {
+  return arguments.kernel == "6.9" ? mctp::KernelVersion::v6_9 : mctp::KernelVersion::v6_17;
 }
 
 std::vector<std::string> environment_with(const std::string& socket) {
@@ -107,9 +162,9 @@ int wait_for(World& world, pid_t child) {
 
 /// What --dbus asks for; null without.
 std::unique_ptr<MctpDbus> publish(World& world, MctpBus& bus, mctp::SocketServer& server,
-                                  const std::filesystem::path& directory, bool wanted) {
-  if (!wanted) return nullptr;
-  return std::make_unique<MctpDbus>(world, bus.bus(), directory,
+                                  const std::filesystem::path& directory, const MctpArguments& arguments) {
+  if (!arguments.dbus) return nullptr;
+  return std::make_unique<MctpDbus>(world, bus, directory, arguments.network_id == "signed",
                                     [&server](std::uint32_t network, mctp::Eid eid, std::uint32_t mtu) {
                                       server.set_unit(network, eid, mtu - mctp::kHeaderSize);
                                     });
@@ -127,8 +182,8 @@ int run_exec(const MctpArguments& arguments) {
   CountersFile counters(arguments.counters);
   MctpBus bus(*world, bus_options(arguments));
   const PrivateDirectory directory("mctp");
-  const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), directory.path() / "bus"));
-  const auto dbus = publish(*world, bus, *server, directory.path(), arguments.dbus);
+  const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), directory.path() / "bus", kernel_of(arguments)));
+  const auto dbus = publish(*world, bus, *server, directory.path(), arguments);
   auto environment = environment_with(server->path());
   if (dbus) set_variable(environment, kDbusVariable, dbus->address());
   const int code = wait_for(*world, start_program(arguments.program, std::move(environment)));
@@ -171,11 +226,11 @@ int run_serve(const MctpArguments& arguments) {
   const CaptureFile capture(*world, arguments.capture, "fabricbench mctp");
   CountersFile counters(arguments.counters);
   MctpBus bus(*world, bus_options(arguments));
-  const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), arguments.socket));
+  const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), arguments.socket, kernel_of(arguments)));
   const PrivateDirectory directory("mctp");
-  const auto dbus = publish(*world, bus, *server, directory.path(), arguments.dbus);
+  const auto dbus = publish(*world, bus, *server, directory.path(), arguments);
   for (const auto& drive : bus.drives()) {
-    std::printf("endpoint mctp:%u,%u %s\n", bus.network(), drive->node().endpoint().eid(), drive->serial().c_str());
+    std::printf("endpoint mctp:%u,%u %s\n", drive->network(), drive->node().endpoint().eid(), drive->serial().c_str());
   }
   std::printf("serving %s\nLD_PRELOAD=%s %s=%s", server->path().c_str(), preload_library().c_str(),
               mctp::kSocketVariable, server->path().c_str());
@@ -187,8 +242,10 @@ int run_serve(const MctpArguments& arguments) {
 }
 
 void add_bus_options(CLI::App& command, MctpArguments& arguments) {
-  command.add_option("--network", arguments.bus.network, "Number of the MCTP network")->capture_default_str();
-  command.add_option("--endpoints", arguments.bus.endpoints, "Drives on the bus, at EID 9 and on")->capture_default_str();
+  command.add_option("--network", arguments.bus.networks, "Number of the MCTP network; several: 1,2")
+      ->delimiter(',')
+      ->default_str("1");
+  command.add_option("--endpoints", arguments.bus.endpoints, "Drives on each network, at EID 9 and on")->capture_default_str();
   command.add_option("--controllers", arguments.bus.controllers, "Controllers of each drive, from 1 on")
       ->capture_default_str();
   command.add_option("--namespace", arguments.size, "Size of NSID 1 of each drive")->type_name("SIZE")->capture_default_str();
@@ -200,8 +257,25 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--drive", arguments.drive, "Every drive is of this legal kind (list --drives)")->type_name("NAME");
   command.add_option("--deviation", arguments.deviations, "Every drive misbehaves in this named way (list --deviations)")
       ->type_name("NAME");
+  command.add_option("--latency", arguments.latency, "Every command takes so long; beyond 90ms the drive asks for more time")
+      ->type_name("TIME");
+  command.add_option("--more-processing-count", arguments.more_count,
+                     "So often it asks for more time for one command, or: endless, without a response")
+      ->type_name("N");
+  command.add_option("--more-processing-interval", arguments.more_interval, "Between two times (100ms)")->type_name("TIME");
+  command.add_option("--more-processing-time", arguments.more_time, "What it asks for, whatever is true")->type_name("TIME");
   command.add_flag("--strict-controllers", arguments.strict,
                    "Controller 0, which nvme means when it is told none, does not exist");
+}
+
+void add_socket_options(CLI::App& command, MctpArguments& arguments) {
+  command.add_option("--kernel", arguments.kernel, "The Linux that the sockets are like: before 6.17 none binds to a peer")
+      ->check(CLI::IsMember({"6.9", "6.17"}))
+      ->capture_default_str();
+  command.add_option("--dbus-network-id", arguments.network_id,
+                     "The type of NetworkId on D-Bus: what mctpd has, or what libnvme before 3 reads")
+      ->check(CLI::IsMember({"unsigned", "signed"}))
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -216,6 +290,7 @@ void add_mctp(CLI::App& app, Outcome& outcome) {
                "  fabricbench mctp exec -- nvme id-ctrl mctp:1,9:1\n"
                "  fabricbench mctp exec --endpoints 8 -- python3 my_bmc_test.py");
   add_bus_options(*exec, *arguments);
+  add_socket_options(*exec, *arguments);
   exec->add_option("program", arguments->program, "The program and its arguments, behind --")
       ->required()
       ->type_name("PROGRAM");
@@ -226,6 +301,7 @@ void add_mctp(CLI::App& app, Outcome& outcome) {
                 "  fabricbench mctp serve --socket /tmp/bus\n"
                 "  fabricbench mctp serve --serial pty");
   add_bus_options(*serve, *arguments);
+  add_socket_options(*serve, *arguments);
   serve->add_option("--socket", arguments->socket, "Path of the socket")->type_name("PATH");
   serve->add_option("--serial", arguments->serial, "A serial port, a unix stream socket, or pty for a new pseudo-terminal")
       ->type_name("PATH");

@@ -38,25 +38,60 @@ mctp::control::Uuid uuid_of(World& world, unsigned number) {
 
 }  // namespace
 
-MctpBus::MctpBus(World& world, const MctpBusOptions& options)
-    : options_(options), bus_(world) {
-  if (options.endpoints == 0 || options.endpoints > free_addresses().size()) {
-    throw UserError(fmt::format("--endpoints {}: one segment has room for 1 to {}", options.endpoints,
-                                free_addresses().size()));
+namespace {
+
+/// EIDs that a network has to give: 9 to 254, since its owner is 8.
+constexpr unsigned kEndpointsMax = 246;
+
+void check_numbers(const MctpBusOptions& options) {
+  if (options.endpoints == 0 || options.endpoints > kEndpointsMax) {
+    throw UserError(fmt::format("--endpoints {}: a network has EIDs for 1 to {}", options.endpoints, kEndpointsMax));
   }
   if (options.controllers == 0 || options.controllers > 127) {
     throw UserError(fmt::format("--controllers {}: a drive has 1 to 127", options.controllers));
   }
-  mctp::Network& network = bus_.add_network({.number = options.network, .timing = options.timing});
-  const std::size_t segment = network.add_smbus({.timing = options.timing});
-  for (unsigned i = 0; i < options.endpoints; ++i) {
-    const std::uint8_t address = free_addresses()[i];
-    MctpDrive& drive = *drives_.emplace_back(std::make_unique<MctpDrive>(world, options, i + 1, address));
-    mctp::EndpointOptions end = drive.options().end;
-    end.name = fmt::format("drive {}", i + 1);
-    drive.put_on(network.add_endpoint(segment, mctp::smbus_address(address), drive.options().node, end));
+  if (options.networks.empty()) throw UserError("--network: the number of a network is needed");
+  for (auto at = options.networks.begin(); at != options.networks.end(); ++at) {
+    // A program's address with network 0 means the default network.
+    if (*at == 0 || *at > 0x7FFFFFFF) {
+      throw UserError(fmt::format("--network {}: networks are numbered 1 to {}", *at, 0x7FFFFFFF));
+    }
+    if (std::find(options.networks.begin(), at, *at) != at) {
+      throw UserError(fmt::format("--network {}: it is given twice", *at));
+    }
   }
-  network.enumerate();
+}
+
+}  // namespace
+
+MctpBus::MctpBus(World& world, const MctpBusOptions& options) : bus_(world) {
+  check_numbers(options);
+  const std::vector<std::uint8_t> places = free_addresses();
+  unsigned drive_number = 0;
+  for (const std::uint32_t number : options.networks) {
+    mctp::NetworkOptions made{.number = number, .timing = options.timing};
+    made.owner.uuid = uuid_of(world, 0);
+    // One that is alone has no number in the names of what is on it.
+    if (options.networks.size() > 1) made.name = fmt::format("network{}", number);
+    mctp::Network& network = bus_.add_network(made);
+    for (unsigned i = 0; i < options.endpoints; i += static_cast<unsigned>(places.size())) {
+      network.add_smbus({.timing = options.timing});
+    }
+    for (unsigned i = 0; i < options.endpoints; ++i) {
+      const std::uint8_t address = places[i % places.size()];
+      MctpDrive& drive = *drives_.emplace_back(std::make_unique<MctpDrive>(world, options, ++drive_number, address));
+      drive.set_network(number);
+      mctp::EndpointOptions end = drive.options().end;
+      end.name = fmt::format("drive {}", drive_number);
+      drive.put_on(network.add_endpoint(i / places.size(), mctp::smbus_address(address), drive.options().node, end));
+    }
+  }
+  // One segment after the other, so that EIDs are in the order of the drives.
+  for (const auto& network : bus_.networks()) {
+    for (std::size_t at = 0; at < network->segments(); ++at) {
+      network->bus_owner(at).enumerate(network->segment(at).addresses()).wait();
+    }
+  }
 }
 
 MctpDrive::MctpDrive(World& world, const MctpBusOptions& options, unsigned number, std::uint8_t address)
@@ -75,7 +110,19 @@ MctpDrive::MctpDrive(World& world, const MctpBusOptions& options, unsigned numbe
   // Nobody enumerates this bus again.
   options_.reset_keeps_eid = true;
   if (options.variant != nullptr) options.variant->vary(options_);
+  options_.endpoint.more_processing = options.more_processing;
+  if (options.latency) options_.endpoint.latency = *options.latency;
   options.deviations.alter(options_);
+}
+
+void MctpDrive::set_present(bool present) {
+  if (present == present_) return;
+  present_ = present;
+  static_cast<mctp::SmbusPort&>(drive_->node().binding()).set_present(present);
+  if (!present) return;
+  // What was on its way is lost with the power.
+  drive_->endpoint().reset();
+  drive_->node().reset();
 }
 
 void MctpDrive::put_on(mctp::SimpleDevice& node) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,8 @@
 namespace fb::cli {
 
 struct MctpBusOptions {
-  std::uint32_t network = 1;
-  unsigned endpoints = 2;        ///< from EID 9 on, each a drive of its own
+  std::vector<std::uint32_t> networks = {1};  ///< their numbers
+  unsigned endpoints = 2;        ///< of each network, from EID 9 on, each a drive of its own
   unsigned controllers = 2;      ///< of each, from 1 on
   std::uint64_t namespace_bytes = 64ull << 20;  ///< NSID 1 of each
   bool timing = false;           ///< SMBus at 100 kHz takes its time
@@ -24,6 +25,10 @@ struct MctpBusOptions {
   bool controller_zero = true;
   /// What kind of drive each is; null: the usual one.
   const mi::DriveVariant* variant = nullptr;
+  /// How long each command takes; nothing: as the kind of drive has it.
+  std::optional<Duration> latency = {};
+  /// What is said while it takes that long.
+  mi::MoreProcessingOptions more_processing = {};
   /// How every drive misbehaves.
   deviations::DeviationSet deviations = {};
 };
@@ -31,12 +36,19 @@ struct MctpBusOptions {
 /// A drive and the hooks that make it misbehave.
 class MctpDrive {
  public:
-  /// `number` counts from 1; `address` is its own on SMBus, 8-bit form.
+  /// `number` counts from 1, over all networks; `address` is its own on SMBus, 8-bit form.
   MctpDrive(World& world, const MctpBusOptions& options, unsigned number, std::uint8_t address);
 
   /// What its node is made with, then the node.
   const mi::DriveOptions& options() const { return options_; }
   void put_on(mctp::SimpleDevice& node);
+
+  /// Where it is; 0 on a line of its own.
+  std::uint32_t network() const { return network_; }
+  void set_network(std::uint32_t network) { network_ = network; }
+  /// Pulled out of its slot of the SMBus, or put in again, which is a power-on.
+  void set_present(bool present);
+  bool present() const { return present_; }
 
   mctp::SimpleDevice& node() { return drive_->node(); }
   mi::Endpoint& endpoint() { return drive_->endpoint(); }
@@ -48,19 +60,20 @@ class MctpDrive {
   std::unique_ptr<mctp::EndpointHooks> mctp_hooks_;
   mi::DriveOptions options_;
   std::unique_ptr<mi::Drive> drive_;
+  std::uint32_t network_ = 0;
+  bool present_ = true;
 };
 
 class MctpBus {
  public:
-  /// Puts it together and enumerates it. Throws UserError for numbers that do not fit on one segment.
+  /// Puts it together and enumerates it: as many segments a network as its drives need. Throws UserError for numbers
+  /// that no network has room for.
   MctpBus(World& world, const MctpBusOptions& options);
 
   mctp::Bus& bus() { return bus_; }
   const std::vector<std::unique_ptr<MctpDrive>>& drives() const { return drives_; }
-  std::uint32_t network() const { return options_.network; }
 
  private:
-  MctpBusOptions options_;
   mctp::Bus bus_;
   std::vector<std::unique_ptr<MctpDrive>> drives_;
 };

@@ -44,7 +44,8 @@ Json of_drive(MctpDrive& drive) {
     const auto why = static_cast<mctp::Abandoned>(i);
     if (const auto count = end.assembly().ended(why)) abandoned[std::string(name_of(why))] = count;
   }
-  return {{"eid", end.eid()},
+  return {{"network", drive.network()},
+          {"eid", end.eid()},
           {"serial", drive.serial()},
           {"packets_in", end.assembly().packets},
           {"packets_out", end.counters().packets_out},

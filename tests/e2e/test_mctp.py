@@ -280,7 +280,7 @@ def test_tags_are_few_and_come_back(fabricbench):
         assert send(other, address(1, 9))[0] > 0 and readable(other, 5)
         assert send(fd, address(1, 9, tag=tags[0]))[0] > 0 and readable(fd, 5)
         assert struct.unpack("=HHIBBBB", receive(fd)[1])[5] == tags[0] & 7
-        assert send(fd, address(1, 9, tag=tags[3]))[1] == errno.EBUSY   # given back
+        assert send(fd, address(1, 9, tag=tags[3]))[1] == errno.ENOENT  # given back
         call("close", fd)
         assert receive(other)[2] == 43
         for _ in range(8):                                  # all eight are free again, but for a moment
@@ -323,21 +323,201 @@ def test_poll_and_epoll_see_the_answer(fabricbench):
     """)
 
 
-def test_one_socket_a_type(fabricbench):
+def test_binding_with_and_without_a_peer(fabricbench):
+    """As Linux 6.17 has it; connect() names the peer of a bind to come, and is no place to send to."""
     in_python(fabricbench, """
-        one, two = open_one(), open_one()
-        assert call("bind", one, address(1, 0xFF, 4, 0), 12)[0] == 0
-        assert call("bind", one, address(1, 0xFF, 5, 0), 12)[1] == errno.EADDRINUSE
-        assert call("bind", two, address(1, 0xFF, 4, 0), 12)[1] == errno.EADDRINUSE
-        assert call("bind", two, address(9, 0xFF, 4, 0), 12)[1] == errno.EADDRNOTAVAIL
-        assert call("bind", two, address(1, 0xFF, 0, 0), 12)[1] == errno.EACCES
-        assert call("connect", two, address(1, 10), 12)[0] == 0
-        assert send(two, None)[0] > 0 and readable(two, 5)
-        assert struct.unpack("=HHIBBBB", receive(two)[1])[3] == 10
+        def bind(fd, *address_, size=12):
+            return call("bind", fd, address(*address_, tag=0), size)[1]
+        def connect(fd, *address_, tag=0, size=12):
+            return call("connect", fd, address(*address_, tag=tag), size)[1]
+        one, two, peer, twin, late = (open_one() for _ in range(5))
+        assert bind(one, 1, 0xFF, 4) == 0
+        assert bind(one, 1, 0xFF, 5) == errno.EADDRINUSE
+        assert bind(two, 1, 0xFF, 4) == errno.EADDRINUSE
+        assert bind(two, 1, 0xFF, 0) == errno.EACCES         # control is the bus owner's
+        assert bind(two, 1, 0xFF, 4, size=11) == errno.EINVAL
+        assert call("bind", two, struct.pack("=HHIBBBB", 2, 0, 1, 0xFF, 4, 0, 0), 12)[1] == errno.EAFNOSUPPORT
+        assert call("bind", two, struct.pack("=HHIBBBB", 45, 1, 1, 0xFF, 4, 0, 0), 12)[1] == errno.EINVAL
+        assert bind(two, 9, 0xFF, 4) == 0                    # nobody asks whether the network is there
+        assert connect(two, 1, 10, 4) == errno.EADDRINUSE    # it is bound
+        assert connect(peer, 1, 10, 0x84) == errno.EINVAL and connect(peer, 1, 10, 4, tag=8) == errno.EINVAL
+        assert connect(peer, 1, 10, 4, size=13) == errno.EINVAL
+        assert call("connect", peer, struct.pack("=HHIBBBB", 2, 0, 1, 10, 4, 0, 0), 12)[1] == errno.EAFNOSUPPORT
+        assert connect(peer, 1, 10, 4) == 0 and connect(peer, 1, 10, 4) == errno.EADDRINUSE
+        assert bind(peer, 1, 0xFF, 5) == errno.EINVAL and bind(peer, 2, 0xFF, 4) == errno.EINVAL
+        assert bind(peer, 0, 0xFF, 4) == 0                   # beside the one for anybody
+        assert connect(twin, 1, 10, 4) == 0 and bind(twin, 1, 0xFF, 4) == errno.EADDRINUSE
+        assert connect(late, 1, 9, 4) == 0 and bind(late, 1, 0xFF, 4) == 0
+        assert send(peer, None)[1] == errno.EDESTADDRREQ     # connected all the same
+        for name in ("getsockname", "getpeername"):
+            room, size = ctypes.create_string_buffer(64), ctypes.c_uint(64)
+            assert call(name, peer, room, ctypes.byref(size))[1] == errno.EOPNOTSUPP
+        assert call("shutdown", peer, 2)[1] == errno.EOPNOTSUPP
+        assert call("listen", peer, 1)[1] == errno.EOPNOTSUPP
+        assert call("accept", peer, None, None)[1] == errno.EOPNOTSUPP
+        assert call("socketpair", AF_MCTP, socket.SOCK_DGRAM, 0, (ctypes.c_int * 2)())[1] == errno.EOPNOTSUPP
+        assert receive(peer, flags=socket.MSG_WAITALL | socket.MSG_DONTWAIT) == (-1, errno.EOPNOTSUPP)
         call("close", one)
         import time; time.sleep(0.1)
-        assert call("bind", two, address(1, 0xFF, 4, 0), 12)[0] == 0
+        again = open_one()
+        assert bind(again, 1, 0xFF, 4) == 0
     """)
+
+
+def test_a_kernel_without_binding_to_a_peer(fabricbench):
+    in_python(fabricbench, """
+        first, second = open_one(), open_one()
+        assert call("connect", first, address(1, 9, 4, 0), 12)[1] == errno.EOPNOTSUPP
+        assert call("connect", first, b"", 0)[1] == errno.EOPNOTSUPP
+        for fd in (first, second):
+            assert call("bind", fd, address(1, 0xFF, 4, 0), 12)[0] == 0
+        assert call("bind", first, address(1, 0xFF, 4, 0), 12)[1] == errno.EADDRINUSE
+        # Of two that are bound alike the latest has what comes.
+        assert send(first, address(1, 8))[0] == len(SUBSYSTEM)
+        assert readable(second, 5) and not readable(first, 0)
+    """, "--kernel", "6.9")
+    wrong = fabricbench("mctp", "exec", "--kernel", "5.15", "--", "true")
+    assert wrong.code == 2 and "--kernel" in wrong.err
+
+
+def test_our_own_eid_is_a_local_route(fabricbench):
+    in_python(fabricbench, """
+        asks, answers, other = open_one(), open_one(), open_one()
+        assert send(asks, address(1, 8))[1] == errno.ENOENT                # nobody is bound
+        assert call("bind", answers, address(1, 8, 4, 0), 12)[0] == 0      # to this EID, which goes before any
+        assert call("bind", other, address(0, 0xFF, 4, 0), 12)[0] == 0
+        assert send(asks, address(1, 8), b"question")[0] == 8 and readable(answers, 5) and not readable(other, 0)
+        data, name, size = receive(answers)
+        net, eid, type, tag = struct.unpack("=HHIBBBB", name)[2:6]
+        assert (data, net, eid, type, tag & OWNER) == (b"question", 1, 8, 0x84, OWNER), (data, name.hex())
+        assert send(answers, address(1, 8, tag=tag & 7), b"answer")[0] == 6 and readable(asks, 5)
+        assert receive(asks)[0] == b"answer" and struct.unpack("=HHIBBBB", name)[3] == 8
+        assert send(answers, address(1, 8, tag=tag & 7), b"answer")[1] == errno.ENOENT   # that tag has had its answer
+        for nowhere in (0, 1, 7, 0xFF, 200):
+            assert send(asks, address(1, nowhere))[1] == errno.EHOSTUNREACH, nowhere
+    """)
+
+
+def test_tags_as_linux_gives_them(fabricbench):
+    in_python(fabricbench, """
+        def tag_call2(fd, request, net, peer, local=0xFF, flags=0, tag=0):
+            block = ctypes.create_string_buffer(struct.pack("=IBBHBBBB", net, peer, local, flags, tag, 0, 0, 0))
+            result, error = call("ioctl", fd, ctypes.c_ulong(request), block)
+            return result, error, block.raw[8]
+        ALLOC2, DROP2 = 0x89E2, 0x89E3
+        fd, other = open_one(), open_one()
+        # The older call knows network 1 alone, whether it is there or not; the bus here is 5 and 6.
+        tag = tag_call(fd, ALLOC, 9)[2]
+        assert tag & 0xF8 == 0x18
+        for net in (5, 6, 0):
+            assert send(fd, address(net, 9, tag=tag))[1] == errno.ENOENT, net
+        assert tag_call(fd, DROP, 9, tag)[0] == 0 and tag_call(fd, DROP, 9, tag)[1] == errno.EINVAL
+        assert tag_call2(fd, ALLOC2, 5, 9, local=8)[1] == errno.EINVAL
+        assert tag_call2(fd, ALLOC2, 5, 9, flags=1)[1] == errno.EINVAL
+        assert tag_call2(fd, ALLOC2, 5, 9, tag=1)[1] == errno.EINVAL
+        for nobody in (0, 0xFF):                       # towards anybody: for any EID
+            tag = tag_call2(fd, ALLOC2, 6, nobody)[2]
+            for eid in (9, 10, 9):
+                assert send(fd, address(6, eid, tag=tag))[0] > 0 and readable(fd, 5)
+                name = struct.unpack("=HHIBBBB", receive(fd)[1])
+                assert name[2:4] == (6, eid) and name[5] == tag & 7
+            assert send(fd, address(5, 9, tag=tag))[1] == errno.ENOENT
+            assert send(other, address(6, 9, tag=tag))[1] == errno.ENOENT
+            assert tag_call2(other, DROP2, 6, nobody, tag=tag)[1] == errno.EINVAL
+            assert tag_call2(fd, DROP2, 6, nobody ^ 0xFF, tag=tag)[0] == 0     # null and any are the same
+        assert send(fd, address(5, 9, tag=0x1A))[1] == errno.ENOENT            # never allocated
+        assert send(fd, address(5, 9, tag=0x20))[1] == errno.EINVAL and send(fd, address(5, 9, tag=0x28))[1] == errno.EINVAL
+        assert send(fd, address(5, 9, tag=0x10))[1] == errno.EINVAL            # allocated, and not owned
+        anybody = [tag_call2(fd, ALLOC2, 5, 0)[2] for _ in range(8)]
+        assert sorted(anybody) == [0x18 + i for i in range(8)] and tag_call2(fd, ALLOC2, 5, 9)[1] == errno.EBUSY
+        assert tag_call2(fd, ALLOC2, 6, 9)[0] == 0                             # tags are each network's own
+    """, "--network", "5,6")
+
+
+def test_fionread_is_the_size_of_the_datagram(fabricbench):
+    in_python(fabricbench, """
+        fd, waiting = open_one(), ctypes.c_int(-1)
+        assert call("ioctl", fd, ctypes.c_ulong(0x541B), ctypes.byref(waiting))[0] == 0 and waiting.value == 0
+        for _ in range(2):
+            assert send(fd, address(1, 9))[0] > 0
+        import time; time.sleep(0.5)
+        for left in (43, 43, 0):
+            assert call("ioctl", fd, ctypes.c_ulong(0x541B), ctypes.byref(waiting))[0] == 0 and waiting.value == left
+            receive(fd, flags=socket.MSG_DONTWAIT)
+    """)
+
+
+def test_what_is_behind_the_marker_is_the_programs(fabricbench):
+    """Whatever option of ours stands before it, one that takes a list as well."""
+    for before in ((), ("--deviation", "admin_offset_ignored"), ("--deviation", "F3", "--deviation", "vpd_write_lost"),
+                   ("--network", "1,2"), ("--dbus",), ("--endpoints", "3", "--deviation=F3")):
+        done = fabricbench("mctp", "exec", *before, "--", "echo", "-n", "--deviation", "-x", "--", "last")
+        assert (done.code, done.out, done.err) == (0, "--deviation -x -- last", ""), before
+    done = fabricbench("mctp", "exec", "--deviation", "admin_offset_ignored", "sh", "-c", "echo $0", "-y")
+    assert (done.code, done.out) == (0, "-y\n")
+
+
+def test_two_networks_on_a_bus(fabricbench):
+    done = fabricbench("mctp", "exec", "--network", "1,7", "--endpoints", "3", "--", "sh", "-c",
+                       "for at in 1,9 1,11 7,9 7,11; do nvme id-ctrl mctp:$at | grep ^sn; done")
+    assert [line.split()[-1] for line in done.out.splitlines()] == [f"FB000000000{i}" for i in (1, 3, 4, 6)], done.err
+    for wrong, why in (("0", "--network 0"), ("1,0", "--network 0"), ("4,4", "--network 4: it is given twice"),
+                       ("x", "--network"), ("", "--network")):
+        refused = fabricbench("mctp", "exec", "--network", wrong, "--", "true")
+        assert refused.code == 2 and why in refused.err and len(refused.err.splitlines()) == 1, refused.err
+
+
+def test_as_many_endpoints_as_there_are_eids(fabricbench):
+    done = fabricbench("mctp", "exec", "--endpoints", "246", "--controllers", "1", "--", "sh", "-c",
+                       "for eid in 9 93 94 178 179 254; do nvme id-ctrl mctp:1,$eid | grep ^sn; done", timeout=60)
+    wanted = [f"FB{eid - 8:010}" for eid in (9, 93, 94, 178, 179, 254)]
+    assert [line.split()[-1] for line in done.out.splitlines()] == wanted, done.err
+    refused = fabricbench("mctp", "exec", "--endpoints", "247", "--", "true")
+    assert refused.code == 2 and "1 to 246" in refused.err
+
+
+def test_more_processing_reaches_unmodified_programs(fabricbench, tmp_path):
+    """A drive of ours that needs long asks for time, and one with F2 to F4 does so wrongly, with nothing else said."""
+    def more_of(*options):
+        file = tmp_path / "bus.pcapng"
+        begun = time.monotonic()
+        done = fabricbench("mctp", "exec", "--capture", file, *options, "--", "timeout", "4", "nvme", "id-ctrl", "mctp:1,9:1",
+                           timeout=30)
+        packets = subprocess.run(["tshark", "-n", "-r", file, "-x"], capture_output=True, text=True, timeout=60)
+        assert packets.returncode == 0
+        return done, time.monotonic() - begun, mi_answers(file)
+
+    honest, took, answers = more_of("--latency", "400ms")
+    assert honest.code == 0 and took > 0.4 and [a for a in answers if a[0] == 0x01][0][1:] == (8, 4), answers
+    for name, check in (("F3", lambda more: len(more) >= 2), ("F4", lambda more: more and more[0][2] == 0),
+                        ("F2", lambda more: more and more[0][1] == 20)):
+        _, _, answers = more_of("--deviation", name)
+        assert check([a for a in answers if a[0] == 0x01]), (name, answers)
+    _, _, answers = more_of("--more-processing-count", "4", "--more-processing-interval", "50ms", "--more-processing-time", "700ms")
+    assert [a for a in answers if a[0] == 0x01] == [(1, 8, 7)] * 4, answers
+    endless, took, answers = more_of("--more-processing-count", "endless")
+    assert endless.code != 0 and took > 3.5 and {a[0] for a in answers} == {0x01} and len(answers) > 20
+    for wrong in (("--more-processing-count", "0"), ("--more-processing-time", "150ms"), ("--latency", "5"),
+                  ("--more-processing-interval", "x")):
+        refused = fabricbench("mctp", "exec", *wrong, "--", "true")
+        assert refused.code == 2 and wrong[0] in refused.err and len(refused.err.splitlines()) == 1
+
+
+def mi_answers(file):
+    """Status, size without the check, and MPRT of each NVMe-MI message that answers, by its first packet."""
+    script = ROOT / "sim" / "capture" / "wireshark" / "mctp.lua"
+    seen = subprocess.run(["tshark", "-n", "-X", f"lua_script:{script}", "-r", file, "-x"], capture_output=True, text=True,
+                          timeout=60).stdout
+    answers = []
+    for block in re.split(r"\n\n+", seen):
+        rows = re.findall(r"^[0-9a-f]{4}  ((?:[0-9a-f]{2} ?)+)", block, re.M)
+        data = bytes.fromhex("".join(rows).replace(" ", ""))
+        at = data.find(b"\x84\x90")  # an answer to an Admin command in slot 0
+        if at < 4 or not data[at - 1] & 0x80:
+            continue
+        body = data[at:]
+        answers.append((body[4], len(body) - 4 - (1 if b"\x0f" in data[:8] else 0), int.from_bytes(body[6:8], "little")))
+    return answers
 
 
 def serve(tmp_path, *options):
@@ -365,6 +545,25 @@ def test_a_bus_that_many_programs_share(tmp_path):
     assert process.wait(20) == 0 and not path.exists()
     gone = subprocess.run(["nvme", "id-ctrl", "mctp:1,9"], env=environment, text=True, capture_output=True, timeout=30)
     assert gone.returncode != 0
+
+
+def test_a_bus_after_one_that_was_killed(tmp_path):
+    """Its socket is taken over; one that is in use, or a file that is no socket, is not."""
+    process, _, _, path = serve(tmp_path)
+    busy = subprocess.run([str(PROGRAM), "mctp", "serve", "--socket", str(path)], capture_output=True, text=True, timeout=20)
+    assert busy.returncode == 2 and "Address already in use" in busy.stderr
+    process.kill()
+    process.wait()
+    assert path.exists()
+    process, _, environment, _ = serve(tmp_path)
+    found = subprocess.run(["nvme", "id-ctrl", "mctp:1,9:1"], env=environment, text=True, capture_output=True, timeout=30)
+    assert "FB0000000001" in found.stdout
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    file = tmp_path / "file"
+    file.write_text("mine")
+    refused = subprocess.run([str(PROGRAM), "mctp", "serve", "--socket", str(file)], capture_output=True, text=True, timeout=20)
+    assert refused.returncode == 2 and file.read_text() == "mine"
 
 
 def test_a_killed_client_leaves_nothing_behind(tmp_path):
@@ -462,7 +661,7 @@ def test_a_dbus_daemon_that_is_slow_to_listen(fabricbench, tmp_path):
         """))
     done = fabricbench("mctp", "exec", "--dbus", "--", "dbus-send", "--system", "--print-reply", f"--dest={NEW_NAME}",
                        NEW, "org.freedesktop.DBus.ObjectManager.GetManagedObjects", env=environment)
-    assert done.code == 0 and done.out.count('string "EID"') == 2, done.err
+    assert done.code == 0 and done.out.count('string "EID"') == 3, done.err  # the owner's own too
 
 
 def test_a_dbus_daemon_that_does_not_start(fabricbench, tmp_path):
@@ -493,13 +692,112 @@ def test_libnvme_finds_the_endpoints_by_dbus(fabricbench):
 
 
 def test_both_generations_of_the_daemons_objects(fabricbench):
-    for name, root, network in (("xyz.openbmc_project.MCTP", "/xyz/openbmc_project/mctp", "int32 1"),
-                                (NEW_NAME, NEW, "uint32 1")):
+    for name, root, network, endpoints in (("xyz.openbmc_project.MCTP", "/xyz/openbmc_project/mctp", "int32 1", 2),
+                                           (NEW_NAME, NEW, "uint32 1", 3)):
         done = fabricbench("mctp", "exec", "--dbus", "--", "dbus-send", "--system", "--print-reply",
                            f"--dest={name}", root, "org.freedesktop.DBus.ObjectManager.GetManagedObjects")
         assert done.code == 0, done.err
-        assert done.out.count('string "EID"') == 2 and done.out.count(network) == 2, done.out
-        assert done.out.count('string "UUID"') == 2 and "byte 10" in done.out
+        interfaces = done.out.count('string "au.com.codeconstruct.MCTP.Interface1"')
+        assert done.out.count('string "EID"') == endpoints and done.out.count(network) == endpoints + interfaces, done.out
+        assert done.out.count('string "UUID"') == endpoints and "byte 10" in done.out
+
+
+def test_the_network_id_as_libnvme_reads_it(fabricbench):
+    """libnvme reads NetworkId signed, mctpd publishes it unsigned: its users may go on with ours."""
+    done = fabricbench("mctp", "exec", "--dbus", "--dbus-network-id", "signed", "--", *GET, f"{NEW}/networks/1/endpoints/9",
+                       PROPERTY, "string:xyz.openbmc_project.MCTP.Endpoint", "string:NetworkId")
+    assert done.code == 0 and "int32 1" in done.out and "uint32" not in done.out, done.out
+
+
+GET = ("dbus-send", "--system", "--print-reply", f"--dest={NEW_NAME}")
+PROPERTY = "org.freedesktop.DBus.Properties.Get"
+BUS_OWNER = "au.com.codeconstruct.MCTP.BusOwner1"
+ENDPOINT = "au.com.codeconstruct.MCTP.Endpoint1"
+OWN = "/org/fabricbench/drives"
+
+
+def dbus(environment, path, method, *arguments):
+    """What a method returns, as dbus-send prints it; its error otherwise."""
+    done = subprocess.run([*GET, path, method, *arguments], env=environment, capture_output=True, text=True, timeout=30)
+    return done.stdout if done.returncode == 0 else done.stderr
+
+
+def test_interfaces_networks_and_vendor_types(tmp_path):
+    process, _, environment, _ = serve(tmp_path, "--dbus", "--network", "1,2", "--drive", "more_message_types")
+    get = lambda path, interface, name: dbus(environment, path, PROPERTY, f"string:{interface}", f"string:{name}")
+    for number in (1, 2):
+        link = f"{NEW}/interfaces/mctpi2c{number}"
+        assert f"uint32 {number}" in get(link, "au.com.codeconstruct.MCTP.Interface1", "NetworkId")
+        assert 'string "BusOwner"' in get(link, "au.com.codeconstruct.MCTP.Interface1", "Role")
+        network = f"{NEW}/networks/{number}"
+        assert "08" in get(network, "au.com.codeconstruct.MCTP.Network1", "LocalEIDs")
+        learned = dbus(environment, network, "au.com.codeconstruct.MCTP.Network1.LearnEndpoint", "byte:9")
+        assert f"{network}/endpoints/9" in learned and "boolean false" in learned
+        assert "No route to host" in dbus(environment, network, "au.com.codeconstruct.MCTP.Network1.LearnEndpoint", "byte:77")
+        assert "00" in get(f"{network}/endpoints/8", "xyz.openbmc_project.MCTP.Endpoint", "SupportedMessageTypes")
+        vendors = get(f"{network}/endpoints/9", "xyz.openbmc_project.MCTP.Endpoint", "VendorDefinedMessageTypes")
+        assert re.search(r"byte 0\s+variant\s+uint16 4660\s+uint16 1", vendors), vendors
+        assert re.search(r"byte 1\s+variant\s+uint32 39321\s+uint16 2", vendors), vendors
+    for method in ("Remove", "Recover"):
+        assert "bus owner's own" in dbus(environment, f"{NEW}/networks/1/endpoints/8", f"{ENDPOINT}.{method}")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+
+
+def test_drives_come_and_go(tmp_path):
+    """Removed, set up again, pulled out and given up, put in again: with the signals that a BMC waits for."""
+    process, _, environment, _ = serve(tmp_path, "--dbus")
+    heard = tmp_path / "heard"
+    with heard.open("w") as file:
+        monitor = subprocess.Popen(["dbus-monitor", "--system", "type=signal,interface=org.freedesktop.DBus.ObjectManager",
+                                    "type=signal,interface=org.freedesktop.DBus.Properties"], env=environment, stdout=file)
+    try:
+        drive, link = f"{NEW}/networks/1/endpoints/9", f"{NEW}/interfaces/mctpi2c1"
+        deadline = time.monotonic() + 20
+        def wait_for(*words):
+            while not all(word in heard.read_text() for word in words):
+                assert time.monotonic() < deadline, (words, heard.read_text())
+                time.sleep(0.05)
+        time.sleep(0.5)
+        setup = lambda place: dbus(environment, link, f"{BUS_OWNER}.SetupEndpoint", f"array:byte:{place}")
+        known = setup("0x1d")
+        assert "byte 9" in known and "boolean false" in known, known
+        assert "method return" in dbus(environment, drive, f"{ENDPOINT}.Remove")
+        wait_for("InterfacesRemoved", drive)
+        gone = subprocess.run(["nvme", "id-ctrl", "mctp:1,9"], env=environment, capture_output=True, text=True, timeout=30)
+        assert "No route to host" in gone.stdout + gone.stderr
+        learned = dbus(environment, link, f"{BUS_OWNER}.LearnEndpoint", "array:byte:0x1d")
+        assert "byte 9" in learned and f'"{drive}"' in learned and "boolean true" in learned, learned
+        wait_for("InterfacesAdded")
+        assert "Connection timed out" in setup("0x41")
+        static = dbus(environment, link, f"{BUS_OWNER}.AssignEndpointStatic", "array:byte:0x1d", "byte:40")
+        assert "File exists" in static, static
+        # Pulled out: nobody answers, and after the last poll it is removed.
+        dbus(environment, f"{OWN}/FB0000000001", "org.fabricbench.Drive1.Unplug")
+        heard_before = heard.read_text().count("InterfacesRemoved")
+        dbus(environment, drive, f"{ENDPOINT}.Recover")
+        wait_for('"Degraded"')
+        while heard.read_text().count("InterfacesRemoved") == heard_before:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        dbus(environment, f"{OWN}/FB0000000001", "org.fabricbench.Drive1.Plug")
+        again = setup("0x1d")
+        assert "boolean true" in again and f"{NEW}/networks/1/endpoints/" in again, again
+        eid = re.search(r"byte (\d+)", again).group(1)
+        found = subprocess.run(["nvme", "id-ctrl", f"mctp:1,{eid}"], env=environment, capture_output=True, text=True, timeout=30)
+        assert "FB0000000001" in found.stdout
+        # Pulled out and put in at once: the same drive gets its EID again.
+        for method in ("Unplug", "Plug"):
+            dbus(environment, f"{OWN}/FB0000000002", f"org.fabricbench.Drive1.{method}")
+        dbus(environment, f"{NEW}/networks/1/endpoints/10", f"{ENDPOINT}.Recover")
+        wait_for('"Available"')
+        found = subprocess.run(["nvme", "id-ctrl", "mctp:1,10"], env=environment, capture_output=True, text=True, timeout=30)
+        assert "FB0000000002" in found.stdout
+    finally:
+        monitor.kill()
+        monitor.wait()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
 
 
 SET_MTU = ("dbus-send", "--system", "--print-reply", f"--dest={NEW_NAME}",
