@@ -202,7 +202,7 @@ void Assembler::proceed(Instant now, std::size_t index, const Header& header, By
   ++counters_.used;
   assembly.body.insert(assembly.body.end(), payload.begin(), payload.end());
   assembly.next_sequence = (header.sequence + 1) & 3;
-  if (!options_.as_linux) assembly.deadline = now + options_.packet_gap;
+  if (!options_.as_linux && !sink_.tolerates(departure::kGapOfAll)) assembly.deadline = now + options_.packet_gap;
   if (!header.eom) return;
   Assembly whole = take(index);
   deliver({whole.destination, whole.source, whole.tag, true, true, 0}, whole.from, whole.body);

@@ -84,6 +84,7 @@ class Bridge final : public Forwarder, public RoutingFunctions {
   std::vector<RoutingEntry> routes() const override { return routes_; }
 
   EidPool& pool() { return pool_; }
+  const EidPool& pool() const { return pool_; }
   bool pool_given() const override { return pool_given_; }
   /// Called, from an event, when the bridge has been given its EIDs.
   void on_pool(std::function<void()> call) { on_pool_.push_back(std::move(call)); }

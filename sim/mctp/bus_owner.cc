@@ -39,6 +39,15 @@ void BusOwner::enumerate(std::vector<PhysicalAddress> addresses, Then then) {
   start(std::move(job));
 }
 
+void BusOwner::look_at(const PhysicalAddress& address, Assigning assigning, Eid wanted, Then then) {
+  auto job = std::make_unique<Job>();
+  job->addresses.assign(1, address);
+  job->assigning = assigning;
+  job->wanted = wanted;
+  job->then = std::move(then);
+  start(std::move(job));
+}
+
 void BusOwner::discover(Then then) {
   auto job = std::make_unique<Job>();
   job->kind = JobKind::discover;
@@ -207,7 +216,23 @@ void BusOwner::on_eid(Visit& visit, const ControlReply& reply) {
   const Eid known = known_at(visit.address);
   const auto id_type = response->get(control::get_eid_response::id_type);
   EidPool& pool = bridge_.pool();
-  if (known != kNullEid) return give_eid(visit, known);
+  if (current_->wanted != kNullEid) {
+    const Eid wanted = current_->wanted;
+    const bool taken = known != wanted && (pool.is_taken(wanted) || wanted == bridge_.eid());
+    if (taken || (known != kNullEid && known != wanted)) return refuse(visit);
+    pool.mark(wanted);
+    visit.offered = wanted;
+    return give_eid(visit, wanted);
+  }
+  if (current_->assigning != Assigning::always && may_keep(visit, has)) {
+    pool.mark(has);
+    visit.found.eid = has;
+    bridge_.endpoint(port_).set_route(has, has, visit.address);
+    return ask_types(visit);
+  }
+  if (current_->assigning == Assigning::never) return refuse(visit);
+  const bool forgets = departs(departure::kOwnerForgetful) && has == kNullEid;
+  if (known != kNullEid && !forgets) return give_eid(visit, known);
   const bool keeps = options_.keeps_static && id_type == control::IdType::static_same;
   const bool free_to_keep = !pool.is_taken(has) || departs(departure::kOwnerStaticBlind);
   if (keeps && has >= kFirstEid && free_to_keep && has != bridge_.eid()) {
@@ -222,6 +247,17 @@ void BusOwner::on_eid(Visit& visit, const ControlReply& reply) {
   }
   visit.offered = *free;
   give_eid(visit, *free);
+}
+
+/// The EID that a device has is one that it can go on with.
+bool BusOwner::may_keep(const Visit& visit, Eid has) const {
+  if (has < kFirstEid || has == kBroadcastEid || has == bridge_.eid()) return false;
+  return known_at(visit.address) == has || !bridge_.pool().is_taken(has);
+}
+
+void BusOwner::refuse(Visit& visit) {
+  ++current_->report.faulty;
+  end_visit(visit);
 }
 
 void BusOwner::give_eid(Visit& visit, Eid eid) {
@@ -242,7 +278,8 @@ void BusOwner::on_assigned(Visit& visit, const ControlReply& reply) {
   const Eid now = blind && visit.offered != kNullEid ? visit.offered : said;
   const bool elsewhere = now != visit.offered && bridge_.known().contains(now) &&
                          bridge_.known().at(now).address != visit.address;
-  if (now == kNullEid || now == kBroadcastEid || elsewhere) {
+  const bool reserved = now < kFirstEid && !departs(departure::kOwnerReservedTaken);
+  if (now == kNullEid || reserved || now == kBroadcastEid || elsewhere) {
     if (visit.offered != kNullEid) pool.give_back(visit.offered, world_.now());
     ++current_->report.faulty;
     return end_visit(visit);
@@ -432,11 +469,18 @@ void BusOwner::forget_at(const PhysicalAddress& address) {
   if (eid == kNullEid) return;
   ++current_->report.lost;
   current_->changed = true;
-  const KnownEndpoint gone = bridge_.known().at(eid);
   const Duration reclaim = departs(departure::kOwnerReclaim) ? Duration{} : bridge_.endpoint(port_).binding().facts().reclaim;
-  const Instant usable = world_.now() + reclaim;
+  forget(eid, world_.now() + reclaim);
+}
+
+void BusOwner::remove(Eid eid) {
+  if (bridge_.known().contains(eid)) forget(eid, world_.now());
+}
+
+void BusOwner::forget(Eid eid, Instant usable) {
+  const KnownEndpoint gone = bridge_.known().at(eid);
   bridge_.known().erase(eid);
-  bridge_.remove_routes(eid, 1);
+  if (!departs(departure::kOwnerKeepsRoutes)) bridge_.remove_routes(eid, 1);
   bridge_.pool().give_back(eid, usable);
   if (gone.pool_size == 0) return;
   bridge_.remove_routes(gone.pool_first, gone.pool_size);

@@ -32,6 +32,13 @@ struct EnumerationReport {
   std::size_t faulty = 0;        ///< answered, but not so that they could be used
 };
 
+/// What becomes of an EID that a device has when it is looked at.
+enum class Assigning : std::uint8_t {
+  always,    ///< it gets one from the pool, or that which it is known by
+  missing,   ///< it keeps what it has, where that is nobody else's
+  never,     ///< the same, and one without is not taken
+};
+
 class BusOwner {
  public:
   BusOwner(World& world, Bridge& bridge, std::size_t port, const BusOwnerOptions& options = {});
@@ -44,6 +51,10 @@ class BusOwner {
   /// EIDs free after TRECLAIM. Runs after what has been started before.
   void enumerate(std::vector<PhysicalAddress> addresses, Then then);
   Op<EnumerationReport> enumerate(std::vector<PhysicalAddress> addresses);
+  /// Looks at one address. `wanted` is the EID that it is to get; null: any.
+  void look_at(const PhysicalAddress& address, Assigning assigning, Eid wanted, Then then);
+  /// Forgets an endpoint on this bus; its EID is free at once.
+  void remove(Eid eid);
   /// On media with discovery: Prepare and Endpoint Discovery to all, then whoever answers.
   void discover(Then then);
   Op<EnumerationReport> discover();
@@ -55,6 +66,7 @@ class BusOwner {
   Op<EnumerationReport> update_bridges();
 
   bool busy() const { return current_ != nullptr; }
+  ControlRequester& requester() { return bridge_.control(port_).requester(); }
   Bridge& bridge() { return bridge_; }
   std::size_t port() const { return port_; }
 
@@ -74,6 +86,8 @@ class BusOwner {
   void visit(const PhysicalAddress& address);
   void visit_behind(Eid eid, Eid bridge);
   void on_eid(Visit& visit, const ControlReply& reply);
+  bool may_keep(const Visit& visit, Eid has) const;
+  void refuse(Visit& visit);
   void give_eid(Visit& visit, Eid eid);
   void on_assigned(Visit& visit, const ControlReply& reply);
   void give_pool(Visit& visit);
@@ -85,6 +99,7 @@ class BusOwner {
   void end_visit(Visit& visit);
   void forget_unseen();
   void forget_at(const PhysicalAddress& address);
+  void forget(Eid eid, Instant usable);
   Eid known_at(const PhysicalAddress& address) const;
   const KnownEndpoint* outermost(Eid eid) const;
   std::vector<RoutingEntry> routes_for(const KnownEndpoint& bridge);
@@ -98,7 +113,6 @@ class BusOwner {
     };
   }
   bool departs(std::string_view point) const { return bridge_.endpoint(port_).departs(point); }
-  ControlRequester& requester() { return bridge_.control(port_).requester(); }
   static ControlPeer peer_of(const Visit& visit);
 
   World& world_;

@@ -13,6 +13,8 @@ enum class JobKind : std::uint8_t { enumerate, discover, learn, update };
 struct BusOwner::Job {
   JobKind kind = JobKind::enumerate;
   std::deque<PhysicalAddress> addresses;
+  Assigning assigning = Assigning::always;
+  Eid wanted = kNullEid;           // what the one address is to get
   std::deque<Eid> eids;            // behind a bridge, still to be asked
   Eid bridge = kNullEid;
   int rounds = 0;

@@ -111,7 +111,8 @@ void ControlRequester::begin_what_may() {
     ask.begun = true;
     ask.tag = *tag;
     ask.instance = instance;
-    instance = static_cast<std::uint8_t>((instance + 1) % control::kInstances);
+    const bool same = endpoint_.departs(departure::kRequestSameInstance);
+    instance = static_cast<std::uint8_t>((instance + (same ? 0 : 1)) % control::kInstances);
     send_try(ask);
   }
 }

@@ -22,6 +22,7 @@ inline constexpr std::string_view kUnitBelow = "mctp.packet.unit.below";
 inline constexpr std::string_view kRestart = "mctp.assembly.restart";
 inline constexpr std::string_view kSequence = "mctp.assembly.sequence";
 inline constexpr std::string_view kGap = "mctp.assembly.gap";
+inline constexpr std::string_view kGapOfAll = "mctp.assembly.gap.all";
 inline constexpr std::string_view kKeySource = "mctp.assembly.key.source";
 inline constexpr std::string_view kKeyTag = "mctp.assembly.key.tag";
 // Frames of SMBus.
@@ -46,6 +47,7 @@ inline constexpr std::string_view kRequestOnce = "mctp.request.once";
 inline constexpr std::string_view kRequestHasty = "mctp.request.hasty";
 inline constexpr std::string_view kRequestUnmatched = "mctp.request.unmatched";
 inline constexpr std::string_view kOwnerKeepsOffer = "mctp.owner.keeps_offer";
+inline constexpr std::string_view kOwnerReservedTaken = "mctp.owner.reserved_taken";
 inline constexpr std::string_view kOwnerIgnoresRejection = "mctp.owner.ignores_rejection";
 inline constexpr std::string_view kOwnerTypesUncounted = "mctp.owner.types.uncounted";
 inline constexpr std::string_view kOwnerUuidNeeded = "mctp.owner.uuid.needed";
@@ -53,6 +55,9 @@ inline constexpr std::string_view kOwnerUuidNil = "mctp.owner.uuid.nil";
 inline constexpr std::string_view kOwnerVendorEndless = "mctp.owner.vendor.endless";
 inline constexpr std::string_view kOwnerStaticBlind = "mctp.owner.static.blind";
 inline constexpr std::string_view kOwnerReclaim = "mctp.owner.reclaim";
+inline constexpr std::string_view kOwnerKeepsRoutes = "mctp.owner.keeps_routes";
+inline constexpr std::string_view kOwnerForgetful = "mctp.owner.forgetful";
+inline constexpr std::string_view kRequestSameInstance = "mctp.request.same_instance";
 inline constexpr std::string_view kOwnerStops = "mctp.owner.stops";
 }  // namespace departure
 
@@ -64,6 +69,7 @@ inline constexpr std::array kDeparturePoints = {
     DeparturePoint{departure::kRestart, "drops a new start instead of the old message"},
     DeparturePoint{departure::kSequence, "does not look at sequence numbers"},
     DeparturePoint{departure::kGap, "waits for the next packet for ever"},
+    DeparturePoint{departure::kGapOfAll, "gives a whole message the time that one packet has"},
     DeparturePoint{departure::kKeySource, "puts packets of different senders into one message"},
     DeparturePoint{departure::kKeyTag, "puts packets of different tags into one message"},
     DeparturePoint{departure::kSmbusRetry, "gives a packet up that is not acknowledged once"},
@@ -85,6 +91,7 @@ inline constexpr std::array kDeparturePoints = {
     DeparturePoint{departure::kRequestHasty, "asks again before an answer can be there"},
     DeparturePoint{departure::kRequestUnmatched, "takes any response with the tag for the answer"},
     DeparturePoint{departure::kOwnerKeepsOffer, "goes on with the EID that it offered, whatever was taken"},
+    DeparturePoint{departure::kOwnerReservedTaken, "goes on with a reserved EID that a device says it took"},
     DeparturePoint{departure::kOwnerIgnoresRejection, "takes a rejected EID for assigned"},
     DeparturePoint{departure::kOwnerTypesUncounted, "believes a list of types that is not as long as it says"},
     DeparturePoint{departure::kOwnerUuidNeeded, "drops devices without a UUID"},
@@ -92,6 +99,9 @@ inline constexpr std::array kDeparturePoints = {
     DeparturePoint{departure::kOwnerVendorEndless, "follows vendor selectors that do not rise"},
     DeparturePoint{departure::kOwnerStaticBlind, "leaves two devices the same static EID"},
     DeparturePoint{departure::kOwnerReclaim, "gives the EID of a device that has gone to another at once"},
+    DeparturePoint{departure::kOwnerKeepsRoutes, "keeps the routes of devices that have gone"},
+    DeparturePoint{departure::kOwnerForgetful, "gives a known device that lost its EID another one"},
+    DeparturePoint{departure::kRequestSameInstance, "sends all requests with one instance ID"},
     DeparturePoint{departure::kOwnerStops, "ends the enumeration at the first device that is silent"},
 };
 

@@ -112,6 +112,18 @@ CONFORMANCE_CASE(a_gap_in_the_numbers_ends_the_message, "mctp.assembly.sequence"
   answered(bench, check, "a good message of two packets afterwards");
 }
 
+CONFORMANCE_CASE(a_slow_message_is_taken, "mctp.assembly.slow", roles::endpoint, needs(packets)) {
+  for (const auto gap : {Duration::ms(10), Duration::ms(40)}) {
+    const auto packets = parts(bench, long_request(bench, 64, 320));
+    for (const MctpPacket& packet : packets) {
+      bench.peer().send(packet);
+      bench.peer().wait_until_said();
+      if (&packet != &packets.back()) bench.world().run_for(gap);
+    }
+    answered(bench, check, fmt::format("a message of {} packets, {} apart", packets.size(), to_string(gap)));
+  }
+}
+
 CONFORMANCE_CASE(a_packet_that_comes_twice_ends_the_message, "mctp.assembly.duplicate", roles::endpoint,
                  needs(packets)) {
   three_are_taken(bench, check);

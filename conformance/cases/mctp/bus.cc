@@ -1,4 +1,6 @@
 // What the owner of a bus asks of the devices on it, and what it makes of their answers.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -154,6 +156,22 @@ CONFORMANCE_CASE(the_eid_that_a_device_took_counts, "mctp.bus.eid.returned", rol
   check.require(!later.empty(), "the device is asked further");
   for (const SeenMessage* request : later) check.equal("destination of " + words(request->body[2]), request->destination, 0x50);
   check.equal("entries for the EID that was taken", bench.known().count(0x50), 1u);
+}
+
+CONFORMANCE_CASE(eids_that_cannot_be_are_not_used, "mctp.bus.eid.unusable", roles::bus) {
+  for (const unsigned said : {0x00u, 0x01u, 0x05u, 0x07u, 0xFFu}) {
+    const auto eid = static_cast<std::uint8_t>(said);
+    bench.device().script = [eid](const SeenMessage& request, Bytes good) {
+      if (!is(request, Command::set_endpoint_id)) return good;
+      return with_data(std::move(good), {0x00, eid, 0x00});
+    };
+    enumerated(bench, check);
+    check.equal(fmt::format("entries for EID {:02X}h, which the device says it took", said), bench.known().count(eid), 0u);
+    for (const SeenMessage* request : after_assignment(bench.device())) {
+      if (said == 0) break;  // that is how a device without an EID is spoken to
+      check.that(request->destination != eid, fmt::format("no request to EID {:02X}h", said), words(request->body[2]));
+    }
+  }
 }
 
 CONFORMANCE_CASE(the_eid_that_a_device_kept_counts, "mctp.bus.eid.rejected", roles::bus) {

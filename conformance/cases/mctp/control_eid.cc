@@ -187,6 +187,13 @@ CONFORMANCE_CASE(a_second_owner_has_to_force_its_eid, "mctp.control.set-eid.seco
   const ControlAnswer forced = from_second(SetOperation::force);
   if (!completion_is(check, forced, Completion::success, "Set Endpoint ID of a second owner, forced")) return;
   check.equal("EID on the first bus after it was forced on the second", eid_now(bench, check), other);
+  // The second owner is whose EID it is from then on.
+  const ControlAnswer back = set_eid(bench, SetOperation::set, first);
+  if (completion_is(check, back, Completion::success, "Set Endpoint ID of the first owner, when another's was forced")) {
+    check.require(back.data().size() >= 2, "it is answered with a status and an EID", back.describe());
+    check.equal("assignment status for the first owner then", back.data()[0] >> 4 & 3, 1);
+  }
+  check.equal("EID after both", eid_on_second_bus(), other);
 }
 
 CONFORMANCE_CASE(get_endpoint_id_says_what_was_assigned, "mctp.control.get-eid.value", roles::endpoint,

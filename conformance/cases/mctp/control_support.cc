@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "conformance/cases/mctp/exchange.h"
+#include "conformance/runner/managed_setup.h"
 
 namespace fb::conformance {
 namespace {
@@ -187,6 +188,109 @@ CONFORMANCE_CASE(vendor_support_comes_to_an_end, "mctp.control.vendor", roles::e
     if (!check.equal("selector behind " + what, data[0], selector + 1)) return;
     ++selector;
   }
+}
+
+CONFORMANCE_CASE(every_vendor_is_listed, "mctp.control.vendor.list", roles::endpoint, needs(control_messages),
+                 arranged("messages of three vendors", [](EmbeddedSetup& setup) {
+                   using mctp::control::VendorFormat;
+                   setup.managed->drive.node.vendors = {{VendorFormat::pci, 0x1B4B, 0x0102},
+                                                        {VendorFormat::iana, 0x00A1B2C3, 0xD4E5},
+                                                        {VendorFormat::pci, 0x8086, 0x0007}};
+                 })) {
+  const Bytes expected[] = {{1, 0, 0x1B, 0x4B, 0x01, 0x02},
+                            {2, 1, 0x00, 0xA1, 0xB2, 0xC3, 0xD4, 0xE5},
+                            {0xFF, 0, 0x80, 0x86, 0x00, 0x07}};
+  for (std::uint8_t selector = 0; selector < 3; ++selector) {
+    const ControlAnswer answer = bench.control(Command::get_vendor_support, {selector});
+    const std::string what = fmt::format("vendor support {}", selector);
+    if (completion_is(check, answer, Completion::success, what)) check.bytes(what, answer.data(), expected[selector]);
+  }
+  for (const std::uint8_t selector : octets<3, 4, 0x80, 0xFF>) {
+    completion_is(check, bench.control(Command::get_vendor_support, {selector}), Completion::invalid_data,
+                  fmt::format("vendor support {}, behind the last", selector));
+  }
+}
+
+CONFORMANCE_CASE(every_version_is_listed, "mctp.control.version.list", roles::endpoint, needs(control_messages),
+                 arranged("six versions of the base, and a type with two", [](EmbeddedSetup& setup) {
+                   mctp::DeviceOptions& node = setup.managed->drive.node;
+                   node.base_versions = {{0xF1, 0xF0, 0xFF, 0}, {0xF1, 0xF1, 0xFF, 0}, {0xF1, 0xF2, 0xFF, 0},
+                                         {0xF1, 0xF3, 0xF0, 0}, {0xF1, 0xF3, 0xF1, 0}, {0xF1, 0xF3, 0xF2, 'a'}};
+                   node.types.push_back({0x05, {{0xF1, 0xF0, 0xF2, 0}, {0xF1, 0xF1, 0xF0, 0}}});
+                 })) {
+  const Bytes base = {6,    0xF1, 0xF0, 0xFF, 0, 0xF1, 0xF1, 0xFF, 0, 0xF1, 0xF2, 0xFF, 0,
+                      0xF1, 0xF3, 0xF0, 0,    0xF1, 0xF3, 0xF1, 0, 0xF1, 0xF3, 0xF2, 'a'};
+  const Bytes other = {2, 0xF1, 0xF0, 0xF2, 0, 0xF1, 0xF1, 0xF0, 0};
+  for (const auto& [type, list] : {std::pair{0xFFu, base}, {0x00u, base}, {0x05u, other}}) {
+    const ControlAnswer answer = ask_version(bench, type);
+    const std::string what = fmt::format("versions of {:02X}h", type);
+    if (completion_is(check, answer, Completion::success, what)) check.bytes(what, answer.data(), list);
+  }
+  const ControlAnswer types = bench.control(Command::get_message_type_support);
+  if (completion_is(check, types, Completion::success, "Get Message Type Support")) {
+    const auto listed = [&](std::uint8_t type) { return std::count(types.data().begin(), types.data().end(), type) != 0; };
+    check.that(listed(0x05) && listed(mi::kNvmeMiType), "both types are listed", types.describe());
+  }
+}
+
+// ---- the network, and rates ----
+
+CONFORMANCE_CASE(the_network_is_named, "mctp.control.network", roles::endpoint, needs(control_messages),
+                 arranged("a network with a name", [](EmbeddedSetup& setup) {
+                   mctp::control::Uuid uuid;
+                   for (std::size_t i = 0; i < uuid.size(); ++i) uuid[i] = static_cast<std::uint8_t>(0x30 + i);
+                   setup.managed->drive.node.network = uuid;
+                 })) {
+  const ControlAnswer answer = bench.control(Command::get_network_id);
+  if (!completion_is(check, answer, Completion::success, "Get Network ID")) return;
+  Bytes expected(16);
+  for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = static_cast<std::uint8_t>(0x30 + i);
+  check.bytes("the network's name", answer.data(), expected);
+}
+
+CONFORMANCE_CASE(no_network_is_no_command, "mctp.control.network.none", roles::endpoint, needs(control_messages)) {
+  const ControlAnswer answer = bench.control(Command::get_network_id);
+  if (!completion_is(check, answer, one_of(Completion::success, Completion::unsupported_command), "Get Network ID")) return;
+  if (answer.ok()) check.equal("bytes of the network's name", answer.data().size(), 16u);
+}
+
+CONFORMANCE_CASE(rates_are_told_and_taken, "mctp.control.rate", roles::endpoint, needs(control_messages),
+                 arranged("a rate that can be limited", [](EmbeddedSetup& setup) {
+                   setup.managed->drive.node.rates = {.buffer = 0x01020304, .receive_max = 0x11121314,
+                                                      .limit_max = 100'000, .limit_min = 5'000,
+                                                      .burst_max = 4'096, .burst = 2'048, .rate = 50'000};
+                 })) {
+  using namespace mctp::control;
+  const auto query = [&](std::uint32_t burst, std::uint32_t rate, const std::string& what) {
+    const ControlAnswer answer = bench.control(Command::query_rate_limit);
+    if (!completion_is(check, answer, Completion::success, "Query Rate Limit " + what)) return;
+    Record<RateResponse> expected;
+    expected.set(rate_response::buffer, 0x01020304u).set(rate_response::receive_max, 0x11121314u)
+        .set(rate_response::limit_max, 100'000u).set(rate_response::limit_min, 5'000u)
+        .set(rate_response::burst_max, 4'096u).set(rate_response::burst, burst).set(rate_response::rate, rate)
+        .set(rate_response::supported, true);
+    check.bytes("Query Rate Limit " + what, answer.data(), ByteView{expected.bytes()}.subspan(4));
+  };
+  const auto request = [&](std::uint32_t rate) {
+    Record<RateRequest> asked;
+    asked.set(rate_request::burst, 1'024u).set(rate_request::rate, rate);
+    const ByteView data = ByteView{asked.bytes()}.subspan(3);
+    return bench.control(Command::request_tx_rate_limit, Bytes{data.begin(), data.end()});
+  };
+  query(2'048, 50'000, "at first");
+  for (const std::uint32_t rate : {5'000u, 100'000u, 20'000u}) {
+    const std::string what = fmt::format("of {} bytes a second", rate);
+    const ControlAnswer answer = request(rate);
+    if (!completion_is(check, answer, Completion::success, "a limit " + what)) continue;
+    Record<TxRateResponse> expected;
+    expected.set(tx_rate_response::burst, 1'024u).set(tx_rate_response::rate, rate);
+    check.bytes("the answer to a limit " + what, answer.data(), ByteView{expected.bytes()}.subspan(4));
+    query(1'024, rate, "behind a limit " + what);
+  }
+  for (const std::uint32_t rate : {4'999u, 100'001u}) {
+    completion_is(check, request(rate), Completion::invalid_data, fmt::format("a limit of {} bytes a second", rate));
+  }
+  query(1'024, 20'000, "behind limits that were refused");
 }
 
 // ---- commands of others ----

@@ -140,6 +140,8 @@ DEVIATION(assembles_answers_with_requests, "mctp.assembly.owner", Product::endpo
           "knows messages apart without the tag owner bit (F27)", hooks<PacketsIn<joins_answers_to_requests>>());
 DEVIATION(waits_for_ever_for_a_packet, "mctp.assembly.timeout", Product::endpoint,
           "never gives up a message that has begun (F27)", Departs{mctp::departure::kGap});
+DEVIATION(gives_a_message_the_time_of_a_packet, "mctp.assembly.slow", Product::endpoint,
+          "gives up messages that take longer as a whole than a packet may", Departs{mctp::departure::kGapOfAll});
 DEVIATION(never_frees_the_buffer_of_an_unfinished_message, "mctp.assembly.unfinished", Product::endpoint,
           "has sixteen buffers, and loses one to each message that does not end", hooks<KeepsBuffers>());
 DEVIATION(takes_any_type_for_control, "mctp.message.type", Product::endpoint,

@@ -1,4 +1,5 @@
 // Owners of a bus that ask wrongly, or make the wrong of what they hear; requesters that cut messages wrongly.
+#include "model/deviations/catalogue/mctp_shapes.h"
 #include "model/deviations/deviation.h"
 #include "sim/mctp/departure_points.h"
 
@@ -120,6 +121,55 @@ class OneAssembly final : public mctp::EndpointHooks {
   std::uint8_t tag_ = 0;
 };
 
+// ---- what the owner answers ----
+
+using mctp::control::Command;
+using mctp::control::Completion;
+
+/// Changes good answers to that command.
+template <Command Which, auto Change>
+void of_command(ByteView request, Bytes& answer) {
+  if (shape::is(request, Which) && shape::succeeded(answer)) Change(answer);
+}
+void simple_endpoint(Bytes& answer) { answer[5] &= 0xCF; }
+void no_medium(Bytes& answer) {
+  if (answer.size() > 10) answer[6 + 4] = 0;
+}
+void no_address(Bytes& answer) {
+  if (answer.size() > 12) answer[6 + 6] = 0;
+}
+/// The first entry stands there twice, the second not at all.
+void first_entry_twice(Bytes& answer) {
+  if (answer.size() <= 12) return;
+  const std::size_t size = 6u + answer[6 + 5];
+  if (answer.size() >= 6 + 2 * size) std::copy_n(answer.begin() + 6, size, answer.begin() + 6 + static_cast<std::ptrdiff_t>(size));
+}
+void ends_at_once(Bytes& answer) { answer[4] = 0xFF; }
+void resolves_to_the_owner(Bytes& answer) { answer[4] = 8; }
+void hops_nowhere(Bytes& answer) { answer[4] = 0; }
+void units_in_bytes(Bytes& answer) { answer[6] = answer[8] = 0x10; }
+void uuid_without_medium(Bytes& answer) {
+  if (answer.size() > 9) answer[8] = 0;
+}
+void any_handle(ByteView request, Bytes& answer) {
+  if (!shape::is(request, Command::get_routing_table) || shape::succeeded(answer)) return;
+  const std::uint8_t nothing[] = {0xFF, 0x00};
+  answer = mctp::control::make_response(request, Completion::success, nothing);
+}
+void takes_eids(ByteView request, Bytes& answer) {
+  if (!shape::is(request, Command::allocate_endpoint_ids) || request.size() < 6) return;
+  const std::uint8_t accepted[] = {0x00, request[4], request[5]};
+  answer = mctp::control::make_response(request, Completion::success, accepted);
+}
+void only_the_first_vendor(Bytes& packet) {
+  const bool vendors = packet.size() > 9 && (packet[4] & 0x7F) == 0 && (packet[5] & 0x80) == 0 && packet[6] == 0x06;
+  if (vendors && packet[7] == 0) packet[8] = 0xFF;
+}
+void only_the_low_byte_of_vendors(Bytes& packet) {
+  const bool vendors = packet.size() > 9 && (packet[4] & 0x7F) == 0 && (packet[5] & 0x80) == 0 && packet[6] == 0x06;
+  if (vendors && packet[7] == 0) packet[10] = 0;
+}
+
 #define OWNER(name, requirement, what, ...) DEVIATION(name, requirement, Product::bus, what, __VA_ARGS__)
 
 OWNER(owner_sets_the_reserved_bit, "mctp.bus.request.form", "the reserved bit of control requests is set",
@@ -138,6 +188,8 @@ OWNER(owner_gives_reserved_eids, "mctp.bus.eid.range", "EID 5 is assigned", hook
 OWNER(owner_gives_its_own_eid, "mctp.bus.eid.range", "the owner's EID is assigned", hooks<AlteringPackets<&owners_eid>>());
 OWNER(owner_insists_on_its_offer, "mctp.bus.eid.returned", "the EID that a device has taken instead is ignored (F21)",
       Departs{departure::kOwnerKeepsOffer});
+OWNER(owner_takes_reserved_eids, "mctp.bus.eid.unusable", "a device that says it took EID 5 is spoken to by it",
+      Departs{departure::kOwnerReservedTaken});
 OWNER(owner_ignores_rejection, "mctp.bus.eid.rejected", "a rejected EID is taken for assigned (F21)",
       Departs{departure::kOwnerIgnoresRejection});
 OWNER(owner_leaves_static_twins, "mctp.bus.eid.static-twins", "two devices keep the same static EID (F17)",
@@ -183,6 +235,27 @@ REQUESTER(requester_takes_any_destination, "mctp.requester.strays", "packets for
           hooks<AlteringArrivals<&any_destination>>());
 REQUESTER(requester_takes_any_version, "mctp.requester.strays", "packets of other header versions are taken",
           hooks<AlteringArrivals<&any_version>>());
+
+// ---- the owner's own answers ----
+#define ANSWER(command, change) hooks<ControlAnswers<&of_command<Command::command, &change>>>()
+OWNER(owner_is_a_simple_endpoint, "mctp.bus.owner.identity", "the owner says that it is a simple endpoint", ANSWER(get_endpoint_id, simple_endpoint));
+OWNER(owner_names_no_medium, "mctp.bus.owner.routing", "routing entries name no physical medium", ANSWER(get_routing_table, no_medium));
+OWNER(owner_names_other_addresses, "mctp.bus.owner.routing", "routing entries have another physical address", ANSWER(get_routing_table, no_address));
+OWNER(owner_lists_one_device_twice, "mctp.bus.owner.routing", "one device is listed twice, another not at all", ANSWER(get_routing_table, first_entry_twice));
+OWNER(owner_lists_the_first_devices, "mctp.bus.owner.routing", "the routing table ends with the first answer", ANSWER(get_routing_table, ends_at_once));
+OWNER(owner_takes_any_handle, "mctp.bus.owner.routing.handle", "any handle has entries behind it, none", hooks<ControlAnswers<&any_handle>>());
+OWNER(owner_resolves_to_itself, "mctp.bus.owner.resolve", "every EID is resolved to the owner", ANSWER(resolve_endpoint_id, resolves_to_the_owner));
+OWNER(owner_hops_nowhere, "mctp.bus.owner.hop", "Query Hop says that it does not lead there", ANSWER(query_hop, hops_nowhere));
+OWNER(owner_counts_units_in_bytes, "mctp.bus.owner.hop", "units are told in bytes", ANSWER(query_hop, units_in_bytes));
+OWNER(owner_resolves_uuids_without_medium, "mctp.bus.owner.resolve-uuid", "Resolve UUID names no physical medium", ANSWER(resolve_uuid, uuid_without_medium));
+OWNER(owner_takes_eids_of_devices, "mctp.bus.owner.allocate", "the topmost owner takes EIDs from a device", hooks<ControlAnswers<&takes_eids>>());
+OWNER(owner_ignores_lengths, "mctp.bus.owner.length", "requests of any length are served", Departs{departure::kControlLength});
+OWNER(owner_keeps_routes, "mctp.bus.owner.gone", "devices that have gone stay in the routing table", Departs{departure::kOwnerKeepsRoutes});
+OWNER(owner_gives_another_eid, "mctp.bus.eid.again", "a device that was reset is given another EID", Departs{departure::kOwnerForgetful});
+OWNER(owner_never_counts, "mctp.bus.request.instance", "all requests have instance ID 0", Departs{departure::kRequestSameInstance});
+OWNER(owner_knows_one_vendor, "mctp.bus.devices", "vendor support ends with its first entry", hooks<AlteringArrivals<&only_the_first_vendor>>());
+OWNER(owner_knows_half_a_vendor, "mctp.bus.devices", "the high byte of a vendor is lost", hooks<AlteringArrivals<&only_the_low_byte_of_vendors>>());
+#undef ANSWER
 
 }  // namespace
 

@@ -234,6 +234,34 @@ void allocates(ByteView request, Bytes& answer) {
   if (is(request, Command::allocate_endpoint_ids)) answer[3] = 0x02;
 }
 
+// ---- lists ----
+
+void first_vendor_alone(ByteView request, Bytes& answer) {
+  if (is(request, Command::get_vendor_support) && succeeded(answer) && answer.size() > 5) answer[4] = 0xFF;
+}
+void vendors_low_byte_first(ByteView request, Bytes& answer) {
+  if (is(request, Command::get_vendor_support) && succeeded(answer) && answer.size() > 8) {
+    std::reverse(answer.begin() + 6, answer.end() - 2);
+  }
+}
+void three_versions(ByteView request, Bytes& answer) {
+  if (!is(request, Command::get_version_support) || !succeeded(answer) || answer[4] <= 3) return;
+  answer[4] = 3;
+  answer.resize(5 + 3 * 4);
+}
+void networks_are_zero(ByteView request, Bytes& answer) {
+  if (is(request, Command::get_network_id) && succeeded(answer)) std::fill(answer.begin() + 4, answer.end(), std::uint8_t{0});
+}
+void networks_are_missing(ByteView request, Bytes& answer) {
+  if (is(request, Command::get_network_id)) answer = shape::refusal(request, Completion::success);
+}
+void rates_of_any_size(ByteView request, Bytes& answer) {
+  if (!is(request, Command::request_tx_rate_limit) || succeeded(answer) || request.size() < 10) return;
+  Bytes data = {0};
+  data.insert(data.end(), request.begin() + 3, request.begin() + 10);
+  answer = mctp::control::make_response(request, Completion::success, data);
+}
+
 }  // namespace
 
 DEVIATION(says_that_it_rejects_an_eid, "mctp.control.set-eid.accepted", Product::endpoint,
@@ -387,5 +415,17 @@ DEVIATION(counts_an_interface_too_many, "mctp.control.interfaces", Product::endp
           "counts more interfaces than it lists", hooks<ControlAnswers<of_interfaces<counts_one_more>>>());
 DEVIATION(lists_its_interface_without_an_eid, "mctp.control.interfaces", Product::endpoint,
           "lists its interface with EID 0", hooks<ControlAnswers<of_interfaces<no_eid>>>());
+DEVIATION(vendors_end_at_the_first, "mctp.control.vendor.list", Product::endpoint, "ends its list of vendors at the first",
+          hooks<ControlAnswers<first_vendor_alone>>());
+DEVIATION(vendor_ids_low_byte_first, "mctp.control.vendor.list", Product::endpoint,
+          "says vendor IDs with the low byte first", hooks<ControlAnswers<vendors_low_byte_first>>());
+DEVIATION(versions_end_at_three, "mctp.control.version.list", Product::endpoint, "lists three versions at most",
+          hooks<ControlAnswers<three_versions>>());
+DEVIATION(network_id_of_zeros, "mctp.control.network", Product::endpoint, "says zeros for the network's identifier",
+          hooks<ControlAnswers<networks_are_zero>>());
+DEVIATION(network_id_of_no_bytes, "mctp.control.network.none", Product::endpoint,
+          "answers Get Network ID without an identifier", hooks<ControlAnswers<networks_are_missing>>());
+DEVIATION(rates_beyond_the_limits_taken, "mctp.control.rate", Product::endpoint,
+          "takes rates beyond its limits", hooks<ControlAnswers<rates_of_any_size>>());
 
 }  // namespace fb::deviations

@@ -258,6 +258,43 @@ TEST(BusOwner, WhoIsGoneIsForgottenAndTheEidComesBackLater) {
   EXPECT_EQ(network.endpoints()[1]->endpoint().eid(), 10) << "who is known keeps its EID";
 }
 
+TEST(BusOwner, OneAddressIsLookedAtInEachWay) {
+  const auto world = World::make_virtual(1);
+  Network network(*world);
+  const std::size_t bus = network.add_smbus();
+  SimpleDevice& one = network.add_endpoint(bus, smbus_address(0x3A));
+  SimpleDevice& other = network.add_endpoint(bus, smbus_address(0x3C));
+  const auto look = [&](std::uint8_t address, Assigning assigning, Eid wanted = kNullEid) {
+    std::optional<EnumerationReport> report;
+    network.bus_owner(0).look_at(smbus_address(address), assigning, wanted,
+                                 [&](const EnumerationReport& made) { report = made; });
+    world->run_until([&] { return report.has_value(); }, Duration::s(10));
+    return *report;
+  };
+  EXPECT_EQ(look(0x3A, Assigning::never).faulty, 1u) << "it has no EID that could be learned";
+  EXPECT_EQ(network.known().size(), 0u);
+  EXPECT_EQ(look(0x3A, Assigning::missing).assigned, 1u);
+  EXPECT_EQ(one.endpoint().eid(), 9);
+  EXPECT_EQ(look(0x3C, Assigning::always, 0x40).assigned, 1u);
+  EXPECT_EQ(other.endpoint().eid(), 0x40);
+  EXPECT_EQ(look(0x3C, Assigning::always, 0x41).faulty, 1u) << "it has another one";
+  EXPECT_EQ(look(0x3A, Assigning::always, 0x40).faulty, 1u) << "that is somebody else's";
+  EXPECT_EQ(look(0x3A, Assigning::always, 8).faulty, 1u) << "that is the owner's own";
+  // Removed, it keeps its EID, and is learned again by it without being given one.
+  network.bus_owner(0).remove(0x40);
+  EXPECT_EQ(network.known().count(0x40), 0u);
+  EXPECT_EQ(look(0x3C, Assigning::never).assigned, 0u);
+  EXPECT_EQ(network.known().count(0x40), 1u);
+  // Nobody at that place.
+  EXPECT_EQ(look(0x50, Assigning::missing).found, 0u);
+  // Two with the same EID: the second is not taken as it is.
+  other.endpoint().set_eid(9);
+  network.bus_owner(0).remove(0x40);
+  EXPECT_EQ(look(0x3C, Assigning::never).faulty, 1u);
+  EXPECT_EQ(look(0x3C, Assigning::missing).assigned, 1u);
+  EXPECT_NE(other.endpoint().eid(), 9);
+}
+
 TEST(BusOwner, AStaticEidStaysWhereItIsFree) {
   const auto world = World::make_virtual(1);
   Network network(*world);
