@@ -229,4 +229,48 @@ CONFORMANCE_CASE(commands_with_data_return_none, "mi.admin.request.echo", roles:
   check.equal("threshold afterwards", threshold_of(bench, check, cntlid), before);
 }
 
+CONFORMANCE_CASE(a_namespace_is_meant_by_its_whole_number, "mi.admin.fields.nsid", roles::endpoint) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  const auto listed = bench.admin(
+      cntlid, admin_command(AdminOpcode::identify, static_cast<std::uint32_t>(nvme::Cns::active_namespace_list)), 0, 4096);
+  check.precondition(listed.admin_ok() && listed.admin_data().size() >= 8, "namespaces are listed");
+  std::vector<std::uint32_t> active;
+  for (std::size_t at = 0; at + 4 <= listed.admin_data().size(); at += 4) {
+    const auto nsid = load_le<std::uint32_t>(&listed.admin_data()[at]);
+    if (nsid != 0) active.push_back(nsid);
+  }
+  check.precondition(!active.empty(), "there is a namespace");
+  const auto identify = [&](std::uint32_t nsid) {
+    return bench.admin(cntlid, admin_command(AdminOpcode::identify, 0, nsid), 0, 4096);
+  };
+  const MiAnswer known = identify(active.front());
+  check.precondition(known.admin_ok(), "Identify Namespace of a namespace that is listed");
+  for (const unsigned bit : {8u, 12u, 16u, 20u, 24u, 31u}) {
+    const std::uint32_t nsid = active.front() | 1u << bit;
+    if (std::find(active.begin(), active.end(), nsid) != active.end()) continue;
+    const MiAnswer answer = identify(nsid);
+    const std::string what = fmt::format("Identify Namespace of {:08X}h, which is not there", nsid);
+    // An inactive namespace is all zeros; an invalid one is refused.
+    if (!answer.admin_ok()) admin_refused(check, answer, what);
+    else check.that(std::all_of(answer.admin_data().begin(), answer.admin_data().end(), [](auto b) { return b == 0; }),
+                    what + " is all zeros, or is refused", "it has data");
+  }
+}
+
+CONFORMANCE_CASE(a_log_offset_has_its_upper_half, "mi.admin.fields.offset", roles::endpoint) {
+  const std::uint16_t cntlid = a_controller(bench, check);
+  constexpr std::uint8_t kSmart = 0x02;
+  const Bytes page = identity(bench, check, cntlid);
+  constexpr std::uint8_t kExtended = 1u << 2;
+  const std::uint8_t lpa = View<nvme::IdentifyController>{page}.get(nvme::id_ctrl::lpa);
+  check.precondition((lpa & kExtended) != 0, "log pages have offsets of more than 32 bits");
+  check.precondition(
+      bench.admin(cntlid, log_command(kSmart, 0, 64, nvme::kAllNamespaces), 0, 64).admin_ok(), "the SMART log is read");
+  for (const unsigned bit : {32u, 40u, 63u}) {
+    admin_refused(check,
+                  bench.admin(cntlid, log_command(kSmart, std::uint64_t{1} << bit, 64, nvme::kAllNamespaces), 0, 64),
+                  fmt::format("the SMART log from 2^{} on", bit));
+  }
+}
+
 }  // namespace fb::conformance

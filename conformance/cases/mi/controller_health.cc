@@ -2,8 +2,11 @@
 #include <cstdlib>
 #include <functional>
 
+#include <fmt/format.h>
+
 #include "conformance/cases/mi/structures.h"
 #include "model/drive/drive.h"
+#include "wire/nvme/features.h"
 
 namespace fb::conformance {
 namespace {
@@ -262,6 +265,37 @@ CONFORMANCE_CASE(controller_health_follows_smart, "mi.chsp.smart", roles::endpoi
       check.equal("the spare", entry[7], smart[3]);
       check.equal("the warnings", entry[8], smart[0]);
     }
+  }
+}
+
+CONFORMANCE_CASE(warnings_are_of_their_controller, "mi.chsp.warning.own", roles::endpoint,
+                 arranged("a temperature threshold of each controller")) {
+  constexpr std::uint8_t kTemperature = 1u << 1;
+  constexpr std::uint32_t kNever = 0xFFFF;
+  const auto ids = controllers_of(bench);
+  check.precondition(ids.size() >= 2, "two controllers");
+  const auto limit = [&](std::uint16_t cntlid, std::uint32_t kelvins) {
+    nvme::Sqe sqe;
+    sqe.set(nvme::sqe::opcode, nvme::AdminOpcode::set_features)
+        .set(nvme::sqe::cdw10, static_cast<std::uint32_t>(nvme::FeatureId::temperature_threshold))
+        .set(nvme::sqe::cdw11, kelvins);
+    const MiAnswer answer = bench.admin(cntlid, sqe, 0, 0);
+    check.precondition(answer.admin_ok(), "a temperature threshold can be set");
+  };
+  const std::uint16_t now = bench.drive().subsystem().temperature();
+  for (const std::uint16_t id : ids) limit(id, kNever);
+  for (const std::uint16_t warm : ids) {
+    precondition(check, poll(bench, kAll | kEvery | kMost, kClear), "a poll that clears");
+    limit(warm, now - 10u);
+    const MiAnswer answer = poll(bench, kAll | kEvery | kMost);
+    const auto all = told(bench, check, answer);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      check.equal(fmt::format("the temperature warning of controller {} when {} is above its threshold", all[i], warm),
+                  (answer.data()[i * kEntry + 8] & kTemperature) != 0, all[i] == warm);
+    }
+    tells(bench, check, poll(bench, kEvery | kMost, Select::warning), {warm},
+          fmt::format("a poll of warnings that changed, when {} is above its threshold", warm));
+    limit(warm, kNever);
   }
 }
 

@@ -42,6 +42,18 @@ bool has(const std::vector<unsigned>& ids, unsigned id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
+/// What an occurrence is about: its scope, and the number of what it names there.
+struct About {
+  unsigned scope = 0;
+  std::uint32_t context = 0;
+};
+About about(const EventMessage& event, Check& check) {
+  check.require(event.list.items.size() >= mi::OccurrenceItem::size, "there is an occurrence");
+  const View<mi::OccurrenceItem> item{event.list.items};
+  return {item.get(mi::occurrence::scope) & 0x0Fu, item.get(mi::occurrence::context)};
+}
+constexpr unsigned scope_of(mi::EventScope scope) { return static_cast<unsigned>(scope); }
+
 /// The list is refused with one of these, and nothing is enabled by it.
 void list_refused(EndpointBench& bench, Check& check, ByteView list, const OneOf<mi::Status>& legal,
                   const std::string& what) {
@@ -184,7 +196,7 @@ CONFORMANCE_CASE(an_event_waits_for_its_delay, "mi.event.delay", roles::endpoint
 
 CONFORMANCE_CASE(an_event_is_sent_again, "mi.event.retry", roles::endpoint, needs(asynchronous_events),
                  arranged("a drive that gets warmer")) {
-  for (const unsigned again : {10u, 3u}) {
+  for (const unsigned again : {10u, 3u, 25u}) {
     const Duration delay = Duration::ms(100) * again;
     enable_only(bench, check, {kTemperature}, {.again_100ms = again});
     warm_up(bench);
@@ -335,6 +347,66 @@ CONFORMANCE_CASE(enabling_events_takes_a_list, "mi.event.list.missing", roles::e
       one_of(mi::Status::invalid_data_size, mi::Status::invalid_command_size, mi::Status::invalid_parameter);
   list_refused(bench, check, {}, wrong, "no list");
   serves(bench, check, "a request afterwards");
+}
+
+CONFORMANCE_CASE(enabling_more_loses_no_event, "mi.event.sync.newer", roles::endpoint, needs(asynchronous_events),
+                 arranged("a drive that gets warmer")) {
+  enable_only(bench, check, {kTemperature}, {.first_s = 5});
+  check.precondition(events_of(bench, check).supported.contains(kLife), "the drive's life is an event");
+  warm_up(bench);
+  unsigned times = 0;
+  const MiAnswer answer = set_events(bench, enable_list({{kLife, true}}));
+  if (success(check, answer, "enabling another event") && !answer.data().empty()) {
+    const auto list = occurrences_in(answer.data(), &check);
+    if (list && has(list->ids, kTemperature)) ++times;
+  }
+  while (const auto event = next_event(bench, check, Duration::s(8))) {
+    if (has(event->list.ids, kTemperature)) ++times;
+    acknowledged(bench, check);
+    if (times > 3) break;
+  }
+  check.equal("reports of what occurred before another event was enabled", times, 1u);
+}
+
+CONFORMANCE_CASE(events_name_controllers_where_that_is_enabled, "mi.event.attribution", roles::endpoint,
+                 needs(asynchronous_events),
+                 arranged("controllers of every kind of function", [](EmbeddedSetup& setup) {
+                   setup.managed->drive.subsystem.static_cntlids = {1, 2, 3};
+                   setup.managed->drive.device.functions = {{2, mi::FunctionKind::physical},
+                                                            {3, mi::FunctionKind::virtual_function}};
+                 })) {
+  constexpr unsigned kReady = 0x00;
+  for (unsigned attributed = 0; attributed < 8; ++attributed) {
+    enable_only(bench, check, {kReady}, {.attributed = attributed});
+    for (const std::uint16_t cntlid : std::initializer_list<std::uint16_t>{1, 2, 3}) {
+      const std::string what = fmt::format("the event of controller {} with the bits {}", cntlid, attributed);
+      disk_of(bench).tell(subsystem::Change::ready, cntlid);
+      const About said = about(must_come(bench, check, what), check);
+      const bool named = (attributed >> (cntlid - 1) & 1) != 0;
+      check.equal("scope of " + what, said.scope,
+                  scope_of(named ? mi::EventScope::controller : mi::EventScope::subsystem));
+      if (named) check.equal("controller of " + what, said.context, cntlid);
+      acknowledged(bench, check);
+    }
+  }
+}
+
+CONFORMANCE_CASE(link_events_name_their_port, "mi.event.port", roles::endpoint, needs(asynchronous_events),
+                 arranged("two PCI Express ports", [](EmbeddedSetup& setup) {
+                   setup.managed->drive.device.ports.push_back({.type = mi::PortType::pcie});
+                 })) {
+  constexpr unsigned kLink = 0x0B;
+  enable_only(bench, check, {kLink});
+  for (const std::uint8_t port : std::initializer_list<std::uint8_t>{2, 0}) {
+    for (const bool active : {false, true}) {
+      const std::string what = fmt::format("the link of port {} that goes {}", port, active ? "up" : "down");
+      bench.drive().device().set_link(port, active);
+      const About said = about(must_come(bench, check, what), check);
+      check.equal("scope of " + what, said.scope, scope_of(mi::EventScope::port));
+      check.equal("port of " + what, said.context, port);
+      acknowledged(bench, check);
+    }
+  }
 }
 
 }  // namespace fb::conformance

@@ -28,11 +28,13 @@ inline Bytes enable_list(const std::vector<std::pair<unsigned, bool>>& items) {
 struct EventDelays {
   unsigned first_s = 0;       ///< AEMD
   unsigned again_100ms = 10;  ///< AERD
+  unsigned attributed = 0;    ///< ENCFA, ENPFA, ENVFA: the kinds of functions whose controllers are named
 };
-/// Configuration Set of asynchronous events with that list. Everything is attributed to the subsystem.
+/// Configuration Set of asynchronous events with that list. Everything is attributed to the subsystem where nothing
+/// else is said.
 inline MiAnswer set_events(EndpointBench& bench, ByteView list, const EventDelays& delays = {}) {
   const std::uint32_t nmd0 = static_cast<std::uint32_t>(mi::ConfigurationId::async_event) |
-                             delays.again_100ms << 8 | delays.first_s << 16;
+                             delays.again_100ms << 8 | delays.first_s << 16 | delays.attributed << 24;
   return bench.command(mi::Opcode::configuration_set, nmd0, 0, list);
 }
 /// The delays are for lists with items alone.

@@ -1,6 +1,8 @@
 // NVM Subsystem Health Status Poll: its form, what it agrees with, and what counts as changed.
 #include <functional>
 
+#include <fmt/format.h>
+
 #include "conformance/cases/mi/structures.h"
 #include "model/drive/drive.h"
 #include "model/subsystem/subsystem.h"
@@ -249,6 +251,38 @@ CONFORMANCE_CASE(endpoints_keep_their_own_changes, "mi.health.endpoints", roles:
   check.equal("changes at the first endpoint", changes_of(bench, check, true) & kWatched, bits::ctemp);
   use(true);
   check.equal("changes at the second endpoint afterwards", changes_of(bench, check), 0);
+}
+
+CONFORMANCE_CASE(each_port_has_its_own_link, "mi.health.links.second", roles::endpoint,
+                 arranged("two PCI Express ports", [](EmbeddedSetup& setup) {
+                   setup.managed->drive.device.ports.push_back({.type = mi::PortType::pcie});
+                 })) {
+  constexpr std::uint8_t kFirst = 0, kSecond = 2;
+  for (const auto& [first, second] : {std::pair{true, false}, {false, true}, {false, false}, {true, true}}) {
+    bench.drive().device().set_link(kFirst, first);
+    bench.drive().device().set_link(kSecond, second);
+    const Bytes bytes = health_of(bench, check);
+    const View<mi::SubsystemHealth> view{bytes};
+    check.equal("P0LA", view.get(mi::subsystem_health::p0la), first);
+    check.equal("P1LA", view.get(mi::subsystem_health::p1la), second);
+    for (const auto& [port, active] : {std::pair{kFirst, first}, {kSecond, second}}) {
+      const MiAnswer answer = read_structure(bench, mi::DataType::port_information, 0, port);
+      check.require(success(check, answer, "port information") && answer.data().size() == mi::PciePortInfo::size,
+                    "port information is read", answer.describe());
+      const View<mi::PciePortInfo> info{answer.data()};
+      check.equal(fmt::format("a speed of the link of port {}", port), info.get(mi::port_info::cls) != 0, active);
+      check.equal(fmt::format("a width of the link of port {}", port), info.get(mi::port_info::nlw) != 0, active);
+    }
+  }
+}
+
+CONFORMANCE_CASE(a_sanitize_that_failed_is_told, "mi.health.sanitize", roles::endpoint, needs(revision_1_2),
+                 arranged("a drive that could not be sanitized")) {
+  for (const bool failed : {false, true, false}) {
+    bench.drive().device().set_sanitize_failed(failed);
+    const Bytes bytes = health_of(bench, check);
+    check.equal("SFM", View<mi::SubsystemHealth>{bytes}.get(mi::subsystem_health::sfm), failed);
+  }
 }
 
 }  // namespace fb::conformance

@@ -77,6 +77,19 @@ CONFORMANCE_CASE(the_time_that_a_command_asks_for_is_enough, "mi.mpr.time", role
   }
 }
 
+CONFORMANCE_CASE(a_long_command_asks_for_all_its_time, "mi.mpr.time", roles::endpoint, needs(revision_1_2),
+                 arranged("VPD Read that takes 40 s", &slow_vpd<40'000>)) {
+  const MiAnswer answer = bench.request(vpd_request({}, 16));
+  const Slow slow{"VPD Read", {}, answer};
+  check.require(answer.answered() && answer.ok(), "VPD Read is answered in the end", answer.describe());
+  require_more(check, slow);
+  const Duration asked =
+      Duration::ms(100) * View<mi::MoreProcessing>{answer.more.front().body}.get(mi::response::mprt);
+  const Duration taken = answer.message->first - answer.more.front().last;
+  check.that(taken <= asked + kCrossing, "VPD Read is answered within the time of its MPRT, " + to_string(asked),
+             to_string(taken));
+}
+
 CONFORMANCE_CASE(asking_for_time_is_eight_bytes, "mi.mpr.form", roles::endpoint, needs(revision_1_2),
                  arranged("commands that take 850 ms", &slow_commands)) {
   for (const Slow& one : ask_slow_ones(bench, check)) {

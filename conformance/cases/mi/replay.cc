@@ -247,4 +247,25 @@ CONFORMANCE_CASE(replay_ends_a_pause, "mi.replay.pause", roles::endpoint, needs(
   }
 }
 
+CONFORMANCE_CASE(replay_counts_every_packet_of_a_long_answer, "mi.replay.offset.far", roles::endpoint, needs(packets)) {
+  const std::uint16_t cntlid = controllers_of(bench).front();
+  const MiTerms terms{.tag = 2};
+  const MiAnswer answer = bench.request(long_request(cntlid, terms), terms);
+  precondition(check, answer, "Identify Controller");
+  const SeenMessage first = *answer.message;
+  const std::size_t count = first.packets.size();
+  check.precondition(count > 1, "an answer of several packets");
+  for (std::size_t offset : std::initializer_list<std::size_t>{15, 16, 17, 31, 32, 33, 63, 64}) {
+    if (offset >= count) offset = count - 1;
+    const std::string what = "Replay from packet " + std::to_string(offset);
+    const Replayed again = replay(bench, 0, static_cast<std::uint16_t>(offset));
+    if (!promised(check, again, what)) return;
+    check.equal("packets of " + what, again.message->packets.size(), count - offset);
+    const Bytes expected = from_packet(first, offset);
+    const Bytes& body = again.message->body;
+    check.that(body.size() >= expected.size() && std::equal(expected.rbegin(), expected.rend(), body.rbegin()),
+               what + " ends with what packets from that one on had", words(body.size()) + " bytes");
+  }
+}
+
 }  // namespace fb::conformance

@@ -216,4 +216,27 @@ CONFORMANCE_CASE(cesf_tells_the_flags_and_clears_them, "mi.state.flags.clear", r
   check.equal("flags after CESF", flags_of(bench, check), 0);
 }
 
+CONFORMANCE_CASE(cesf_clears_every_flag, "mi.state.flags.clear.all", roles::endpoint, needs(packets), sends_malformed) {
+  clear_flags(bench, check);
+  bench.peer().send(stray(bench, true));
+  MctpPacket packet = get_state_packet(bench);
+  packet.version = 2;
+  bench.peer().send(packet);
+  packet.version = 1;
+  packet.destination = 0x55;
+  bench.peer().send(packet);
+  packet = get_state_packet(bench);
+  packet.owner = false;
+  bench.peer().send(packet);
+  bench.peer().send(parts(bench, mctp::kBaselineUnit + 16)[0]);
+  Bytes message = mi_message(0);
+  message.resize(message.size() + mi::kMicSize, 0x5A);
+  bench.messages().send_message(message, {.tag = 3});
+  bench.world().run_for(Duration::ms(20));
+  constexpr std::uint16_t kCaused =
+      flag::umep | flag::bhvs | flag::udstid | flag::buemt | flag::utunt | flag::bmice;
+  check.equal("flags, of those that were caused", flags_of(bench, check, true) & kCaused, kCaused);
+  check.equal("flags after CESF", flags_of(bench, check), 0);
+}
+
 }  // namespace fb::conformance

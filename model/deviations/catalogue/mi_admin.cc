@@ -218,5 +218,9 @@ DEVIATION(queues_told_out_of_band, "mi.admin.feature.prohibited", Product::endpo
           "tells the number of queues out of band", hooks<ResponseChanged, &queues_told>());
 DEVIATION(thresholds_not_kept, "mi.admin.feature.kept", Product::endpoint,
           "reads the same threshold whatever was set", hooks<ResponseChanged, &threshold_never_moves>());
+DEVIATION(namespaces_meant_by_a_byte, "mi.admin.fields.nsid", Product::endpoint,
+          "takes a byte of a namespace's identifier", Departs{mi::departure::admin_nsid_low});
+DEVIATION(log_offsets_cut_to_half, "mi.admin.fields.offset", Product::endpoint,
+          "takes the lower half of a log page's offset", Departs{mi::departure::admin_offset_low});
 
 }  // namespace fb::deviations

@@ -133,6 +133,24 @@ class ForgetsWhilePaused final : public mi::EndpointHooks {
   bool paused_ = false;
 };
 
+/// An answer to a list with items brings nothing, and what it would have brought never comes.
+void nothing_with_lists(const MessageContext& message, Bytes& body) {
+  if (!is_set(message) || items_of(message) == 0 || !is_success(body) || body.size() < 8 + 7) return;
+  body.resize(8 + 7);
+  body[8] = 0;
+  body[8 + 2] = 7;
+}
+constexpr std::size_t kContext = 4 + 7 + 4, kScope = 4 + 7 + 8;
+void events_of_the_subsystem(const MessageContext&, Bytes& body) {
+  if (is_event(body) && body.size() > kScope && body[kScope] == 1) body[kScope] = body[kContext] = 0;
+}
+void events_of_the_first_controller(const MessageContext&, Bytes& body) {
+  if (is_event(body) && body.size() > kScope && body[kScope] == 1) body[kContext] = 1;
+}
+void events_of_the_first_port(const MessageContext&, Bytes& body) {
+  if (is_event(body) && body.size() > kScope && body[kScope] == 2) body[kContext] = 0;
+}
+
 }  // namespace
 
 DEVIATION(event_list_length_wrong, "mi.event.supported.list", Product::endpoint,
@@ -195,5 +213,13 @@ DEVIATION(unsupported_events_enabled, "mi.event.list.unknown", Product::endpoint
           "takes events that it does not support", Tolerate{"mi.config.event.list"});
 DEVIATION(events_enabled_without_a_list, "mi.event.list.missing", Product::endpoint,
           "takes a missing enable list", Tolerate{"mi.config.event.size"});
+DEVIATION(events_lost_to_an_enable_list, "mi.event.sync.newer", Product::endpoint,
+          "loses what occurred before an enable list", hooks<ResponseChanged, &nothing_with_lists>());
+DEVIATION(events_name_no_controller, "mi.event.attribution", Product::endpoint,
+          "never names the controller of an event", hooks<ResponseChanged, &events_of_the_subsystem>());
+DEVIATION(events_name_the_first_controller, "mi.event.attribution", Product::endpoint,
+          "names the first controller in every event", hooks<ResponseChanged, &events_of_the_first_controller>());
+DEVIATION(link_events_name_the_first_port, "mi.event.port", Product::endpoint,
+          "names the first port in every event of a link", hooks<ResponseChanged, &events_of_the_first_port>());
 
 }  // namespace fb::deviations

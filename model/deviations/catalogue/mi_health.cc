@@ -216,6 +216,27 @@ void clears_unasked(Bytes& body) {
   if (is_controller_poll(body)) body[15] |= 0x80;
 }
 
+void second_link_is_the_first(const MessageContext& message, Bytes& body) {
+  if (!of_subsystem(message, body)) return;
+  const unsigned status = body[kData], first = status >> 3 & 1;
+  body[kData] = static_cast<std::uint8_t>((status & ~0x04u) | first << 2);
+}
+void speed_of_a_link_that_is_down(const MessageContext& message, Bytes& body) {
+  if (reads(message, body, mi::DataType::port_information) && body.size() > kData + 12 && body[kData] == 1 &&
+      body[kData + mi::port_info::cls.offset] == 0) {
+    body[kData + mi::port_info::cls.offset] = 3;
+  }
+}
+void sanitize_never_fails(const MessageContext& message, Bytes& body) {
+  if (of_subsystem(message, body)) body[kData] &= 0xBF;
+}
+void warnings_of_all(const MessageContext& message, Bytes& body) {
+  if (!of_controllers(message, body)) return;
+  std::uint8_t all = 0;
+  for (std::size_t at = kData; at + kEntry <= body.size(); at += kEntry) all = static_cast<std::uint8_t>(all | body[at + 8]);
+  for (std::size_t at = kData; at + kEntry <= body.size(); at += kEntry) body[at + 8] = all;
+}
+
 }  // namespace
 
 // The subsystem.
@@ -338,5 +359,13 @@ DEVIATION(controller_warnings_are_inverted, "mi.chsp.smart", Product::endpoint,
           "inverts the warnings of controllers", alters_answers<&inverted_warnings>());
 DEVIATION(controller_temperature_in_celsius, "mi.chsp.smart", Product::endpoint,
           "gives the temperature of controllers in degrees Celsius", alters_answers<&celsius_in_entries>());
+DEVIATION(second_link_told_as_the_first, "mi.health.links.second", Product::endpoint,
+          "tells of the second port's link what the first one's is", alters_answers<&second_link_is_the_first>());
+DEVIATION(links_that_are_down_have_a_speed, "mi.health.links.second", Product::endpoint,
+          "gives a link that is down a speed", alters_answers<&speed_of_a_link_that_is_down>());
+DEVIATION(failed_sanitize_not_told, "mi.health.sanitize", Product::endpoint,
+          "does not tell that a sanitize operation failed", alters_answers<&sanitize_never_fails>());
+DEVIATION(controllers_share_warnings, "mi.chsp.warning.own", Product::endpoint,
+          "tells of every controller the warnings of all", alters_answers<&warnings_of_all>());
 
 }  // namespace fb::deviations

@@ -174,6 +174,25 @@ void packets_counted_from_one(Bytes& body) {
   if (replay && body[6] != 0) --body[6];
 }
 
+void four_bits_of_the_packet_number(Bytes& body) {
+  const bool replay = body[1] <= 1 && body.size() == mi::PrimitiveRequest::size &&
+                      body[4] == static_cast<std::uint8_t>(Primitive::replay);
+  if (replay) body[6] &= 0x0F;
+}
+/// CESF leaves the flags of the upper byte.
+class ClearsLowFlags final : public mi::EndpointHooks {
+ public:
+  void response(const MessageContext& message, Bytes& body) override {
+    if (!is_of(message, Primitive::get_state) || !succeeded(body) || body.size() < 8) return;
+    const unsigned slot = body[1] & 1u;
+    body[7] |= kept_[slot];
+    if ((message.request[6] & 1) != 0) kept_[slot] = static_cast<std::uint8_t>(kept_[slot] | (body[7] & 0x3F));
+  }
+
+ private:
+  std::uint8_t kept_[2] = {};
+};
+
 }  // namespace
 
 // The form of primitives.
@@ -332,5 +351,9 @@ DEVIATION(replay_sends_the_other_slot, "mi.replay.slot", Product::endpoint, "rep
           Departs{departure::replay_other_slot});
 DEVIATION(replay_leaves_the_pause, "mi.replay.pause", Product::endpoint, "stays paused after Replay",
           Departs{departure::replay_keeps_pause});
+DEVIATION(replay_counts_to_sixteen, "mi.replay.offset.far", Product::endpoint,
+          "takes four bits of the packet number of a replay", misreads_requests<&four_bits_of_the_packet_number>());
+DEVIATION(upper_flags_not_cleared, "mi.state.flags.clear.all", Product::endpoint,
+          "clears the lower error flags alone", hooks<ClearsLowFlags>());
 
 }  // namespace fb::deviations
