@@ -238,23 +238,33 @@ REQUESTER(requester_takes_any_version, "mctp.requester.strays", "packets of othe
 
 // ---- the owner's own answers ----
 #define ANSWER(command, change) hooks<ControlAnswers<&of_command<Command::command, &change>>>()
-OWNER(owner_is_a_simple_endpoint, "mctp.bus.owner.identity", "the owner says that it is a simple endpoint", ANSWER(get_endpoint_id, simple_endpoint));
+OWNER(owner_is_a_simple_endpoint, "mctp.bus.owner.identity", "the owner says that it is a simple endpoint",
+      ANSWER(get_endpoint_id, simple_endpoint));
 OWNER(owner_names_no_medium, "mctp.bus.owner.routing", "routing entries name no physical medium", ANSWER(get_routing_table, no_medium));
-OWNER(owner_names_other_addresses, "mctp.bus.owner.routing", "routing entries have another physical address", ANSWER(get_routing_table, no_address));
-OWNER(owner_lists_one_device_twice, "mctp.bus.owner.routing", "one device is listed twice, another not at all", ANSWER(get_routing_table, first_entry_twice));
-OWNER(owner_lists_the_first_devices, "mctp.bus.owner.routing", "the routing table ends with the first answer", ANSWER(get_routing_table, ends_at_once));
-OWNER(owner_takes_any_handle, "mctp.bus.owner.routing.handle", "any handle has entries behind it, none", hooks<ControlAnswers<&any_handle>>());
-OWNER(owner_resolves_to_itself, "mctp.bus.owner.resolve", "every EID is resolved to the owner", ANSWER(resolve_endpoint_id, resolves_to_the_owner));
+OWNER(owner_names_other_addresses, "mctp.bus.owner.routing", "routing entries have another physical address",
+      ANSWER(get_routing_table, no_address));
+OWNER(owner_lists_one_device_twice, "mctp.bus.owner.routing", "one device is listed twice, another not at all",
+      ANSWER(get_routing_table, first_entry_twice));
+OWNER(owner_lists_the_first_devices, "mctp.bus.owner.routing", "the routing table ends with the first answer",
+      ANSWER(get_routing_table, ends_at_once));
+OWNER(owner_takes_any_handle, "mctp.bus.owner.routing.handle", "any handle has entries behind it, none",
+      hooks<ControlAnswers<&any_handle>>());
+OWNER(owner_resolves_to_itself, "mctp.bus.owner.resolve", "every EID is resolved to the owner",
+      ANSWER(resolve_endpoint_id, resolves_to_the_owner));
 OWNER(owner_hops_nowhere, "mctp.bus.owner.hop", "Query Hop says that it does not lead there", ANSWER(query_hop, hops_nowhere));
 OWNER(owner_counts_units_in_bytes, "mctp.bus.owner.hop", "units are told in bytes", ANSWER(query_hop, units_in_bytes));
-OWNER(owner_resolves_uuids_without_medium, "mctp.bus.owner.resolve-uuid", "Resolve UUID names no physical medium", ANSWER(resolve_uuid, uuid_without_medium));
-OWNER(owner_takes_eids_of_devices, "mctp.bus.owner.allocate", "the topmost owner takes EIDs from a device", hooks<ControlAnswers<&takes_eids>>());
+OWNER(owner_resolves_uuids_without_medium, "mctp.bus.owner.resolve-uuid", "Resolve UUID names no physical medium",
+      ANSWER(resolve_uuid, uuid_without_medium));
+OWNER(owner_takes_eids_of_devices, "mctp.bus.owner.allocate", "the topmost owner takes EIDs from a device",
+      hooks<ControlAnswers<&takes_eids>>());
 OWNER(owner_ignores_lengths, "mctp.bus.owner.length", "requests of any length are served", Departs{departure::kControlLength});
 OWNER(owner_keeps_routes, "mctp.bus.owner.gone", "devices that have gone stay in the routing table", Departs{departure::kOwnerKeepsRoutes});
 OWNER(owner_gives_another_eid, "mctp.bus.eid.again", "a device that was reset is given another EID", Departs{departure::kOwnerForgetful});
 OWNER(owner_never_counts, "mctp.bus.request.instance", "all requests have instance ID 0", Departs{departure::kRequestSameInstance});
-OWNER(owner_knows_one_vendor, "mctp.bus.devices", "vendor support ends with its first entry", hooks<AlteringArrivals<&only_the_first_vendor>>());
-OWNER(owner_knows_half_a_vendor, "mctp.bus.devices", "the high byte of a vendor is lost", hooks<AlteringArrivals<&only_the_low_byte_of_vendors>>());
+OWNER(owner_knows_one_vendor, "mctp.bus.devices", "vendor support ends with its first entry",
+      hooks<AlteringArrivals<&only_the_first_vendor>>());
+OWNER(owner_knows_half_a_vendor, "mctp.bus.devices", "the high byte of a vendor is lost",
+      hooks<AlteringArrivals<&only_the_low_byte_of_vendors>>());
 #undef ANSWER
 
 }  // namespace
