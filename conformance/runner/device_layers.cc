@@ -15,7 +15,7 @@ namespace {
 class NetworkDirectLayers {
  public:
   NetworkDirectLayers(World& world, rdma::Device& below) {
-    networkdirect::make_provider(networkdirect::make_fixed_fabric({networkdirect::make_inline_place(world, below)}),
+    networkdirect::make_provider(networkdirect::make_fixed_fabric({networkdirect::make_inline_place(world, below, &behaves_)}),
                                  IID_IND2Provider, provider_.out());
     const NdAddress at(below.address());
     UINT64 id = 0;
@@ -28,6 +28,8 @@ class NetworkDirectLayers {
   rdma::Device& device() { return *device_; }
 
  private:
+  // Both answers and both orders, by the seed: a consumer stands both.
+  networkdirect::Behaves behaves_{{.answers = networkdirect::Answers::drawn, .order = networkdirect::Order::drawn}};
   NdRef<IND2Provider> provider_;
   NdRef<IND2Adapter> adapter_;
   std::unique_ptr<rdma::Device> device_;

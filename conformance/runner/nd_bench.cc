@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 
 #include "conformance/runner/nd_names.h"
 #include "conformance/runner/nd_simulated.h"
+#include "sim/networkdirect/ndutil/catalogue.h"
 #include "sim/networkdirect/provider/provider.h"
 
 namespace fb::conformance {
@@ -123,12 +125,26 @@ std::pair<IpAddress, IpAddress> two_of(const std::vector<IpAddress>& addresses, 
 
 }  // namespace
 
+namespace {
+
+bool same_file(const std::wstring& a, const std::wstring& b) {
+  std::error_code none;
+  return std::filesystem::equivalent(a, b, none);
+}
+
+}  // namespace
+
 /// A provider's library.
 struct NdBench::Loaded {
   explicit Loaded(const std::string& path) : name(path.begin(), path.end()), module(LoadLibraryExW(name.c_str(), nullptr, 0)) {
     if (module == nullptr) throw UserError(path + ": it cannot be loaded");
     get_class_object = reinterpret_cast<ND_DLL_GET_CLASS_OBJECT>(reinterpret_cast<void*>(GetProcAddress(module, "DllGetClassObject")));
     if (get_class_object == nullptr) throw UserError(path + ": it exports no DllGetClassObject");
+    id = ndutil::default_provider_id(name);
+    const auto catalogue = ndutil::read_catalogue();
+    for (const auto& entry : catalogue.value_or(std::vector<ndutil::ProviderEntry>())) {
+      if (entry.catalogued && same_file(entry.library, name)) id = entry.id;
+    }
   }
   /// It stays where it is unless it says that it may go: its threads may run in it.
   ~Loaded() {
@@ -139,29 +155,36 @@ struct NdBench::Loaded {
   Loaded& operator=(const Loaded&) = delete;
   std::wstring name;
   HMODULE module;
+  GUID id;  // the class by which it is catalogued, or would be
   ND_DLL_GET_CLASS_OBJECT get_class_object = nullptr;
 };
 
 void check_provider(const Product& product) {
   const NdBench::Loaded library(product.path);
   NdRef<IND2Provider> provider;
-  const NdStatus status = library.get_class_object(GUID{}, IID_IND2Provider, provider.out());
+  const NdStatus status = library.get_class_object(library.id, IID_IND2Provider, provider.out());
   if (status != ND_SUCCESS) throw UserError(product.path + ": DllGetClassObject answered " + words(status));
   const std::vector<IpAddress> addresses = addresses_of(*provider);
   if (addresses.empty()) throw UserError(product.path + ": the provider has no adapter");
   two_of(addresses, product.local.address);
 }
 
-NdBench::NdBench(World& world, const Environment& environment) : world_(world) {
+NdBench::NdBench(World& world, const Environment& environment, const NdTerms& terms) : world_(world) {
   const Product& product = *environment.product;
   if (product.embedded) {
-    simulated_ = make_simulated(world, environment, memory_);
+    simulated_ = make_simulated(world, environment, memory_, terms);
     arrange(nd::make_provider(simulated_->fabric(), IID_IND2Provider, provider_.out()), "DllGetClassObject");
   } else {
     loaded_ = std::make_unique<Loaded>(product.path);
-    arrange(loaded_->get_class_object(GUID{}, IID_IND2Provider, provider_.out()), "DllGetClassObject");
+    arrange(loaded_->get_class_object(loaded_->id, IID_IND2Provider, provider_.out()), "DllGetClassObject");
   }
-  const auto [first, second] = two_of(addresses_of(*provider_), product.local.address);
+  auto addresses = addresses_of(*provider_);
+  if (terms.ipv6) {
+    std::erase_if(addresses, [](const IpAddress& address) { return address.is_v4(); });
+    if (addresses.empty()) throw CannotArrange{"the provider has no IPv6 address"};
+  }
+  const bool named = !terms.ipv6 || !product.local.address.is_v4();
+  const auto [first, second] = two_of(addresses, named ? product.local.address : IpAddress());
   a_ = std::make_unique<NdEnd>(*this, *provider_, first);
   b_ = std::make_unique<NdEnd>(*this, *provider_, second);
 }

@@ -175,11 +175,17 @@ struct NdConnectTerms {
   std::string request_data, reply_data;
 };
 
+/// How a provider is made that is simulated; of a product it is what it is.
+struct NdTerms {
+  std::string_view behaviour = "document";  ///< for networkdirect::parse_behaviour()
+  bool ipv6 = false;                        ///< at IPv6 addresses
+};
+
 class NdSimulated;
 
 class NdBench {
  public:
-  NdBench(World& world, const Environment& environment);
+  NdBench(World& world, const Environment& environment, const NdTerms& terms);
   ~NdBench();
 
   IND2Provider& provider() { return *provider_; }

@@ -38,6 +38,8 @@ struct NdConsumer::Simulated {
         product(open_device(world, network.product, {"product", kProductAddress}, with_windows(environment))) {}
   EmbeddedNetwork network;
   Points hooks;
+  // Both answers and both orders, by the seed.
+  nd::Behaves behaves{{.answers = nd::Answers::drawn, .order = nd::Order::drawn}};
   std::unique_ptr<softroce::SoftRoceDevice> bench, product;
 };
 
@@ -48,8 +50,8 @@ NdConsumer::NdConsumer(World& world, const Environment& environment)
       peer_memory_(&peer_->memory(NdProgram::kBytes)),
       verifier_(std::make_unique<nd::verifier::Verifier>(nd::verifier::VerifierOptions{}, static_cast<nd::verifier::FindingSink&>(*this))) {
   NdRef<IND2Provider> below;
-  if (FAILED(nd::make_provider(nd::make_fixed_fabric({nd::make_inline_place(world, *simulated_->product)}), IID_IND2Provider,
-                               below.out())) ||
+  if (FAILED(nd::make_provider(nd::make_fixed_fabric({nd::make_inline_place(world, *simulated_->product, &simulated_->behaves)}),
+                               IID_IND2Provider, below.out())) ||
       FAILED(verifier_->wrap_provider(*below, IID_IND2Provider, provider_.out()))) {
     throw CannotArrange{"there is no provider to stand on"};
   }

@@ -10,26 +10,37 @@ namespace nd = networkdirect;
 
 namespace {
 
+const IpAddress kBenchAddress6 = *IpAddress::parse("fd00::1"), kProductAddress6 = *IpAddress::parse("fd00::2");
+
 /// The hooks of both providers.
 class BenchHooks final : public nd::ProviderHooks {
  public:
-  BenchHooks(std::vector<std::string_view> points, const CaseMemory& memory) : points_(std::move(points)), memory_(memory) {}
+  BenchHooks(std::vector<std::string_view> points, const CaseMemory& memory, nd::Behaviour behaviour)
+      : points_(std::move(points)), memory_(memory), behaviour_(std::move(behaviour)) {}
   bool departs(std::string_view point) override { return std::ranges::find(points_, point) != points_.end(); }
+  nd::Behaviour behaviour() override { return behaviour_; }
   std::uint64_t on_the_wire(std::uint64_t address) override { return memory_.on_the_wire(address); }
 
  private:
   std::vector<std::string_view> points_;
   const CaseMemory& memory_;
+  const nd::Behaviour behaviour_;
 };
+
+nd::Behaviour behaviour(const NdTerms& terms) {
+  auto made = nd::parse_behaviour(terms.behaviour);
+  if (!made) throw UserError(made.error().text);
+  return std::move(made).value();
+}
 
 /// Two devices, each with a provider over it.
 class TwoDevices final : public NdSimulated {
  public:
-  TwoDevices(World& world, const Environment& environment, const CaseMemory& memory)
+  TwoDevices(World& world, const Environment& environment, const CaseMemory& memory, const NdTerms& terms)
       : network_(world, environment.setup()),
-        hooks_(environment.deviations->points(deviations::Product::nd_provider), memory),
-        a_(open_device(world, network_.bench, {"active", kBenchAddress}, setup(environment))),
-        b_(open_device(world, network_.product, {"passive", kProductAddress}, setup(environment))) {
+        hooks_(environment.deviations->points(deviations::Product::nd_provider), memory, behaviour(terms)),
+        a_(open(world, environment, terms, "active", network_.bench, kBenchAddress, kBenchAddress6)),
+        b_(open(world, environment, terms, "passive", network_.product, kProductAddress, kProductAddress6)) {
     std::vector<std::shared_ptr<nd::Place>> places = {nd::make_inline_place(world, *a_, &hooks_),
                                                       nd::make_inline_place(world, *b_, &hooks_)};
     fabric_ = nd::make_fixed_fabric(std::move(places));
@@ -37,6 +48,11 @@ class TwoDevices final : public NdSimulated {
   const std::shared_ptr<nd::Fabric>& fabric() const override { return fabric_; }
 
  private:
+  std::unique_ptr<softroce::SoftRoceDevice> open(World& world, const Environment& environment, const NdTerms& terms, const char* name,
+                                                 net::SimHost& host, const IpAddress& at, const IpAddress& at6) {
+    if (!terms.ipv6) return open_device(world, host, {name, at}, setup(environment));
+    return open_device(world, network_.network.add_host(std::string(name) + "6", at6), {name, at6}, setup(environment));
+  }
   static EmbeddedSetup setup(const Environment& environment) {
     EmbeddedSetup made = environment.setup();
     made.limits.max_fast_register_bytes = 1u << 30;
@@ -50,8 +66,9 @@ class TwoDevices final : public NdSimulated {
 
 }  // namespace
 
-std::unique_ptr<NdSimulated> make_simulated(World& world, const Environment& environment, const CaseMemory& memory) {
-  return std::make_unique<TwoDevices>(world, environment, memory);
+std::unique_ptr<NdSimulated> make_simulated(World& world, const Environment& environment, const CaseMemory& memory,
+                                            const NdTerms& terms) {
+  return std::make_unique<TwoDevices>(world, environment, memory, terms);
 }
 
 }  // namespace fb::conformance

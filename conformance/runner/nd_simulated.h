@@ -5,6 +5,7 @@
 
 #include "conformance/runner/case_memory.h"
 #include "conformance/runner/environment.h"
+#include "conformance/runner/nd_bench.h"
 #include "sim/networkdirect/provider/fabric.h"
 
 namespace fb::conformance {
@@ -15,6 +16,6 @@ class NdSimulated {
   virtual const std::shared_ptr<networkdirect::Fabric>& fabric() const = 0;
 };
 
-std::unique_ptr<NdSimulated> make_simulated(World& world, const Environment& environment, const CaseMemory& memory);
+std::unique_ptr<NdSimulated> make_simulated(World& world, const Environment& environment, const CaseMemory& memory, const NdTerms& terms);
 
 }  // namespace fb::conformance

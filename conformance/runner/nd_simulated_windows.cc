@@ -4,7 +4,7 @@
 
 namespace fb::conformance {
 
-std::unique_ptr<NdSimulated> make_simulated(World&, const Environment&, const CaseMemory&) {
+std::unique_ptr<NdSimulated> make_simulated(World&, const Environment&, const CaseMemory&, const NdTerms&) {
   throw UserError("on Windows providers are libraries: nothing is simulated");
 }
 

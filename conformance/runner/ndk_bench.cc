@@ -1,6 +1,7 @@
 #include "conformance/runner/ndk_bench.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -13,6 +14,13 @@ namespace {
 
 void arrange(NdkStatus status, std::string_view call) {
   if (status != STATUS_SUCCESS) throw CannotArrange{std::string(call) + " answered " + words(status)};
+}
+
+/// fd00::N for 10.0.0.N.
+IpAddress ipv6_of(const IpAddress& at) {
+  std::array<std::uint8_t, 16> bytes = {0xFD};
+  bytes[15] = at.bytes()[15];
+  return IpAddress::v6(bytes);
 }
 
 PVOID data_of(const std::string& text) { return text.empty() ? nullptr : const_cast<char*>(text.data()); }
@@ -300,10 +308,16 @@ struct NdkBench::Simulated {
   Simulated(World& world, ndk::Kernel& kernel, const Environment& environment, const NdkTerms& terms, const CaseMemory& memory)
       : network(world, environment.setup()),
         hooks(environment.deviations->points(deviations::Product::ndk_provider), memory),
-        device_a(open_device(world, network.bench, {"active", kBenchAddress}, environment.setup())),
-        device_b(open_device(world, network.product, {"passive", kProductAddress}, environment.setup())),
+        device_a(open(world, environment, terms, "active", network.bench, kBenchAddress)),
+        device_b(open(world, environment, terms, "passive", network.product, kProductAddress)),
         a(world, kernel, *device_a, options("active", terms)),
         b(world, kernel, *device_b, options("passive", terms)) {}
+  std::unique_ptr<softroce::SoftRoceDevice> open(World& world, const Environment& environment, const NdkTerms& terms, const char* name,
+                                                 net::SimHost& host, const IpAddress& at) {
+    if (!terms.ipv6) return open_device(world, host, {name, at}, environment.setup());
+    const IpAddress at6 = ipv6_of(at);
+    return open_device(world, network.network.add_host(std::string(name) + "6", at6), {name, at6}, environment.setup());
+  }
   ndk::ProviderOptions options(std::string_view name, const NdkTerms& terms) {
     ndk::ProviderOptions made;
     made.name = name;
@@ -322,8 +336,8 @@ NdkBench::NdkBench(World& world, const Environment& environment, const NdkTerms&
     : world_(world),
       terms_(terms),
       simulated_(std::make_unique<Simulated>(world, kernel_, environment, terms, memory_)),
-      a_(std::make_unique<NdkEnd>(*this, simulated_->a, kBenchAddress, terms.version)),
-      b_(std::make_unique<NdkEnd>(*this, simulated_->b, kProductAddress, terms.version)) {}
+      a_(std::make_unique<NdkEnd>(*this, simulated_->a, simulated_->device_a->address(), terms.version)),
+      b_(std::make_unique<NdkEnd>(*this, simulated_->b, simulated_->device_b->address(), terms.version)) {}
 
 NdkBench::~NdkBench() = default;
 

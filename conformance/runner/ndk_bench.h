@@ -210,6 +210,7 @@ struct NdkConnectTerms {
 struct NdkTerms {
   ndk::Answers answers = ndk::Answers::natural;
   NDK_VERSION version = {2, 1};  ///< of the provider, and asked for
+  bool ipv6 = false;             ///< at IPv6 addresses
 };
 
 class NdkBench {

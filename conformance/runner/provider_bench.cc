@@ -2,9 +2,7 @@
 
 namespace fb::conformance {
 
-ProviderBench::ProviderBench(World& world, const Environment& environment) : Bench(world), environment_(environment) {
-  if (environment.transport != "ndk") nd_ = std::make_unique<NdBench>(world, environment);
-}
+ProviderBench::ProviderBench(World& world, const Environment& environment) : Bench(world), environment_(environment) {}
 
 ProviderBench::~ProviderBench() = default;
 

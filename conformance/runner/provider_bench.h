@@ -21,8 +21,12 @@ class ProviderBench final : public Bench {
   ~ProviderBench() override;
 
   bool embedded() const override { return environment_.product->embedded; }
-  /// Of cases of the suite networkdirect.
-  NdBench& nd() { return *nd_; }
+  /// Of cases of the suite networkdirect; made by the first call, with its terms.
+  NdBench& nd() { return nd({}); }
+  NdBench& nd(const NdTerms& terms) {
+    if (nd_ == nullptr) nd_ = std::make_unique<NdBench>(world(), environment_, terms);
+    return *nd_;
+  }
   /// Of cases of the suite ndk; made by the first call, with its terms.
   NdkBench& ndk();
   NdkBench& ndk(const NdkTerms& terms);

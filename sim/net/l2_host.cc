@@ -65,8 +65,8 @@ class L2Port final : public DatagramPort {
 
 Result<std::unique_ptr<L2Host>> L2Host::start(World& world, const L2Options& options) {
   BENCH_ASSERT(world.real_loop() != nullptr, "sockets need a world in real time");
-  auto socket = options.interface.empty() ? L2Socket::on_unix_sockets(options.path, options.peer)
-                                          : L2Socket::on_interface(options.interface);
+  auto socket = options.link.empty() ? L2Socket::on_unix_sockets(options.path, options.peer)
+                                     : L2Socket::on_interface(options.link);
   if (!socket) return Failure{socket.error()};
   return std::unique_ptr<L2Host>(new L2Host(world, options, std::move(socket).value()));
 }

@@ -20,7 +20,7 @@ struct L2Options {
   std::string peer;  ///< the other's socket; it need not be there yet
   IpAddress address;
   std::size_t mtu = 9000;
-  std::string interface = {};  ///< instead of the two sockets: "veth1"
+  std::string link = {};  ///< instead of the two sockets: "veth1"
 };
 
 struct L2HostCounters {

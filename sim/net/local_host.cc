@@ -44,7 +44,7 @@ Result<LocalHost> parse_local_host(std::string_view text) {
   const auto address = IpAddress::parse(parts[places]);
   if (!address) return wrong(text, "no IP address: '" + std::string(parts[places]) + "'");
   LocalHost made{.address = *address};
-  (sockets ? made.path : made.interface) = parts[0];
+  (sockets ? made.path : made.link) = parts[0];
   if (sockets) made.peer = parts[1];
   if (sockets && made.path == made.peer) return wrong(text, "PATH and PEER are two sockets");
   if (parts.size() == places + 1) return made;
@@ -61,14 +61,14 @@ Result<LocalHost> parse_local_host(std::string_view text) {
 
 Result<std::unique_ptr<DatagramHost>> open_local_host(World& world, const LocalHost& local) {
   if (!local.own_link()) return std::unique_ptr<DatagramHost>(std::make_unique<RealHost>(world));
-  auto host = L2Host::start(world, {local.path, local.peer, local.address, local.mtu, local.interface});
+  auto host = L2Host::start(world, {local.path, local.peer, local.address, local.mtu, local.link});
   if (!host) return Failure{host.error()};
   return std::unique_ptr<DatagramHost>(std::move(host).value());
 }
 
 Result<std::unique_ptr<StreamHost>> open_local_streams(World& world, const LocalHost& local) {
   if (!local.own_link()) return std::unique_ptr<StreamHost>(std::make_unique<RealHost>(world));
-  return wrong(local.path.empty() ? "packet:" + local.interface : "l2:" + local.path,
+  return wrong(local.path.empty() ? "packet:" + local.link : "l2:" + local.path,
                "an Ethernet link of our own has no TCP; use an IP address");
 }
 

@@ -16,11 +16,11 @@ struct LocalHost {
   IpAddress address;
   std::string path = {};  ///< of our unix socket
   std::string peer = {};
-  std::string interface = {};  ///< a link that the machine is on, where we are one more
+  std::string link = {};  ///< an interface of the machine, whose link we are on as one more
   std::size_t mtu = 9000;
 
   /// False: this machine's own network.
-  bool own_link() const { return !path.empty() || !interface.empty(); }
+  bool own_link() const { return !path.empty() || !link.empty(); }
 };
 
 /// "192.0.2.8", "l2:PATH,PEER,ADDRESS[,mtu=N]" or "packet:INTERFACE,ADDRESS[,mtu=N]". The Problem names the text.

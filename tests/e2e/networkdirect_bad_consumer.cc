@@ -12,6 +12,8 @@
 
 #include <ndsupport.h>
 
+#include "sim/networkdirect/ndutil/catalogue.h"
+
 namespace {
 
 const char* address_text = nullptr;
@@ -106,7 +108,7 @@ void factory(const char* library) {
   const auto unload = reinterpret_cast<ND_DLL_CAN_UNLOAD_NOW>(GetProcAddress(module, "DllCanUnloadNow"));
   void* made = nullptr;
   check(unload(), "DllCanUnloadNow before anything");
-  check(get(GUID{}, IID_IClassFactory, &made), "DllGetClassObject");
+  check(get(fb::ndutil::kOwnProvider, IID_IClassFactory, &made), "DllGetClassObject");
   auto* const factory = static_cast<IClassFactory*>(made);
   if (unload() != S_FALSE) std::_Exit(8);
   check(factory->CreateInstance(nullptr, IID_IND2Provider, &made), "CreateInstance");

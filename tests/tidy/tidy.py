@@ -98,6 +98,15 @@ BANNED = [
     (re.compile(r"\bco_(await|return|yield)\b"), "g++ 12 miscompiles coroutines: use Op<T>",
      {"base", "wire", "sim", "model", "conformance", "cli"}),
 ]
+# Names that headers of Windows define as macros. What the Windows build compiles, and what its programs may include, does not
+# use them: nobody but that build would notice. Where Windows' own interfaces are played the names in capitals are theirs.
+WINDOWS_MACROS = re.compile(r"\b(?:(interface|small|near|far|hyper|pascal|cdecl)|(?<![:\w.>])(min|max)(?=\()|"
+                            r"(ERROR|IN|OUT|OPTIONAL|CONST|VOID|DELETE|STRICT|NEAR|FAR|PURE|THIS|CALLBACK))\b")
+# Beside the folders of cmake/windows.cmake.
+ON_WINDOWS = ["conformance/runner", "conformance/cases/networkdirect", "conformance/cases/ndk", "sim/ndk", "cli/windows"]
+WINDOWS_ITSELF = ("sim/networkdirect/", "sim/ndk/", "conformance/runner/nd", "conformance/cases/networkdirect/",
+                  "conformance/cases/ndk/", "cli/windows/", "base/windows/")
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 LINES_MAX = 600
 COLUMNS_MAX = 140
 
@@ -107,7 +116,12 @@ def included(line):
     return match.group(1) if match else None
 
 
-def check_file(root, path, faults):
+def folders_on_windows(root):
+    listed = re.search(r"set\(FB_FOLDERS_ON_WINDOWS([^)]*)\)", (root / "cmake/windows.cmake").read_text())
+    return tuple(folder + "/" for folder in listed.group(1).split() + ON_WINDOWS)
+
+
+def check_file(root, path, on_windows, faults):
     name = path.relative_to(root).as_posix()
     top = name.split("/")[0]
     lines = path.read_text().splitlines()
@@ -129,6 +143,9 @@ def check_file(root, path, faults):
                     faults.append(f"{where}: {prefix} may not include {target}: {why}")
         if name not in REAL_TIME_FILES:
             code = line.split("//")[0]
+            taken = WINDOWS_MACROS.search(STRING.sub('""', code)) if on_windows else None
+            if taken and not code.startswith("#") and not (name.startswith(WINDOWS_ITSELF) and not taken.group(1)):
+                faults.append(f"{where}: {taken.group(0)}: a macro of Windows' headers; another name")
             for pattern, why, tops in BANNED:
                 if any(name.startswith(room) and why in has for room, has in ROOMS.items()):
                     continue
@@ -140,16 +157,19 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     faults = []
     count = 0
+    windows = folders_on_windows(root)
     for top in SEES:
         for path in sorted((root / top).rglob("*")):
             if path.suffix in (".h", ".cc", ".js", ".css", ".html"):
                 count += 1
-                check_file(root, path, faults)
+                folder = path.parent.relative_to(root).as_posix() + "/"
+                on_windows = folder in windows or folder.startswith(("sim/ndk/", "sim/networkdirect/"))
+                check_file(root, path, on_windows, faults)
     for top in PYTHON:
         for path in sorted((root / top).rglob("*.py*")):
             if path.suffix in (".py", ".pyi"):
                 count += 1
-                check_file(root, path, faults)
+                check_file(root, path, False, faults)
     for fault in faults:
         print(fault)
     print(f"tidy: {count} files, {len(faults)} faults")

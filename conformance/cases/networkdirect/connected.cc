@@ -180,6 +180,42 @@ CONFORMANCE_CASE(nd_a_connection_is_disconnected_once, "networkdirect.connection
   const auto c = bench.nd().connect();
   check.precondition(disconnect(bench, c->a) == ND_SUCCESS, "Disconnect completes");
   says(check, "a second Disconnect", disconnect(bench, c->a), {ND_CONNECTION_INVALID});
+  const auto d = bench.nd().connect();
+  check.precondition(disconnect(bench, d->a) == ND_SUCCESS, "Disconnect completes");
+  bench.nd().pass(kNdQuiet);
+  check.precondition(disconnect(bench, d->b) == ND_SUCCESS, "Disconnect after the peer's completes");
+  says(check, "a second Disconnect, where the peer was first", disconnect(bench, d->b), {ND_CONNECTION_INVALID});
+}
+
+CONFORMANCE_CASE(nd_a_connection_is_disconnected_after_the_peer, "networkdirect.connection.disconnect-after-peer", roles::provider) {
+  for (const bool active_first : {true, false}) {
+    for (const bool watches : {true, false}) {
+      NdRequest noticed;
+      const auto c = bench.nd().connect();
+      NdSide &first = active_first ? c->a : c->b, &second = active_first ? c->b : c->a;
+      const HRESULT waiting = watches ? second.connector->NotifyDisconnect(&noticed) : ND_SUCCESS;
+      check.precondition(disconnect(bench, first) == ND_SUCCESS, "Disconnect of the first end completes");
+      if (watches) check.precondition(!ended(bench, waiting, noticed, *second.connector).failed(), "the second end is told");
+      bench.nd().pass(kNdQuiet);
+      says(check, std::string("Disconnect of the ") + (active_first ? "passive" : "active") + " side after its peer's" +
+                      (watches ? ", once it was told" : ""),
+           disconnect(bench, second), {ND_SUCCESS});
+    }
+  }
+}
+
+CONFORMANCE_CASE(nd_both_ends_disconnect_at_once, "networkdirect.connection.disconnect-both", roles::provider) {
+  NdRequest noticed[2], ending[2];
+  const auto c = bench.nd().connect();
+  NdSide* const sides[] = {&c->a, &c->b};
+  HRESULT waiting[2], called[2];
+  for (int i = 0; i < 2; ++i) waiting[i] = sides[i]->connector->NotifyDisconnect(&noticed[i]);
+  for (int i = 0; i < 2; ++i) called[i] = sides[i]->connector->Disconnect(&ending[i]);
+  for (int i = 0; i < 2; ++i) {
+    const std::string side = i == 0 ? " of the active side" : " of the passive side";
+    says(check, "Disconnect" + side, ended(bench, called[i], ending[i], *sides[i]->connector), {ND_SUCCESS});
+    says(check, "NotifyDisconnect" + side, ended(bench, waiting[i], noticed[i], *sides[i]->connector), {ND_SUCCESS, kDisconnected});
+  }
 }
 
 }  // namespace fb::conformance

@@ -38,5 +38,7 @@ DEVIATION(ndk_extension_answered, "ndk.adapter.extension", Product::ndk_provider
           "says that it has any extension", Departs{departure::kExtensionAnswered});
 DEVIATION(ndk_adapter_closes_early, "ndk.adapter.close-waits", Product::ndk_provider,
           "does not wait for the last callbacks when an adapter is closed", Departs{departure::kAdapterClosesEarly});
+DEVIATION(ndk_dispatch_changes, "ndk.object.dispatch", Product::ndk_provider,
+          "gives a connector another table when it completes", Departs{departure::kDispatchChanges});
 
 }  // namespace fb::deviations

@@ -56,5 +56,7 @@ DEVIATION(ndk_cq_plain_context_lost, "ndk.cq.plain", Product::ndk_provider,
           "loses the contexts of requests", Departs{departure::kResultContextLost});
 DEVIATION(ndk_failure_looks_like_success, "ndk.cq.failure", Product::ndk_provider,
           "says that requests that have failed have succeeded", Departs{departure::kFailureLooksLikeSuccess});
+DEVIATION(ndk_moderation_replaced_late, "ndk.cq.moderation-replaced", Product::ndk_provider,
+          "lets a callback wait for moderation that was replaced", Departs{departure::kModerationReplacedLate});
 
 }  // namespace fb::deviations

@@ -106,5 +106,15 @@ DEVIATION(ndk_endpoint_port_shared, "ndk.endpoint.busy", Product::ndk_provider,
           "takes source ports that are in use", Departs{departure::kSourcePortShared});
 DEVIATION(ndk_endpoint_address_unchecked, "ndk.endpoint.source", Product::ndk_provider,
           "listens at any address", Departs{departure::kListenAddressUnchecked});
+DEVIATION(ndk_listen_address_code, "ndk.listener.address-code", Product::ndk_provider,
+          "says a sharing violation for a foreign address", Departs{departure::kListenAddressCode});
+DEVIATION(ndk_ports_exhausted_code, "ndk.listener.ports-exhausted", Product::ndk_provider,
+          "says a sharing violation when no port is left", Departs{departure::kPortsExhaustedCode});
+DEVIATION(ndk_ipv6_refused, "ndk.connector.ipv6", Product::ndk_provider,
+          "does not connect to IPv6 addresses", Departs{departure::kIpv6Refused});
+DEVIATION(ndk_ipv6_address_wrong, "ndk.listener.ipv6-address", Product::ndk_provider,
+          "says another address where it is an IPv6 one", Departs{departure::kIpv6AddressWrong});
+DEVIATION(ndk_callee_data_understated, "ndk.connector.callee-data-room", Product::ndk_provider,
+          "announces less private data than a reply brings", Departs{departure::kInfoCalleeDataSmall});
 
 }  // namespace fb::deviations

@@ -48,5 +48,7 @@ DEVIATION(ndk_lam_release_keeps, "ndk.lam.release", Product::ndk_provider,
           "keeps mappings that were released", Departs{departure::kLamReleaseKeeps});
 DEVIATION(ndk_privileged_refused, "ndk.lam.privileged", Product::ndk_provider,
           "does not know its privileged token", Departs{departure::kPrivilegedRefused});
+DEVIATION(ndk_lam_length_unchecked, "ndk.lam.length", Product::ndk_provider,
+          "maps as much as there is", Departs{departure::kLamLengthUnchecked});
 
 }  // namespace fb::deviations

@@ -56,5 +56,7 @@ DEVIATION(nd_resize_says_yes, "networkdirect.completion.resize-small", Product::
           "says yes to a depth that it cannot have", Departs{departure::kResizeSaysYes});
 DEVIATION(nd_resize_unlimited, "networkdirect.completion.resize-limit", Product::nd_provider,
           "says yes to any depth", Departs{departure::kResizeUnlimited});
+DEVIATION(nd_resize_unsupported_taken, "networkdirect.completion.resize-unsupported", Product::nd_provider,
+          "takes Resize though it cannot", Departs{departure::kResizeUnsupportedTaken});
 
 }  // namespace fb::deviations

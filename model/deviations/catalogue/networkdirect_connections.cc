@@ -94,6 +94,10 @@ DEVIATION(nd_disconnect_never_completes, "networkdirect.connection.disconnect", 
           "never completes Disconnect", Departs{departure::kDisconnectNeverCompletes});
 DEVIATION(nd_disconnect_twice, "networkdirect.connection.disconnect-again", Product::nd_provider,
           "disconnects twice", Departs{departure::kDisconnectTwice});
+DEVIATION(nd_disconnect_after_peer_refused, "networkdirect.connection.disconnect-after-peer", Product::nd_provider,
+          "refuses Disconnect where the peer was first", Departs{departure::kDisconnectAfterPeerRefused});
+DEVIATION(nd_disconnects_meet_badly, "networkdirect.connection.disconnect-both", Product::nd_provider,
+          "fails a Disconnect that meets the peer's", Departs{departure::kDisconnectsMeetBadly});
 DEVIATION(nd_disconnect_loses_receives, "networkdirect.connection.disconnect-flushes", Product::nd_provider,
           "loses the Receives of a connection that it ends", Departs{departure::kFlushedSilently});
 DEVIATION(nd_peer_flush_as_error, "networkdirect.connection.peer-flush", Product::nd_provider,
@@ -102,5 +106,15 @@ DEVIATION(nd_nowhere_reached, "networkdirect.connection.nowhere", Product::nd_pr
           "connects to the unspecified address", Departs{departure::kNowhereReached});
 DEVIATION(nd_loopback_refused, "networkdirect.connection.loopback", Product::nd_provider,
           "does not connect to its own address", Departs{departure::kLoopbackRefused});
+DEVIATION(nd_ports_exhausted_code, "networkdirect.connection.ports-exhausted", Product::nd_provider,
+          "says a sharing violation when no port is left", Departs{departure::kPortsExhaustedCode});
+DEVIATION(nd_ipv6_refused, "networkdirect.connection.ipv6", Product::nd_provider,
+          "does not connect to IPv6 addresses", Departs{departure::kIpv6Refused});
+DEVIATION(nd_ipv6_address_cut, "networkdirect.connection.ipv6-address", Product::nd_provider,
+          "says the size of an IPv4 address for an IPv6 one", Departs{departure::kIpv6AddressCut});
+DEVIATION(nd_callee_data_understated, "networkdirect.connection.callee-data-room", Product::nd_provider,
+          "announces less private data than a reply brings", Departs{departure::kInfoCalleeDataSmall});
+DEVIATION(nd_caller_data_understated, "networkdirect.connection.caller-data-room", Product::nd_provider,
+          "announces less private data than a request brings", Departs{departure::kInfoCallerDataSmall});
 
 }  // namespace fb::deviations

@@ -44,5 +44,7 @@ DEVIATION(nd_port_stays_taken, "networkdirect.listener.close-port", Product::nd_
           "keeps the port of a listener that was released", Departs{departure::kPortStaysTaken});
 DEVIATION(nd_listener_takes_connections, "networkdirect.listener.close-keeps", Product::nd_provider,
           "ends its connections with the listener", Departs{departure::kListenerTakesConnections});
+DEVIATION(nd_listener_ports_exhausted_code, "networkdirect.listener.ports-exhausted", Product::nd_provider,
+          "says a sharing violation when no port is left", Departs{departure::kListenerPortsExhaustedCode});
 
 }  // namespace fb::deviations

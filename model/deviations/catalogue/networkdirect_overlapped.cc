@@ -36,5 +36,9 @@ DEVIATION(nd_cancel_nothing_fails, "networkdirect.overlapped.cancel-nothing", Pr
           "fails to cancel", Departs{departure::kCancelNothingFails});
 DEVIATION(nd_release_forgets_requests, "networkdirect.overlapped.release-cancels", Product::nd_provider,
           "forgets what is pending on a completion queue that is released", Departs{departure::kReleaseForgetsRequests});
+DEVIATION(nd_late_notify_lost, "networkdirect.overlapped.each-pending", Product::nd_provider,
+          "never completes NotifyDisconnect of a connection that is over", Departs{departure::kLateNotifyLost});
+DEVIATION(nd_inline_told, "networkdirect.overlapped.each-at-once", Product::nd_provider,
+          "sends packets for requests that ended in their call", Departs{departure::kInlineTold});
 
 }  // namespace fb::deviations

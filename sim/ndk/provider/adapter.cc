@@ -105,6 +105,7 @@ NTSTATUS query_adapter_info(NDK_ADAPTER* ndk, NDK_ADAPTER_INFO* info, ULONG* siz
   NDK_ADAPTER_INFO told = adapter.info();
   if (adapter.departs(departure::kInfoFewFastPages)) told.FRMRPageCount = 15;
   if (adapter.departs(departure::kInfoLimitMissing)) told.MaxCqDepth = 0;
+  if (adapter.departs(departure::kInfoCalleeDataSmall)) told.MaxCalleeData = 148;
   if (adapter.departs(departure::kInfoTechnologyMissing)) told.RdmaTechnology = NdkUndefined;
   if (adapter.departs(departure::kInfoVersionWrong)) told.Version.Minor = static_cast<USHORT>(told.Version.Minor + 1);
   if (info == nullptr || given < needed) {
@@ -122,6 +123,7 @@ NTSTATUS build_lam(NDK_ADAPTER* ndk, MDL* mdl, SIZE_T length, NDK_FN_REQUEST_COM
   adapter.check_dispatch("NdkBuildLAM");
   if (size == nullptr) return STATUS_INVALID_PARAMETER;
   Described what;
+  if (adapter.departs(departure::kLamLengthUnchecked) && mdl != nullptr) length = std::min<SIZE_T>(length, MmGetMdlByteCount(mdl));
   if (describe(mdl, length, adapter.departs(departure::kLamChainUnchecked), what) != DescribedEnd::good) return STATUS_INVALID_PARAMETER;
   if (what.offset >= PAGE_SIZE) return STATUS_INVALID_PARAMETER;
   const std::size_t pages = LogicalSpace::pages_of(what);

@@ -268,6 +268,7 @@ NTSTATUS CompletionQueue::control_moderation(NDK_CQ* ndk, ULONG interval_us, ULO
   if (a.departs(departure::kModerationIgnored)) return STATUS_SUCCESS;
   queue.moderation_us_ = interval_us;
   queue.moderation_count_ = count;
+  if (a.departs(departure::kModerationReplacedLate)) return STATUS_SUCCESS;
   queue.moderation_over_ = false;
   a.world().loop().cancel(queue.moderation_event_);
   queue.settle();

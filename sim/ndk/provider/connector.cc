@@ -14,6 +14,7 @@ namespace {
 // A queue pair without a receive must fail its sender in the end; one on a shared queue must not.
 constexpr std::uint8_t kFiniteRnrRetries = 6;
 constexpr std::uint8_t kRnrForEver = 7;
+constexpr ULONG kRefusalData = 148;
 
 std::uint8_t clipped(ULONG limit) { return static_cast<std::uint8_t>(std::min<ULONG>(limit, 255)); }
 
@@ -85,6 +86,7 @@ NTSTATUS Connector::begin_connect(QueuePair& qp, std::optional<std::uint16_t> sh
   const auto peer = endpoint_of(to, to_length);
   if (!peer || unspecified(peer->address) || peer->port == 0) return STATUS_INVALID_ADDRESS;
   if (peer->address.is_v4() != a.device().address().is_v4()) return STATUS_NETWORK_UNREACHABLE;
+  if (!peer->address.is_v4() && a.departs(departure::kIpv6Refused)) return STATUS_NETWORK_UNREACHABLE;
   if (state_ == State::over || state_ == State::requested) return STATUS_INVALID_DEVICE_STATE;
   if (state_ != State::idle) return STATUS_CONNECTION_ACTIVE;
   if (const NTSTATUS status = usable(qp); status != STATUS_SUCCESS) return status;
@@ -139,6 +141,10 @@ NTSTATUS Connector::begin_complete(const DisconnectEvent& event, const Pending& 
   state_ = State::completing;
   pend(pending);
   queue_pair_->give_receives();
+  if (a.departs(departure::kDispatchChanges)) {
+    static const NDK_CONNECTOR_DISPATCH another = a.tables().connector;
+    Dispatch = &another;
+  }
   if (a.departs(departure::kCompleteConnectNeverCompletes)) return STATUS_PENDING;
   queue_pair_->device_queue_pair()->confirm();
   return STATUS_PENDING;
@@ -214,9 +220,9 @@ NTSTATUS Connector::reject(NDK_CONNECTOR* ndk, PVOID data, ULONG bytes) {
   if (connector.state_ != State::requested && connector.state_ != State::replied) {
     return a.departs(departure::kRejectTwice) ? STATUS_SUCCESS : STATUS_CONNECTION_INVALID;
   }
-  if (bytes > a.info().MaxCalleeData) {
+  if (const ULONG most = std::min(a.info().MaxCalleeData, kRefusalData); bytes > most) {
     if (!a.departs(departure::kConnectDataUnchecked)) return STATUS_INVALID_BUFFER_SIZE;
-    bytes = a.info().MaxCalleeData;
+    bytes = most;
   }
   const ByteView said = a.departs(departure::kRejectDataLost) ? ByteView{} : view(data, bytes);
   if (connector.state_ == State::requested) {

@@ -21,6 +21,12 @@ inline constexpr std::string_view kInfoLongForOld = "ndk.info_long_for_old";
 inline constexpr std::string_view kTableShort = "ndk.table_short";
 inline constexpr std::string_view kExtensionAnswered = "ndk.extension_answered";
 inline constexpr std::string_view kAdapterClosesEarly = "ndk.adapter_closes_early";
+inline constexpr std::string_view kInfoCalleeDataSmall = "ndk.info_callee_data_small";
+inline constexpr std::string_view kDispatchChanges = "ndk.dispatch_changes";
+inline constexpr std::string_view kIpv6Refused = "ndk.ipv6_refused";
+inline constexpr std::string_view kIpv6AddressWrong = "ndk.ipv6_address_wrong";
+inline constexpr std::string_view kListenAddressCode = "ndk.listen_address_code";
+inline constexpr std::string_view kPortsExhaustedCode = "ndk.ports_exhausted_code";
 
 // Answers and callbacks.
 inline constexpr std::string_view kNeedsPassive = "ndk.needs_passive";
@@ -61,6 +67,7 @@ inline constexpr std::string_view kResizeDropsResults = "ndk.resize_drops_result
 inline constexpr std::string_view kResizeBelowContents = "ndk.resize_below_contents";
 inline constexpr std::string_view kModerationMixAccepted = "ndk.moderation_mix_accepted";
 inline constexpr std::string_view kModerationIgnored = "ndk.moderation_ignored";
+inline constexpr std::string_view kModerationReplacedLate = "ndk.moderation_replaced_late";
 inline constexpr std::string_view kResultsOutOfOrder = "ndk.results_out_of_order";
 inline constexpr std::string_view kResultBytesMissing = "ndk.result_bytes_missing";
 inline constexpr std::string_view kResultContextLost = "ndk.result_context_lost";
@@ -100,6 +107,7 @@ inline constexpr std::string_view kLamOffsetWrong = "ndk.lam_offset_wrong";
 inline constexpr std::string_view kLamPagesUnaligned = "ndk.lam_pages_unaligned";
 inline constexpr std::string_view kLamChainUnchecked = "ndk.lam_chain_unchecked";
 inline constexpr std::string_view kLamReleaseKeeps = "ndk.lam_release_keeps";
+inline constexpr std::string_view kLamLengthUnchecked = "ndk.lam_length_unchecked";
 inline constexpr std::string_view kPrivilegedRefused = "ndk.privileged_refused";
 
 // Memory windows.

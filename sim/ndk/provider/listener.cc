@@ -28,7 +28,9 @@ NTSTATUS Listener::listen(NDK_LISTENER* ndk, PSOCKADDR address, ULONG length, ND
   const auto where = endpoint_of(address, length);
   if (!where) return STATUS_INVALID_ADDRESS;
   const bool ours = where->address == a.device().address() || unspecified(where->address);
-  if (!ours && !a.departs(departure::kListenAddressUnchecked)) return STATUS_INVALID_ADDRESS;
+  if (!ours && !a.departs(departure::kListenAddressUnchecked)) {
+    return a.departs(departure::kListenAddressCode) ? STATUS_SHARING_VIOLATION : STATUS_INVALID_ADDRESS;
+  }
   if (listener.bound_ || listener.busy_) return a.departs(departure::kListenTwice) ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_STATE;
   listener.busy_ = true;
   return a.answer(listener, completion, context, [&listener, at = *where] {
@@ -40,7 +42,8 @@ NTSTATUS Listener::listen(NDK_LISTENER* ndk, PSOCKADDR address, ULONG length, ND
 NTSTATUS Listener::do_listen(const Endpoint& where) {
   Ports& ports = adapter().miniport().ports;
   const auto port = ports.take_for_listener(where.port);
-  if (!port) return where.port == 0 ? STATUS_TOO_MANY_ADDRESSES : STATUS_SHARING_VIOLATION;
+  const bool other_code = adapter().departs(departure::kPortsExhaustedCode);
+  if (!port) return where.port == 0 && !other_code ? STATUS_TOO_MANY_ADDRESSES : STATUS_SHARING_VIOLATION;
   local_ = {adapter().device().address(), *port};
   bound_ = true;
   auto made = adapter().device().listen(*port, *this);
@@ -61,6 +64,7 @@ NTSTATUS Listener::local_address(NDK_LISTENER* ndk, PSOCKADDR address, ULONG* le
   if (!listener.bound_) return STATUS_INVALID_DEVICE_STATE;
   Endpoint said = listener.local_;
   if (listener.adapter().departs(departure::kListenPortHidden)) said.port = 0;
+  if (!said.address.is_v4() && listener.adapter().departs(departure::kIpv6AddressWrong)) said.address = IpAddress();
   return put_endpoint(said, address, length);
 }
 

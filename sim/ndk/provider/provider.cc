@@ -10,9 +10,9 @@ namespace fb::ndk {
 
 namespace {
 
-// A caller's data goes into the CM messages: a REQ has room for 56 bytes, a REJ for 148, a REP for more.
+// A caller's data goes into the CM messages: a REQ has room for 56 bytes, a REP for 196. A refusal has less.
 constexpr ULONG kCallerData = 56;
-constexpr ULONG kCalleeData = 148;
+constexpr ULONG kCalleeData = 196;
 constexpr ULONG kLargeRequest = 64 * 1024;
 constexpr ULONG kVendor = 0xFABB;
 constexpr NDK_VERSION kLastOfMajor1 = {1, 2};

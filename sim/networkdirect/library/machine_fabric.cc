@@ -29,7 +29,7 @@ std::uint64_t drawn() {
 
 class ThreadedPlace final : public Place {
  public:
-  explicit ThreadedPlace(bool busy_poll) : strand_(drawn(), busy_poll) {}
+  ThreadedPlace(bool busy_poll, ProviderHooks& hooks) : strand_(drawn(), busy_poll), hooks_(hooks) {}
   ~ThreadedPlace() override {
     strand_.call([&] {
       device_.reset();
@@ -67,9 +67,11 @@ class ThreadedPlace final : public Place {
   World& world() override { return strand_.world(); }
   rdma::Device& device() override { return *device_; }
   Strand& strand() override { return strand_; }
+  ProviderHooks* hooks() override { return &hooks_; }
 
  private:
   ThreadStrand strand_;
+  ProviderHooks& hooks_;
   std::unique_ptr<net::DatagramHost> host_;
   std::unique_ptr<rdma::Device> device_;
 };
@@ -79,14 +81,15 @@ class MachineFabric final : public Fabric {
   explicit MachineFabric(const MachineOptions& options)
       : addresses_(options.addresses.empty() ? addresses_of_interfaces() : options.addresses),
         own_ports_(options.own_ports),
-        busy_poll_(options.busy_poll) {}
+        busy_poll_(options.busy_poll),
+        hooks_(options.behaviour) {}
 
   std::vector<IpAddress> addresses() override { return addresses_; }
   Result<std::shared_ptr<Place>> open(const IpAddress& address) override {
     const std::lock_guard lock(lock_);
     auto& place = places_[address];
     if (place == nullptr) {
-      auto made = std::make_shared<ThreadedPlace>(busy_poll_);
+      auto made = std::make_shared<ThreadedPlace>(busy_poll_, hooks_);
       auto opened = made->open(address, own_ports_);
       if (!opened) return Failure{opened.error()};
       place = std::move(made);
@@ -98,6 +101,7 @@ class MachineFabric final : public Fabric {
   const std::vector<IpAddress> addresses_;
   const std::vector<Endpoint> own_ports_;
   const bool busy_poll_;
+  Behaves hooks_;
   std::mutex lock_;
   std::map<IpAddress, std::shared_ptr<Place>> places_;
 };
@@ -116,7 +120,7 @@ std::optional<Endpoint> place_of(std::string_view text) {
 
 }  // namespace
 
-MachineOptions options_of_environment() {
+Result<MachineOptions> options_of_environment() {
   MachineOptions options;
   const char* const list = std::getenv("FABRICBENCH_ND_ADDRESSES");
   for (std::string_view rest = list == nullptr ? "" : list; !rest.empty();) {
@@ -132,6 +136,11 @@ MachineOptions options_of_environment() {
   }
   const char* const busy = std::getenv("FABRICBENCH_ND_BUSY_POLL");
   options.busy_poll = busy != nullptr && std::string_view(busy) == "1";
+  if (const char* const behaviour = std::getenv("FABRICBENCH_ND_BEHAVIOUR")) {
+    auto parsed = parse_behaviour(behaviour);
+    if (!parsed) return Failure{Problem{"FABRICBENCH_ND_BEHAVIOUR: " + parsed.error().text}};
+    options.behaviour = std::move(parsed).value();
+  }
   return options;
 }
 

@@ -114,7 +114,10 @@ std::optional<std::vector<ProviderEntry>> read_catalogue(INT* error) {
   if (!entries) return std::nullopt;
   std::vector<ProviderEntry> found;
   for (const WSAPROTOCOL_INFOW& entry : *entries) {
-    if (is_networkdirect(entry)) add(found, {entry.ProviderId, entry.iVersion, path_of(entry.ProviderId), {}, entry.szProtocol});
+    if (!is_networkdirect(entry)) continue;
+    // The interface's document says 2 for version 2, Microsoft's helper library the other: providers are installed with either.
+    const int version = entry.iVersion == 2 ? ND_VERSION_2 : entry.iVersion;
+    add(found, {entry.ProviderId, version, path_of(entry.ProviderId), {}, entry.szProtocol});
   }
   add_named_in_environment(found);
   return found;

@@ -26,7 +26,7 @@ inline constexpr const wchar_t* kVerifierLibrary = L"libfabricbench_networkdirec
 
 struct ProviderEntry {
   GUID id = {};
-  int version = 0;         ///< ND_VERSION_1 or ND_VERSION_2, or whatever else the entry says
+  int version = 0;         ///< ND_VERSION_1 or ND_VERSION_2 (2 in the entry is that too), or whatever else the entry says
   std::wstring path;       ///< as it is catalogued
   std::wstring library;    ///< the same with the environment's values in it
   std::wstring name;

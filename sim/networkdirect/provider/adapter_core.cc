@@ -9,6 +9,7 @@
 #include <unistd.h>
 #endif
 
+#include "base/rng.h"
 #include "sim/networkdirect/provider/departures.h"
 #include "sim/networkdirect/win32/overlapped_file.h"
 
@@ -16,9 +17,9 @@ namespace fb::networkdirect {
 
 namespace {
 
-// A caller's data goes into the CM messages: a REQ has room for 56 bytes, a REJ for 148, a REP for more.
+// A caller's data goes into the CM messages: a REQ has room for 56 bytes, a REP for 196. A refusal has less.
 constexpr ULONG kCallerData = 56;
-constexpr ULONG kCalleeData = 148;
+constexpr ULONG kCalleeData = 196;
 constexpr ULONG kInlineThreshold = 128;
 constexpr ULONG kLargeRequest = 64 * 1024;
 
@@ -82,11 +83,31 @@ void PortSpace::free_connector(std::uint16_t port) {
 AdapterCore::AdapterCore(std::shared_ptr<Place> place, UINT64 id)
     : place_(std::move(place)),
       hooks_(place_->hooks()),
+      behaviour_(hooks_ == nullptr ? Behaviour() : hooks_->behaviour()),
+      seed_(place_->world().stream("networkdirect.behaviour").next()),
       address_(place_->device().address()),
       domain_(place_->device().allocate_protection_domain()),
-      info_(info_of(place_->device().limits(), id)) {}
+      info_(info_of(place_->device().limits(), id)) {
+  behaviour_.lower(info_);
+  if (behaviour_.departs(departure::kNoResize)) info_.AdapterFlags &= ~ULONG{ND_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED};
+}
 
 AdapterCore::~AdapterCore() = default;
+
+/// The n-th of a row is always the same, whoever asks.
+bool AdapterCore::draw(std::uint64_t salt, std::atomic<std::uint64_t>& drawn) const {
+  return (mix64(seed_ ^ salt ^ mix64(drawn.fetch_add(1, std::memory_order_relaxed))) & 1) != 0;
+}
+
+bool AdapterCore::answers_at_once() {
+  if (behaviour_.answers != Answers::drawn) return behaviour_.answers == Answers::at_once;
+  return draw(0x616E73, answers_drawn_);
+}
+
+bool AdapterCore::completes_after_response() {
+  if (behaviour_.order != Order::drawn) return behaviour_.order == Order::after_response;
+  return draw(0x6F7264, orders_drawn_);
+}
 
 void AdapterCore::bury(std::unique_ptr<rdma::QueuePair> qp) {
   if (qp == nullptr) return;

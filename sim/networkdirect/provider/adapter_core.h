@@ -48,7 +48,11 @@ class AdapterCore final : public Core, public std::enable_shared_from_this<Adapt
   /// With InfoVersion as ND_VERSION_2.
   const ND2_ADAPTER_INFO& info() const { return info_; }
   ProviderHooks* hooks() const { return hooks_; }
-  bool departs(std::string_view point) const { return hooks_ != nullptr && hooks_->departs(point); }
+  bool departs(std::string_view point) const { return hooks_ != nullptr && (behaviour_.departs(point) || hooks_->departs(point)); }
+  /// Whether a request that can end in its call ends there, this time. From any thread.
+  bool answers_at_once();
+  /// Whether a Send's completion waits for what the peer says, this time. From any thread.
+  bool completes_after_response();
 
   /// Destroys a queue pair from an event of its own: its report may be what brought us here.
   void bury(std::unique_ptr<rdma::QueuePair> qp);
@@ -57,9 +61,13 @@ class AdapterCore final : public Core, public std::enable_shared_from_this<Adapt
 
  private:
   void dig();
+  bool draw(std::uint64_t salt, std::atomic<std::uint64_t>& drawn) const;
 
   std::shared_ptr<Place> place_;
   ProviderHooks* hooks_;
+  const Behaviour behaviour_;
+  const std::uint64_t seed_;
+  std::atomic<std::uint64_t> answers_drawn_{0}, orders_drawn_{0};
   IpAddress address_;
   std::unique_ptr<rdma::ProtectionDomain> domain_;
   PortSpace ports_;

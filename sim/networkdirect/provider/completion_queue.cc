@@ -12,6 +12,9 @@ namespace {
 // Programs make queues that are shallower than the queue pairs on them, and flush all of those at once.
 constexpr ULONG kLeastCapacity = 256;
 ULONG capacity_for(ULONG depth) { return std::max(2 * depth, kLeastCapacity); }
+ULONG capacity_for(const AdapterCore& adapter, ULONG depth) {
+  return adapter.departs(departure::kExactQueue) ? depth : capacity_for(depth);
+}
 
 }  // namespace
 
@@ -20,7 +23,7 @@ CompletionQueueCore::CompletionQueueCore(std::shared_ptr<AdapterCore> adapter, w
       // Deeper than any ring of ours: what overruns is the ring.
       device_queue_(adapter_->device().create_completion_queue(capacity_for(adapter_->info().MaxCompletionQueueDepth))),
       requests_(std::move(file)),
-      ring_(capacity_for(depth)),
+      ring_(capacity_for(*adapter_, depth)),
       depth_(depth) {
   device_queue_->request_notify(*this);
 }
@@ -97,13 +100,16 @@ ULONG CompletionQueueCore::take(ND2_RESULT* results, ULONG count) {
 }
 
 HRESULT CompletionQueueCore::resize(ULONG depth) {
+  if ((adapter_->info().AdapterFlags & ND_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED) == 0) {
+    return adapter_->departs(departure::kResizeUnsupportedTaken) ? ND_SUCCESS : ND_NOT_SUPPORTED;
+  }
   const bool limited = depth == 0 || depth > adapter_->info().MaxCompletionQueueDepth;
   if (limited) return adapter_->departs(departure::kResizeUnlimited) ? ND_SUCCESS : ND_INVALID_PARAMETER;
   const std::lock_guard lock(lock_);
   if (added_ - taken_ > depth && !adapter_->departs(departure::kResizeDropsResults)) {
     return adapter_->departs(departure::kResizeSaysYes) ? ND_SUCCESS : ND_BUFFER_OVERFLOW;
   }
-  std::vector<ND2_RESULT> ring(capacity_for(depth));
+  std::vector<ND2_RESULT> ring(capacity_for(*adapter_, depth));
   if (adapter_->departs(departure::kResizeDropsResults)) taken_ = added_;
   for (std::uint64_t at = taken_; at < added_; ++at) ring[at % ring.size()] = ring_[at % ring_.size()];
   ring_ = std::move(ring);

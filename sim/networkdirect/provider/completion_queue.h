@@ -27,6 +27,7 @@ class CompletionQueueCore final : public Core, rdma::CompletionHandler {
   HRESULT resize(ULONG depth);
   HRESULT cancel();
   void close();
+  Requests& requests() { return requests_; }
   ULONG depth() const {
     const std::lock_guard lock(lock_);
     return depth_;
@@ -70,7 +71,10 @@ class CompletionQueue final : public Object<IND2CompletionQueue> {
   }
   HRESULT STDMETHODCALLTYPE GetNotifyAffinity(USHORT* group, KAFFINITY* affinity) override;
   HRESULT STDMETHODCALLTYPE Resize(ULONG depth) override { return core_->resize(depth); }
-  HRESULT STDMETHODCALLTYPE Notify(ULONG type, OVERLAPPED* overlapped) override { return core_->notify(type, overlapped); }
+  HRESULT STDMETHODCALLTYPE Notify(ULONG type, OVERLAPPED* overlapped) override {
+    Requests::Call call(core_->requests(), overlapped, core_->adapter());
+    return call.answer(core_->notify(type, overlapped));
+  }
   ULONG STDMETHODCALLTYPE GetResults(ND2_RESULT results[], ULONG count) override { return core_->take(results, count); }
 
  private:

@@ -23,6 +23,10 @@ constexpr std::uint8_t kRnrForEver = 7;
 // Departures: patience that has an end, and a port that is not among those for the purpose.
 constexpr Duration kPatience = Duration::s(15);
 constexpr std::uint16_t kLowPort = 2049;
+// How long a measured card waits for an address where nobody is.
+constexpr Duration kLongPatience = Duration::s(99);
+
+constexpr ULONG kRefusalData = 148;
 
 std::uint8_t clipped(ULONG limit, ULONG most) { return static_cast<std::uint8_t>(std::min({limit, most, ULONG{255}})); }
 
@@ -47,7 +51,7 @@ HRESULT ConnectorCore::bind(const struct sockaddr* address, ULONG length) {
   }
   const bool low = endpoint->port == 0 && adapter_->departs(departure::kEphemeralLow);
   const auto port = adapter_->ports().take_for_connector(low ? kLowPort : endpoint->port);
-  if (!port) return ND_TOO_MANY_ADDRESSES;
+  if (!port) return adapter_->departs(departure::kPortsExhaustedCode) ? ND_SHARING_VIOLATION : ND_TOO_MANY_ADDRESSES;
   local_ = {adapter_->address(), *port};
   owns_port_ = true;
   state_ = State::bound;
@@ -91,12 +95,13 @@ HRESULT ConnectorCore::connect(IUnknown* queue_pair, const struct sockaddr* to, 
   const bool ourselves = endpoint->address == adapter_->address();
   if (ourselves && adapter_->departs(departure::kLoopbackRefused)) return ND_HOST_UNREACHABLE;
   if (endpoint->address.is_v4() != adapter_->address().is_v4()) return ND_NETWORK_UNREACHABLE;
-  if (!adapter_->ports().take_connection(local_.port, *endpoint)) return ND_ADDRESS_ALREADY_EXISTS;
-  owns_connection_ = true;
+  if (!endpoint->address.is_v4() && adapter_->departs(departure::kIpv6Refused)) return ND_NETWORK_UNREACHABLE;
+  owns_connection_ = adapter_->ports().take_connection(local_.port, *endpoint);
+  if (!owns_connection_ && !adapter_->departs(departure::kPortsShared)) return ND_ADDRESS_ALREADY_EXISTS;
   peer_ = *endpoint;
+  asked_at_ = adapter_->world().now();
   if (!requests_.begin(overlapped, kConnect)) {
-    adapter_->ports().free_connection(local_.port, peer_);
-    owns_connection_ = false;
+    release_connection();
     return ND_INVALID_PARAMETER_8;
   }
   if (nowhere) {  // a departure
@@ -136,6 +141,7 @@ HRESULT ConnectorCore::complete_connect(OVERLAPPED* overlapped) {
 void ConnectorCore::take(std::unique_ptr<rdma::ConnectionRequest> request, const Endpoint& local) {
   request_ = std::move(request);
   state_ = State::requested;
+  passive_ = true;
   waiting_since_ = adapter_->world().now();
   local_ = local;
   const rdma::ConnectionFacts& facts = request_->facts();
@@ -184,7 +190,9 @@ HRESULT ConnectorCore::reject(const void* data, ULONG bytes) {
   if (state_ != State::requested && state_ != State::replied) {
     return state_ == State::over && adapter_->departs(departure::kRejectTwice) ? ND_SUCCESS : unconnected();
   }
-  if (const HRESULT status = judge(data, bytes, adapter_->info().MaxCalleeData); FAILED(status)) return status;
+  // A refusal has less room than a reply.
+  const ULONG most = std::min(adapter_->info().MaxCalleeData, kRefusalData);
+  if (const HRESULT status = judge(data, bytes, most); FAILED(status)) return status;
   ByteView said{static_cast<const std::uint8_t*>(data), bytes};
   if (adapter_->departs(departure::kRejectDataLost)) said = {};
   if (state_ == State::requested) {
@@ -202,6 +210,8 @@ HRESULT ConnectorCore::reject(const void* data, ULONG bytes) {
 
 HRESULT ConnectorCore::read_limits(ULONG* inbound, ULONG* outbound) const {
   if (!has_peer(state_) && !adapter_->departs(departure::kLimitsBeforeConnecting)) return ND_CONNECTION_INVALID;
+  const bool late = passive_ && state_ >= State::accepting;
+  if (late && adapter_->departs(departure::kLimitsLateRefused)) return ND_INVALID_DEVICE_STATE;
   const bool swapped = adapter_->departs(departure::kReadLimitsSwapped);
   if (inbound != nullptr) *inbound = swapped ? outbound_ : inbound_;
   if (outbound != nullptr) *outbound = swapped ? inbound_ : outbound_;
@@ -210,6 +220,10 @@ HRESULT ConnectorCore::read_limits(ULONG* inbound, ULONG* outbound) const {
 
 HRESULT ConnectorCore::private_data(void* out, ULONG* bytes) const {
   if (bytes == nullptr) return ND_INVALID_PARAMETER_2;
+  if ((!has_data_ || state_ >= State::connected) && adapter_->departs(departure::kDataAnytime)) {
+    *bytes = 0;
+    return ND_SUCCESS;
+  }
   if (!has_data_ && !adapter_->departs(departure::kDataBeforeConnecting)) return ND_CONNECTION_INVALID;
   const ULONG given = out == nullptr ? 0 : *bytes;
   const auto length = static_cast<ULONG>(private_data_.size());
@@ -227,6 +241,7 @@ HRESULT ConnectorCore::local_address(struct sockaddr* out, ULONG* length) const 
   Endpoint said = local_;
   if (adapter_->departs(departure::kLocalPortHidden)) said.port = 0;
   const HRESULT status = put_endpoint(said, out, length);
+  if (!said.address.is_v4() && adapter_->departs(departure::kIpv6AddressCut)) *length = sizeof(sockaddr_in);
   if (FAILED(status) && out != nullptr && adapter_->departs(departure::kShortAddressTouched)) out->sa_family = AF_INET;
   return status;
 }
@@ -239,7 +254,8 @@ HRESULT ConnectorCore::peer_address(struct sockaddr* out, ULONG* length) const {
 HRESULT ConnectorCore::notify_disconnect(OVERLAPPED* overlapped) {
   if (!was_connected_ && !adapter_->departs(departure::kNotifyBeforeConnecting)) return ND_CONNECTION_INVALID;
   if (!requests_.begin(overlapped, kNotifyDisconnect)) return ND_INVALID_PARAMETER_1;
-  if (was_connected_ && state_ != State::connected) requests_.complete_each(kNotifyDisconnect, ND_SUCCESS);
+  const bool late = was_connected_ && state_ != State::connected;
+  if (late && !adapter_->departs(departure::kLateNotifyLost)) requests_.complete_each(kNotifyDisconnect, ND_SUCCESS);
   return ND_PENDING;
 }
 
@@ -250,11 +266,13 @@ HRESULT ConnectorCore::disconnect(OVERLAPPED* overlapped) {
     requests_.complete(kDisconnect, ND_SUCCESS);
     return ND_PENDING;
   }
-  if (state_ != State::connected) {
-    return was_connected_ && adapter_->departs(departure::kDisconnectTwice) ? ND_SUCCESS : unconnected();
-  }
+  if (!was_connected_) return unconnected();
+  if (disconnect_asked_) return adapter_->departs(departure::kDisconnectTwice) ? ND_SUCCESS : unconnected();
+  const bool ended = state_ != State::connected || queue_pair_ == nullptr;
+  if (ended && adapter_->departs(departure::kDisconnectAfterPeerRefused)) return ND_CONNECTION_INVALID;
   if (!requests_.begin(overlapped, kDisconnect)) return ND_INVALID_PARAMETER_1;
-  if (queue_pair_ == nullptr) {  // it went before, and the connection with it
+  disconnect_asked_ = true;
+  if (ended) {  // by the peer, or by a queue pair that was released: this end says so too, once
     on_disconnected_locally();
     return ND_PENDING;
   }
@@ -277,8 +295,8 @@ HRESULT ConnectorCore::cancel() {
 
 /// An attempt of the active side came to nothing: it may try again.
 void ConnectorCore::attempt_failed(HRESULT status) {
-  adapter_->ports().free_connection(local_.port, peer_);
-  owns_connection_ = false;
+  adapter_->world().loop().cancel(giving_up_);
+  release_connection();
   const bool final = status == ND_CONNECTION_REFUSED && adapter_->departs(departure::kRefusalSpends);
   state_ = final ? State::over : State::bound;
   queue_pair_->detach();
@@ -339,10 +357,19 @@ void ConnectorCore::on_rejected(rdma::QueuePair&, std::uint16_t reason, ByteView
 
 void ConnectorCore::on_unreachable(rdma::QueuePair&) {
   if (state_ == State::connecting) {
-    attempt_failed(ND_IO_TIMEOUT);
+    const Instant end = asked_at_ + kLongPatience;
+    if (adapter_->departs(departure::kUnreachablePatient) && adapter_->world().now() < end) {
+      adapter_->world().loop().schedule(giving_up_, end);
+    } else {
+      attempt_failed(ND_IO_TIMEOUT);
+    }
   } else if (state_ == State::accepting) {
     spent(kAccept, ND_IO_TIMEOUT);
   }
+}
+
+void ConnectorCore::give_up() {
+  if (state_ == State::connecting) attempt_failed(ND_IO_TIMEOUT);
 }
 
 void ConnectorCore::on_disconnected(rdma::QueuePair&) {
@@ -364,12 +391,15 @@ void ConnectorCore::on_disconnected(rdma::QueuePair&) {
 }
 
 void ConnectorCore::on_disconnected_locally() {
+  const bool watched = requests_.pending(kNotifyDisconnect);
   state_ = State::over;
   release_address();
   if (QueuePairCore* const queue_pair = std::exchange(queue_pair_, nullptr)) queue_pair->ended();
   requests_.complete_each(kNotifyDisconnect,
                           adapter_->departs(departure::kNotifyDisconnectFails) ? ND_CANCELED : ND_SUCCESS);
-  if (!adapter_->departs(departure::kDisconnectNeverCompletes)) requests_.complete_each(kDisconnect, ND_SUCCESS);
+  if (adapter_->departs(departure::kDisconnectNeverCompletes)) return;
+  const bool fails = watched && adapter_->departs(departure::kDisconnectsMeetBadly);
+  requests_.complete_each(kDisconnect, fails ? ND_CONNECTION_ABORTED : ND_SUCCESS);
 }
 
 void ConnectorCore::on_queue_error(rdma::QueuePair&) {
@@ -382,8 +412,8 @@ void ConnectorCore::on_queue_error(rdma::QueuePair&) {
 void ConnectorCore::queue_pair_gone() {
   queue_pair_ = nullptr;
   if (state_ == State::connecting) {
-    adapter_->ports().free_connection(local_.port, peer_);
-    owns_connection_ = false;
+    adapter_->world().loop().cancel(giving_up_);
+    release_connection();
     state_ = State::bound;
     requests_.complete(kConnect, ND_CANCELED);
     return;
@@ -419,10 +449,13 @@ void ConnectorCore::close() {
   requests_.cancel_all();
 }
 
+void ConnectorCore::release_connection() {
+  if (std::exchange(owns_connection_, false)) adapter_->ports().free_connection(local_.port, peer_);
+}
+
 void ConnectorCore::release_address() {
-  if (owns_connection_) adapter_->ports().free_connection(local_.port, peer_);
-  if (owns_port_) adapter_->ports().free_connector(local_.port);
-  owns_connection_ = owns_port_ = false;
+  release_connection();
+  if (std::exchange(owns_port_, false)) adapter_->ports().free_connector(local_.port);
 }
 
 void release_queue_pair(QueuePairCore& queue_pair) {

@@ -34,6 +34,8 @@ class ConnectorCore final : public Core, public rdma::ConnectionHandler, public 
   HRESULT disconnect(OVERLAPPED* overlapped);
   HRESULT cancel();
 
+  Requests& requests() { return requests_; }
+
   /// Nobody has used it yet: a listener may fill it.
   bool unused() const { return state_ == State::idle; }
   /// A listener's request is this connector's now.
@@ -74,12 +76,18 @@ class ConnectorCore final : public Core, public rdma::ConnectionHandler, public 
   void attempt_failed(HRESULT status);
   void spent(unsigned request, HRESULT status);
   void on_disconnected_locally();
+  void release_connection();
   void release_address();
+  void give_up();
 
   std::shared_ptr<AdapterCore> adapter_;
   Requests requests_;
   State state_ = State::idle;
+  bool passive_ = false;
   bool was_connected_ = false;
+  bool disconnect_asked_ = false;  // by this end, which may do so once, before or after the peer
+  Instant asked_at_;
+  Timer<ConnectorCore, &ConnectorCore::give_up> giving_up_{"networkdirect.connect.give_up", *this};
   Instant waiting_since_;  // for the consumer's Accept or CompleteConnect
   QueuePairCore* queue_pair_ = nullptr;
   std::unique_ptr<rdma::ConnectionRequest> request_;
@@ -121,6 +129,13 @@ class Connector final : public Object<IND2Connector> {
   template <class Work>
   HRESULT run(Work&& work) {
     return on_device(core_->adapter(), std::forward<Work>(work));
+  }
+  template <class Work>
+  HRESULT request(OVERLAPPED* overlapped, Work&& work) {
+    return run([&] {
+      Requests::Call call(core_->requests(), overlapped, core_->adapter());
+      return call.answer(work());
+    });
   }
   std::shared_ptr<ConnectorCore> core_;
 };

@@ -22,16 +22,16 @@ HRESULT Connector::Bind(const struct sockaddr* address, ULONG length) {
 
 HRESULT Connector::Connect(IUnknown* queue_pair, const struct sockaddr* to, ULONG length, ULONG inbound, ULONG outbound,
                            const VOID* data, ULONG bytes, OVERLAPPED* overlapped) {
-  return run([&] { return core_->connect(queue_pair, to, length, inbound, outbound, data, bytes, overlapped); });
+  return request(overlapped, [&] { return core_->connect(queue_pair, to, length, inbound, outbound, data, bytes, overlapped); });
 }
 
 HRESULT Connector::CompleteConnect(OVERLAPPED* overlapped) {
-  return run([&] { return core_->complete_connect(overlapped); });
+  return request(overlapped, [&] { return core_->complete_connect(overlapped); });
 }
 
 HRESULT Connector::Accept(IUnknown* queue_pair, ULONG inbound, ULONG outbound, const VOID* data, ULONG bytes,
                           OVERLAPPED* overlapped) {
-  return run([&] { return core_->accept(queue_pair, inbound, outbound, data, bytes, overlapped); });
+  return request(overlapped, [&] { return core_->accept(queue_pair, inbound, outbound, data, bytes, overlapped); });
 }
 
 HRESULT Connector::Reject(const VOID* data, ULONG bytes) {
@@ -55,11 +55,11 @@ HRESULT Connector::GetPeerAddress(struct sockaddr* address, ULONG* length) {
 }
 
 HRESULT Connector::NotifyDisconnect(OVERLAPPED* overlapped) {
-  return run([&] { return core_->notify_disconnect(overlapped); });
+  return request(overlapped, [&] { return core_->notify_disconnect(overlapped); });
 }
 
 HRESULT Connector::Disconnect(OVERLAPPED* overlapped) {
-  return run([&] { return core_->disconnect(overlapped); });
+  return request(overlapped, [&] { return core_->disconnect(overlapped); });
 }
 
 void Connector::released() {

@@ -47,6 +47,9 @@ inline constexpr std::string_view kResultForgotten = "nd.result_forgotten";
 inline constexpr std::string_view kResultPendingForgotten = "nd.result_pending_forgotten";
 inline constexpr std::string_view kResultElsewhereUnknown = "nd.result_elsewhere_unknown";
 inline constexpr std::string_view kWaitIgnored = "nd.wait_ignored";
+inline constexpr std::string_view kInlineTold = "nd.inline_told";
+inline constexpr std::string_view kIpv6Refused = "nd.ipv6_refused";
+inline constexpr std::string_view kIpv6AddressCut = "nd.ipv6_address_cut";
 
 // Memory.
 inline constexpr std::string_view kRegisterGrantsLocalWrite = "nd.register_grants_local_write";
@@ -104,6 +107,7 @@ inline constexpr std::string_view kInitiatorResultsBackwards = "nd.initiator_res
 inline constexpr std::string_view kReceiveResultsBackwards = "nd.receive_results_backwards";
 inline constexpr std::string_view kResizeSaysYes = "nd.resize_says_yes";
 inline constexpr std::string_view kResizeUnlimited = "nd.resize_unlimited";
+inline constexpr std::string_view kResizeUnsupportedTaken = "nd.resize_unsupported_taken";
 inline constexpr std::string_view kOverrunSilent = "nd.overrun_silent";
 inline constexpr std::string_view kResizeDropsResults = "nd.resize_drops_results";
 inline constexpr std::string_view kResultBytesMissing = "nd.result_bytes_missing";
@@ -201,15 +205,31 @@ inline constexpr std::string_view kShortAddressTouched = "nd.short_address_touch
 inline constexpr std::string_view kAddressBeforeConnecting = "nd.address_before_connecting";
 inline constexpr std::string_view kNotifyBeforeConnecting = "nd.notify_before_connecting";
 inline constexpr std::string_view kDisconnectNeverCompletes = "nd.disconnect_never_completes";
+inline constexpr std::string_view kLateNotifyLost = "nd.late_notify_lost";
+inline constexpr std::string_view kPortsExhaustedCode = "nd.ports_exhausted_code";
 inline constexpr std::string_view kDisconnectTwice = "nd.disconnect_twice";
+inline constexpr std::string_view kDisconnectAfterPeerRefused = "nd.disconnect_after_peer_refused";
+inline constexpr std::string_view kDisconnectsMeetBadly = "nd.disconnects_meet_badly";
 inline constexpr std::string_view kNowhereReached = "nd.nowhere_reached";
 inline constexpr std::string_view kLoopbackRefused = "nd.loopback_refused";
 inline constexpr std::string_view kConnectorReleaseForgets = "nd.connector_release_forgets";
+
+// Differences of real providers, for personalities (behaviour.h).
+inline constexpr std::string_view kReadBytesReported = "nd.read_bytes_reported";
+inline constexpr std::string_view kPortsShared = "nd.ports_shared";
+inline constexpr std::string_view kLimitsLateRefused = "nd.limits_late_refused";
+inline constexpr std::string_view kDataAnytime = "nd.data_anytime";
+inline constexpr std::string_view kLocalViolationDataError = "nd.local_violation_data_error";
+inline constexpr std::string_view kDeadPeerCancelled = "nd.dead_peer_cancelled";
+inline constexpr std::string_view kUnreachablePatient = "nd.unreachable_patient";
+inline constexpr std::string_view kExactQueue = "nd.exact_queue";
+inline constexpr std::string_view kNoResize = "nd.no_resize";
 
 // Listeners.
 inline constexpr std::string_view kListenTwice = "nd.listen_twice";
 inline constexpr std::string_view kListenerCancelIgnored = "nd.listener_cancel_ignored";
 inline constexpr std::string_view kListenerPortHidden = "nd.listener_port_hidden";
+inline constexpr std::string_view kListenerPortsExhaustedCode = "nd.listener_ports_exhausted_code";
 inline constexpr std::string_view kListenerPortShared = "nd.listener_port_shared";
 inline constexpr std::string_view kBacklogIgnored = "nd.backlog_ignored";
 inline constexpr std::string_view kRequestsOutOfOrder = "nd.requests_out_of_order";

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "sim/networkdirect/provider/behaviour.h"
+
 namespace fb::networkdirect {
 
 class ProviderHooks {
@@ -17,8 +19,21 @@ class ProviderHooks {
     (void)point;
     return false;
   }
+  /// Asked once, when an adapter is opened.
+  virtual Behaviour behaviour() { return {}; }
   /// How an address in memory that is registered, or that a Read or a Write names, stands on the wire. On the device's thread.
   virtual std::uint64_t on_the_wire(std::uint64_t address) { return address; }
+};
+
+/// A behaviour, and nothing else.
+class Behaves final : public ProviderHooks {
+ public:
+  explicit Behaves(Behaviour behaviour) : behaviour_(std::move(behaviour)) {}
+  bool departs(std::string_view point) override { return behaviour_.departs(point); }
+  Behaviour behaviour() override { return behaviour_; }
+
+ private:
+  const Behaviour behaviour_;
 };
 
 }  // namespace fb::networkdirect

@@ -28,7 +28,8 @@ HRESULT ListenerCore::bind(const struct sockaddr* address, ULONG length) {
   const auto port = adapter_->ports().take_for_listener(low ? kLowPort : endpoint->port);
   if (!port) {
     if (endpoint->port != 0 && adapter_->departs(departure::kListenerPortShared)) return ND_SUCCESS;
-    return endpoint->port == 0 ? ND_TOO_MANY_ADDRESSES : ND_SHARING_VIOLATION;
+    const bool none_left = endpoint->port == 0 && !adapter_->departs(departure::kListenerPortsExhaustedCode);
+    return none_left ? ND_TOO_MANY_ADDRESSES : ND_SHARING_VIOLATION;
   }
   local_ = {adapter_->address(), *port};
   bound_ = true;
@@ -136,7 +137,10 @@ HRESULT Listener::GetLocalAddress(struct sockaddr* address, ULONG* length) {
 }
 
 HRESULT Listener::GetConnectionRequest(IUnknown* connector, OVERLAPPED* overlapped) {
-  return on_device(core_->adapter(), [&] { return core_->get_connection_request(connector, overlapped); });
+  return on_device(core_->adapter(), [&] {
+    Requests::Call call(core_->requests(), overlapped, core_->adapter());
+    return call.answer(core_->get_connection_request(connector, overlapped));
+  });
 }
 
 void Listener::released() {

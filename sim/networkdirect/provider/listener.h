@@ -26,6 +26,7 @@ class ListenerCore final : public Core, rdma::ListenHandler {
   HRESULT get_connection_request(IUnknown* connector, OVERLAPPED* overlapped);
   HRESULT cancel();
   void close();
+  Requests& requests() { return requests_; }
 
  private:
   void on_connection_request(std::unique_ptr<rdma::ConnectionRequest> request) override;

@@ -148,15 +148,15 @@ HRESULT MemoryRegion::GetOverlappedResult(OVERLAPPED* overlapped, BOOL wait) {
 }
 
 HRESULT MemoryRegion::Register(const VOID* buffer, SIZE_T bytes, ULONG flags, OVERLAPPED* overlapped) {
-  return on_device(core_->adapter(), [&] { return core_->register_memory(buffer, bytes, std::nullopt, flags, overlapped); });
+  return request(overlapped, [&] { return core_->register_memory(buffer, bytes, std::nullopt, flags, overlapped); });
 }
 
 HRESULT MemoryRegion::RegisterAt(const VOID* buffer, SIZE_T bytes, UINT64 at, ULONG flags, OVERLAPPED* overlapped) {
-  return on_device(core_->adapter(), [&] { return core_->register_memory(buffer, bytes, at, flags, overlapped); });
+  return request(overlapped, [&] { return core_->register_memory(buffer, bytes, at, flags, overlapped); });
 }
 
 HRESULT MemoryRegion::Deregister(OVERLAPPED* overlapped) {
-  return on_device(core_->adapter(), [&] { return core_->deregister(overlapped); });
+  return request(overlapped, [&] { return core_->deregister(overlapped); });
 }
 
 void MemoryRegion::released() {

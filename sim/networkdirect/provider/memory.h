@@ -96,6 +96,13 @@ class MemoryRegion final : public Object<IFabricbenchMemoryRegion> {
     return iid == IID_IND2MemoryRegion || iid == IID_IND2Overlapped || iid == IID_IFabricbenchMemoryRegion;
   }
   void released() override;
+  template <class Work>
+  HRESULT request(OVERLAPPED* overlapped, Work&& work) {
+    return on_device(core_->adapter(), [&] {
+      Requests::Call call(core_->requests, overlapped, core_->adapter());
+      return call.answer(work());
+    });
+  }
   std::shared_ptr<MemoryRegionCore> core_;
 };
 

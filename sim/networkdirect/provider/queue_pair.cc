@@ -45,6 +45,11 @@ HRESULT status_of(rdma::CompletionStatus status, ND2_REQUEST_TYPE type) {
 
 namespace {
 
+constexpr HRESULT kDataError = static_cast<HRESULT>(0xC000003E);  // STATUS_DATA_ERROR
+
+// How long a Send's completion waits for the peer's response, where it does.
+constexpr Duration kResponseSoon = Duration::us(20);
+
 rdma::Access window_access(ULONG flags) {
   rdma::Access access = rdma::Access::none;
   if ((flags & ND_OP_FLAG_ALLOW_READ) != 0) access = access | rdma::Access::remote_read;
@@ -83,6 +88,7 @@ QueuePairCore::~QueuePairCore() {
   device_queue_pair_.reset();
   receive_queue_->drain();
   initiator_queue_->drain();
+  give_held();
   receive_queue_->settle();
   initiator_queue_->settle();
   for (const auto& window : windows_) window->renew();
@@ -330,6 +336,7 @@ void QueuePairCore::cancel_receives() {
 }
 
 void QueuePairCore::cancel_requests() {
+  give_held();
   for (;;) {
     Request request;
     {
@@ -354,8 +361,12 @@ void QueuePairCore::on_completion(CompletionQueueCore& queue, const rdma::Comple
     receives_.head = completion.id + 1;
   } else {
     const std::lock_guard lock(send_lock_);
-    Request& request = requests_[slot(completion.id, requests_.size())];
+    const std::size_t at = slot(completion.id, requests_.size());
+    Request& request = requests_[at];
     made = result({}, request.context, request.type);
+    if (request.type == Nd2RequestTypeRead && adapter_->departs(departure::kReadBytesReported)) {
+      for (ULONG i = 0; i < request_sges_[at]; ++i) made.BytesTransferred += send_sges_[at * terms_.max_initiator_sges + i].length;
+    }
     sends_.head = completion.id + 1;  // and with it all silent ones before
     if (request.type == Nd2RequestTypeBind && request.window != nullptr) request.window->tell_token();
     request.window.reset();
@@ -365,7 +376,7 @@ void QueuePairCore::on_completion(CompletionQueueCore& queue, const rdma::Comple
   }
   const bool good = completion.status == rdma::CompletionStatus::success;
   made.Status = status_of(completion.status, made.RequestType);
-  if (!good) made.Status = failure(completion, made.Status);
+  if (!good) made.Status = failure(completion, made.RequestType, made.Status);
   if (receive && good) made.BytesTransferred = completion.byte_length;
   if (adapter_->departs(departure::kResultTypeWrong)) made.RequestType = Nd2RequestTypeSend;
   if (adapter_->departs(departure::kResultContextLost)) made.RequestContext = nullptr;
@@ -376,18 +387,43 @@ void QueuePairCore::on_completion(CompletionQueueCore& queue, const rdma::Comple
     if (adapter_->departs(departure::kFlushedSilently)) return;
     if (adapter_->departs(departure::kFlushedAsError)) made.Status = ND_UNSUCCESSFUL;
   }
+  if (!good) made.BytesTransferred = 0;
   const bool loud = completion.solicited || (!good && !adapter_->departs(departure::kErrorNotSolicited));
-  if (!queue.add(made, loud) && device_queue_pair_ != nullptr && phase_ != Phase::ended) {
-    phase_ = Phase::ended;
-    device_queue_pair_->fail();
+  if (receive) {
+    deliver(queue, made, loud);
+    give_held();
+  } else if (good && (!held_.empty() || (made.RequestType == Nd2RequestTypeSend && adapter_->completes_after_response()))) {
+    held_.push_back({made, loud});
+    if (!holding_.scheduled()) adapter_->world().loop().schedule_after(holding_, kResponseSoon);
+  } else {
+    give_held();
+    deliver(queue, made, loud);
   }
 }
 
+void QueuePairCore::deliver(CompletionQueueCore& queue, const ND2_RESULT& result, bool loud) {
+  if (queue.add(result, loud) || device_queue_pair_ == nullptr || phase_ == Phase::ended) return;
+  phase_ = Phase::ended;
+  device_queue_pair_->fail();
+}
+
+/// What waited for the peer's response is reported, in order.
+void QueuePairCore::give_held() {
+  if (held_.empty()) return;
+  adapter_->world().loop().cancel(holding_);
+  for (const auto& [result, loud] : std::exchange(held_, {})) deliver(*initiator_queue_, result, loud);
+  initiator_queue_->settle();
+}
+
 /// The status of a failed request: the honest one, or what a departure makes of it.
-HRESULT QueuePairCore::failure(const rdma::Completion& completion, HRESULT honest) const {
+HRESULT QueuePairCore::failure(const rdma::Completion& completion, ND2_REQUEST_TYPE type, HRESULT honest) const {
   using enum rdma::CompletionStatus;
   const auto departs = [&](std::string_view point) { return adapter_->departs(point); };
   const auto status = completion.status;
+  if (status == retry_exceeded && departs(departure::kDeadPeerCancelled)) return ND_CANCELED;
+  const bool local = status == local_protection_error || status == local_access_error || status == local_length_error;
+  const bool moves = type == Nd2RequestTypeRead || type == Nd2RequestTypeWrite;
+  if (local && moves && departs(departure::kLocalViolationDataError)) return kDataError;
   if (status == local_protection_error && departs(departure::kLocalErrorCode)) return ND_INTERNAL_ERROR;
   if (status == remote_access_error && departs(departure::kRemoteErrorCode)) return ND_INTERNAL_ERROR;
   const bool receive = completion.opcode == rdma::CompletionOpcode::receive;

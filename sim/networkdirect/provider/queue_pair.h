@@ -84,7 +84,9 @@ class QueuePairCore final : public Core, public Doorbell {
   HRESULT judge(const Request& request, const ND2_SGE* sges, ULONG count) const;
   /// A request that departs from the honest one in what it does, not in how it ends.
   void distort(Request& request, rdma::SendRequest& send, std::size_t at);
-  HRESULT failure(const rdma::Completion& completion, HRESULT honest) const;
+  HRESULT failure(const rdma::Completion& completion, ND2_REQUEST_TYPE type, HRESULT honest) const;
+  void deliver(CompletionQueueCore& queue, const ND2_RESULT& result, bool loud);
+  void give_held();
   void answer() override;
   void give_requests();
   void give(Request& request, std::uint64_t number);
@@ -102,6 +104,14 @@ class QueuePairCore final : public Core, public Doorbell {
   std::vector<std::shared_ptr<MemoryWindowCore>> windows_;  // bound here
   std::atomic<Phase> phase_{Phase::idle};
   bool receiving_ = false;  // the strand changes it, under receive_lock_
+
+  // Results of Sends that wait for the peer's response, and those behind them.
+  struct Held {
+    ND2_RESULT result;
+    bool loud;
+  };
+  std::vector<Held> held_;
+  Timer<QueuePairCore, &QueuePairCore::give_held> holding_{"networkdirect.send.response", *this};
 
   std::mutex send_lock_, receive_lock_;
   Ring sends_, receives_;

@@ -3,12 +3,16 @@
 
 #include <deque>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include <ndspi.h>
 
 #include "sim/networkdirect/win32/overlapped_file.h"
 
 namespace fb::networkdirect {
+
+class AdapterCore;
 
 class Requests {
  public:
@@ -35,11 +39,35 @@ class Requests {
 
   const win32::OverlappedFile& file() const { return file_; }
 
+  /// A call that makes a request, on a provider that answers at once where it can: what ends inside is the call's own answer.
+  class Call {
+   public:
+    Call(Requests& requests, OVERLAPPED* overlapped, AdapterCore& adapter);
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    ~Call() { answer(ND_PENDING); }
+    /// What the call returns where it would return `status`.
+    HRESULT answer(HRESULT status);
+
+   private:
+    Requests& requests_;
+    AdapterCore& adapter_;
+    OVERLAPPED* overlapped_;
+  };
+
  private:
   struct Pending {
     OVERLAPPED* overlapped;
     unsigned tag;
   };
+  void end(OVERLAPPED& overlapped, HRESULT status);
+
+  /// A request whose call goes on.
+  struct Held {
+    OVERLAPPED* overlapped;
+    std::optional<HRESULT> status;
+  };
+  std::vector<Held> held_;
   win32::OverlappedFile file_;
   mutable std::mutex lock_;
   std::deque<Pending> pending_;

@@ -24,6 +24,7 @@ class SharedReceiveQueueCore final : public Core, Doorbell {
   HRESULT modify(ULONG depth, ULONG threshold);
   HRESULT notify(OVERLAPPED* overlapped);
   HRESULT cancel();
+  Requests& requests() { return requests_; }
   /// A receive was taken and is done: the context that it was posted with. On the device's thread.
   void* finish(std::uint64_t id);
 
@@ -59,7 +60,10 @@ class SharedReceiveQueue final : public Object<IND2SharedReceiveQueue> {
   }
   HRESULT STDMETHODCALLTYPE GetNotifyAffinity(USHORT* group, KAFFINITY* affinity) override;
   HRESULT STDMETHODCALLTYPE Modify(ULONG depth, ULONG threshold) override { return core_->modify(depth, threshold); }
-  HRESULT STDMETHODCALLTYPE Notify(OVERLAPPED* overlapped) override { return core_->notify(overlapped); }
+  HRESULT STDMETHODCALLTYPE Notify(OVERLAPPED* overlapped) override {
+    Requests::Call call(core_->requests(), overlapped, core_->adapter());
+    return call.answer(core_->notify(overlapped));
+  }
   HRESULT STDMETHODCALLTYPE Receive(VOID* context, const ND2_SGE sges[], ULONG count) override {
     return core_->receive(context, sges, count);
   }

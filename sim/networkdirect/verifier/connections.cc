@@ -14,6 +14,12 @@ namespace {
 
 using Link = QueuePairState::Link;
 
+unsigned port_of(const struct sockaddr* address, ULONG length) {
+  if (length < sizeof(sockaddr_in)) return 0;
+  // Both families have it in the same place.
+  return ntohs(reinterpret_cast<const sockaddr_in*>(address)->sin_port);
+}
+
 /// What a call changes before it is made, for another thread may have its completion before it returns. A call that fails has
 /// changed nothing.
 class Attempt {
@@ -81,7 +87,10 @@ HRESULT Connector::Bind(const struct sockaddr* address, ULONG length) {
   if (!call.given(address, "the address")) return ND_INVALID_PARAMETER_1;
   if (state_->phase != Phase::fresh) call.find(Rule::bound_twice);
   const HRESULT status = call.inner([&] { return inner().Bind(address, length); });
-  if (!FAILED(status) && state_->phase == Phase::fresh) state_->phase = Phase::bound;
+  if (!FAILED(status) && state_->phase == Phase::fresh) {
+    state_->phase = Phase::bound;
+    if (const unsigned port = port_of(address, length); port != 0) state_->from = fmt::format("{}", port);
+  }
   return status;
 }
 
@@ -97,7 +106,10 @@ HRESULT Connector::Connect(IUnknown* queue_pair, const struct sockaddr* to, ULON
     call.find(Rule::connect_before_bind);
   } else if (state_->phase != Phase::bound && !past(Phase::connecting)) {
     call.find(Rule::connector_reused);
+  } else if (state_->attempted) {
+    call.find(Rule::connector_refused_reused);
   }
+  judge_port(call, to, length);
   const auto pair = with->state();
   judge_queue_pair(call, *pair);
   const Attempt attempt(*state_, *pair);
@@ -125,6 +137,8 @@ HRESULT Connector::CompleteConnect(OVERLAPPED* overlapped) {
   const ConnectorState before = *state_;
   begin(Phase::completing, overlapped);
   state_->reached = true;
+  state_->answered = true;
+  note_receives();
   const HRESULT status = call.request(overlapped, Method::complete_connect, [&] { return inner().CompleteConnect(overlapped); },
                                       [&](Request& request) { request.connector = state_; });
   if (FAILED(status)) *state_ = before;
@@ -149,6 +163,8 @@ HRESULT Connector::Accept(IUnknown* queue_pair, ULONG inbound, ULONG outbound, c
   attach(pair, outbound);
   begin(Phase::accepting, overlapped);
   state_->reached = true;
+  state_->answered = true;
+  note_receives();
   const HRESULT status = call.request(overlapped, Method::accept,
                                       [&] { return inner().Accept(&with->inner(), inbound, outbound, data, bytes, overlapped); },
                                       [&](Request& request) { request.connector = state_; });
@@ -181,6 +197,20 @@ void Connector::judge_early(Call& call) {
   const bool never = state_->phase == Phase::fresh || (state_->phase == Phase::bound && !state_->attempted);
   const bool early = never || ((state_->phase == Phase::connecting || state_->phase == Phase::filling) && waiting());
   if (early) call.find(Rule::connection_data_early);
+  if (state_->answered) call.find(Rule::connection_data_late);
+}
+
+/// One connection from a port to a place, as far as the consumer named the port.
+void Connector::judge_port(Call& call, const struct sockaddr* to, ULONG length) {
+  if (state_->from.empty()) return;
+  state_->attempt = state_->from + " to " + std::string(reinterpret_cast<const char*>(to), length);
+  const auto [at, alone] = adapter()->attempts.emplace(state_->attempt, number());
+  if (!alone && at->second != number()) call.find(Rule::ports_shared, fmt::format("connector {} has it too", at->second));
+}
+
+void Connector::note_receives() {
+  if (state_->queue_pair == nullptr || state_->queue_pair->shared) return;
+  state_->queue_pair->agreed_bare = state_->queue_pair->receives->outstanding == 0;
 }
 
 HRESULT Connector::GetReadLimits(ULONG* inbound, ULONG* outbound) {
@@ -252,6 +282,9 @@ bool Connector::surely_connected() {
 }
 
 void Connector::last_release(Call& call) {
+  if (const auto at = adapter()->attempts.find(state_->attempt); at != adapter()->attempts.end() && at->second == number()) {
+    adapter()->attempts.erase(at);
+  }
   if (surely_connected()) call.find(Rule::connection_abandoned);
   // A Connect that is no longer pending may have failed without our hearing of it.
   if (state_->phase == Phase::replied) call.find(Rule::reply_abandoned);

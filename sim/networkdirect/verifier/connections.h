@@ -41,6 +41,8 @@ class Connector final : public OverlappedFacade<IND2Connector> {
   void judge_data(Call& call, const VOID* data, ULONG bytes, ULONG most);
   void judge_queue_pair(Call& call, const QueuePairState& queue_pair);
   void judge_early(Call& call);
+  void judge_port(Call& call, const struct sockaddr* to, ULONG length);
+  void note_receives();
   void attach(std::shared_ptr<QueuePairState> queue_pair, ULONG outbound);
   void begin(Phase phase, OVERLAPPED* overlapped) {
     state_->phase = phase;

@@ -44,10 +44,11 @@ HRESULT MemoryRegion::register_memory(Call& call, const VOID* buffer, SIZE_T byt
       call.request(overlapped, Method::register_memory, work, [&](Request& request) { request.region = state_; });
   if (status == ND_SUCCESS && state_->phase == Phase::registering) state_->phase = Phase::registered;
   if (FAILED(status)) {
-    const unsigned uses = state_->uses, windows = state_->windows;
+    const unsigned uses = state_->uses, windows = state_->windows, lingering = state_->lingering;
     *state_ = before;
     state_->uses = uses;
     state_->windows = windows;
+    state_->lingering = lingering;
   }
   return status;
 }
@@ -84,11 +85,17 @@ HRESULT MemoryRegion::Deregister(OVERLAPPED* overlapped) {
   if (!usable()) call.find(Rule::deregister_unregistered);
   judge_memory(call);
   if (state_->uses > 0) call.find(Rule::deregister_in_use, fmt::format("{} outstanding requests use it", state_->uses));
-  const unsigned windows = state_->windows;
+  const unsigned windows = state_->windows, lingering = state_->lingering;
   // Before the call: its completion may be another thread's before it returns.
   const Phase before = std::exchange(state_->phase, Phase::empty);
   const HRESULT status = call.request(overlapped, Method::deregister, [&] { return inner().Deregister(overlapped); });
-  if (windows > 0 || status == ND_DEVICE_BUSY) call.find(Rule::deregister_with_windows, fmt::format("{} are known", windows));
+  // What lingers is this provider's to count: others let it go with the window or the connection.
+  if (windows > 0) {
+    call.find(Rule::deregister_with_windows, fmt::format("{} are bound", windows));
+  } else if (status == ND_DEVICE_BUSY) {
+    call.find(Rule::deregister_with_windows, fmt::format("{} were not invalidated before they were released, or before their "
+                                                         "connection ended", lingering));
+  }
   if (FAILED(status)) state_->phase = before;
   return status;
 }
@@ -125,7 +132,7 @@ MemoryWindow::MemoryWindow(Session& session, std::shared_ptr<AdapterState> adapt
 UINT32 MemoryWindow::GetRemoteToken() {
   Call call(*this, "GetRemoteToken");
   if (!call.alive()) return 0;
-  if (state_->region == nullptr) call.find(Rule::window_token_invalid);
+  if (!state_->bound()) call.find(Rule::window_token_invalid);
   return call.inner([&] { return inner().GetRemoteToken(); });
 }
 

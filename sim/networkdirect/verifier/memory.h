@@ -43,7 +43,7 @@ class MemoryWindow final : public Facade<IND2MemoryWindow> {
 
  private:
   bool answers(REFIID iid) const override { return iid == IID_IND2MemoryWindow; }
-  void last_release(Call&) override { state_->unbind(); }
+  void last_release(Call&) override { state_->linger(); }
   std::shared_ptr<WindowState> state_;
 };
 

@@ -25,7 +25,7 @@ void judge_room(Call& call, QueueState& queue) {
 void restore(WindowState& window, const WindowState& before) {
   window.unbind();
   window = before;
-  if (window.region != nullptr) ++window.region->windows;
+  window.count();
 }
 
 }  // namespace
@@ -116,6 +116,8 @@ HRESULT QueuePair::Receive(VOID* context, const ND2_SGE sges[], ULONG count) {
   if (count > state_->receives->sges) {
     call.find(Rule::sge_count_exceeded, fmt::format("{} buffers; the queue pair was created for {}", count, state_->receives->sges));
   }
+  // Said once: those that follow are not late.
+  if (std::exchange(state_->agreed_bare, false) && state_->link == Link::attached) call.find(Rule::receives_late);
   Posted posted;
   posted.type = Nd2RequestTypeReceive;
   posted.receives = state_->receives;
@@ -161,7 +163,7 @@ HRESULT QueuePair::Bind(VOID* context, IUnknown* region, IUnknown* window, const
     call.find(Rule::bind_rights_missing, in->name());
   }
   if ((flags & (ND_OP_FLAG_ALLOW_READ | ND_OP_FLAG_ALLOW_WRITE)) == 0) call.find(Rule::bind_grants_nothing, bound->name());
-  if (view->region != nullptr) call.find(Rule::bind_of_bound_window, bound->name());
+  if (view->bound()) call.find(Rule::bind_of_bound_window, bound->name());
   Posted posted;
   posted.type = Nd2RequestTypeBind;
   posted.context = context;
@@ -177,7 +179,7 @@ HRESULT QueuePair::Bind(VOID* context, IUnknown* region, IUnknown* window, const
   });
   if (FAILED(status)) {
     restore(*view, before);
-  } else if (view->region != nullptr && std::ranges::find(state_->windows, view) == state_->windows.end()) {
+  } else if (view->bound() && std::ranges::find(state_->windows, view) == state_->windows.end()) {
     state_->windows.push_back(view);
   }
   return status;
@@ -190,7 +192,7 @@ HRESULT QueuePair::Invalidate(VOID* context, IUnknown* window, ULONG flags) {
   if (bound == nullptr) return ND_INVALID_PARAMETER_2;
   judge_flags(call, flags, ND_OP_FLAG_SILENT_SUCCESS | ND_OP_FLAG_READ_FENCE);
   const auto view = bound->state();
-  if (view->region == nullptr) {
+  if (!view->bound()) {
     call.find(Rule::window_not_bound, bound->name());
   } else if (view->queue_pair != number()) {
     call.find(Rule::window_of_other_queue_pair, fmt::format("{} is bound on queue pair {}", bound->name(), view->queue_pair));
@@ -204,7 +206,7 @@ HRESULT QueuePair::Invalidate(VOID* context, IUnknown* window, ULONG flags) {
       post(call, std::move(posted), flags, [&](void* id) { return inner().Invalidate(id, &bound->inner(), flags); });
   if (FAILED(status)) {
     restore(*view, before);
-  } else if (view->region == nullptr) {
+  } else if (!view->bound()) {
     std::erase(state_->windows, view);
   }
   return status;
@@ -212,6 +214,10 @@ HRESULT QueuePair::Invalidate(VOID* context, IUnknown* window, ULONG flags) {
 
 void QueuePair::last_release(Call&) {
   session().end_link(state_);
+  for (const auto& window : state_->windows) {
+    if (window->queue_pair == number()) window->unbind();
+  }
+  state_->windows.clear();
   --state_->receive_queue->queue_pairs;
   --state_->initiator_queue->queue_pairs;
   // Results may still come, of any of them but the silent.

@@ -86,12 +86,17 @@ enum class Rule : std::uint8_t {
   accept_without_request,
   reject_misplaced,
   connection_data_early,
+  connection_data_late,
   private_data_too_long,
   disconnect_unconnected,
   connection_abandoned,
   reply_abandoned,
   request_abandoned,
   notify_disconnect_missing,
+  // Where cards differ: what one takes the next one refuses.
+  connector_refused_reused,
+  ports_shared,
+  receives_late,
   // Listeners.
   listen_before_bind,
   listen_twice,

@@ -120,8 +120,9 @@ void Session::end_link(const std::shared_ptr<QueuePairState>& queue_pair) {
   if (queue_pair == nullptr) return;
   queue_pair->link = QueuePairState::Link::ended;
   cease(*queue_pair);
-  for (const auto& window : queue_pair->windows) window->unbind();
-  queue_pair->windows.clear();
+  for (const auto& window : queue_pair->windows) {
+    if (window->queue_pair == queue_pair->number) window->linger();
+  }
 }
 
 std::vector<Leak> Session::finish() {

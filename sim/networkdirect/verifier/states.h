@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <ndspi.h>
@@ -23,6 +24,7 @@ struct RegionState {
   bool token_known = false;
   unsigned uses = 0;     ///< by requests that are outstanding
   unsigned windows = 0;  ///< bound in it
+  unsigned lingering = 0;  ///< bound windows that were released, or whose connection is over: the provider may hold them still
 
   bool covers(const void* buffer, SIZE_T length) const {
     const auto first = reinterpret_cast<std::uintptr_t>(memory), at = reinterpret_cast<std::uintptr_t>(buffer);
@@ -35,6 +37,7 @@ struct AdapterState {
   bool info_known = false;
   ND2_ADAPTER_INFO info = {};
   std::set<HANDLE> files;
+  std::map<std::string, std::uint64_t> attempts;          ///< to connect: from which port to where, and which connector's
   std::map<UINT32, std::shared_ptr<RegionState>> tokens;  ///< local ones, of deregistered regions too
   std::size_t children = 0;                               ///< living objects
 };
@@ -71,6 +74,7 @@ struct QueuePairState {
   bool ever_attached = false;
   bool no_reads = false;  ///< the consumer gave an outbound read limit of zero
   bool failed = false;    ///< a result that failed has been taken
+  bool agreed_bare = false;  ///< Accept or CompleteConnect was called, and there was no Receive
   std::set<std::uint64_t> initiators;  ///< outstanding, in the order in which they were posted
   std::set<std::uint64_t> posted;      ///< all that are outstanding
   std::vector<std::shared_ptr<WindowState>> windows;
@@ -80,11 +84,24 @@ struct WindowState {
   std::uint64_t number = 0;
   std::shared_ptr<RegionState> region;  ///< that it is bound in, or null
   std::uint64_t queue_pair = 0;
+  bool lingering = false;  ///< bound for the provider alone, until the queue pair is gone
 
+  bool bound() const { return region != nullptr && !lingering; }
+  void count() {
+    if (region != nullptr) ++(lingering ? region->lingering : region->windows);
+  }
   void unbind() {
     if (region == nullptr) return;
-    --region->windows;
+    --(lingering ? region->lingering : region->windows);
+    lingering = false;
     region.reset();
+  }
+  /// The consumer has no more to do with it.
+  void linger() {
+    if (!bound()) return;
+    --region->windows;
+    ++region->lingering;
+    lingering = true;
   }
 };
 
@@ -108,7 +125,9 @@ struct ConnectorState {
   OVERLAPPED* waiting_for = nullptr;  ///< the request that ends this phase
   bool attempted = false;             ///< there has been a Connect
   bool reached = false;               ///< a connection was made, or could have been
+  bool answered = false;              ///< by Accept or CompleteConnect
   bool notify_asked = false;
+  std::string from, attempt;          ///< the local port as it was named; where the last Connect went, from there
   OVERLAPPED* notifying = nullptr;    ///< of the last NotifyDisconnect
   bool disconnect_asked = false;
 };

@@ -17,6 +17,12 @@ void destroy(Object* object) {
     case Kind::thread: delete static_cast<Thread*>(object); return;
     case Kind::port: delete static_cast<Port*>(object); return;
     case Kind::heap: delete static_cast<Heap*>(object); return;
+    case Kind::disk_file: {
+      auto* file = static_cast<DiskFile*>(object);
+      ::close(file->descriptor);
+      delete file;
+      return;
+    }
     case Kind::file: {
       auto* file = static_cast<File*>(object);
       if (file->port != nullptr) drop_reference(file->port);
@@ -32,7 +38,7 @@ void close_last(Object& object) {
       auto& port = static_cast<Port&>(object);
       port.closed = true;
       port.packets.clear();
-      port.ready.notify_all();
+      for (PortWaiter* waiter : port.waiters) waiter->wake.notify_one();
       return;
     }
     case Kind::thread: {
@@ -45,7 +51,8 @@ void close_last(Object& object) {
     }
     case Kind::file: end_watches(static_cast<File&>(object), nullptr, STATUS_CANCELLED); return;
     case Kind::event:
-    case Kind::heap: return;
+    case Kind::heap:
+    case Kind::disk_file: return;
   }
 }
 

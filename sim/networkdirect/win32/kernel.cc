@@ -10,7 +10,7 @@
 // programs export it (an option of the link, in CMakeLists.txt), shared objects do by its visibility. The number
 // changes with the layout of Kernel.
 extern "C" {
-__attribute__((visibility("default"), used)) std::atomic<fb::win32::Kernel*> fabricbench_win32_kernel_1{nullptr};
+__attribute__((visibility("default"), used)) std::atomic<fb::win32::Kernel*> fabricbench_win32_kernel_2{nullptr};
 }
 
 namespace fb::win32 {
@@ -33,7 +33,7 @@ Slot& shared_slot() {
   for (const std::string& name : names) {
     void* object = dlopen(name.empty() ? nullptr : name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (object == nullptr) continue;
-    void* slot = dlsym(object, "fabricbench_win32_kernel_1");
+    void* slot = dlsym(object, "fabricbench_win32_kernel_2");
     if (slot != nullptr) {
       Dl_info owner = {};
       if (dladdr(slot, &owner) != 0 && !name.empty()) dlopen(owner.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
@@ -41,7 +41,7 @@ Slot& shared_slot() {
     dlclose(object);
     if (slot != nullptr) return *static_cast<Slot*>(slot);
   }
-  return fabricbench_win32_kernel_1;
+  return fabricbench_win32_kernel_2;
 }
 
 Kernel& shared_kernel() {
@@ -79,6 +79,11 @@ Deadline deadline_in(DWORD milliseconds) {
 }
 
 bool wait_on(std::condition_variable& condition, Lock& lock, Deadline deadline) {
+  const Blocked blocked;
+  return wait_until_poked(condition, lock, deadline);
+}
+
+bool wait_until_poked(std::condition_variable& condition, Lock& lock, Deadline deadline) {
   if (deadline == kNever) {
     condition.wait(lock);
     return true;

@@ -31,7 +31,7 @@ struct Waiter {
   bool poked = false;
 };
 
-enum class Kind : unsigned { event, thread, port, file, heap };
+enum class Kind : unsigned { event, thread, port, file, heap, disk_file };
 
 struct Object {
   explicit Object(Kind k) : kind(k) {}
@@ -68,12 +68,33 @@ struct Packet {
 
 struct Watch;
 
+/// A thread that waits at a port. Its packet is its own once it is given, whoever asks the port meanwhile.
+struct PortWaiter {
+  std::condition_variable wake;
+  bool given = false;
+  Packet packet = {};
+};
+
 struct Port : Object {
   Port() : Object(Kind::port) {}
   bool closed = false;
   std::deque<Packet> packets;
   Watch* watch = nullptr;  // whom PortWatch tells; goes before the port's handle
-  std::condition_variable ready;
+  std::vector<PortWaiter*> waiters;  // who came last is served first
+  unsigned at_once = 1;              // as many of its threads run at a time
+  unsigned active = 0;               // that have left the port and do not wait for anything
+};
+
+/// While the calling thread waits it is none of those that run for its port. Under the lock, made and destroyed.
+class Blocked {
+ public:
+  Blocked();
+  Blocked(const Blocked&) = delete;
+  Blocked& operator=(const Blocked&) = delete;
+  ~Blocked();
+
+ private:
+  Port* const port_;
 };
 
 /// Asks whoever serves a file to cancel one request, or all for null; false: there was none.
@@ -96,6 +117,19 @@ struct Heap : Object {
   std::map<void*, SIZE_T> blocks;
 };
 
+/// A file of the system's, opened by its name.
+struct DiskFile : Object {
+  explicit DiskFile(int number) : Object(Kind::disk_file), descriptor(number) {}
+  const int descriptor;
+};
+
+/// A thread that waits for the memory at an address to change.
+struct AddressWaiter {
+  const volatile void* address = nullptr;
+  bool woken = false;
+  std::condition_variable wake;
+};
+
 struct Kernel {
   // Copies of different builds must not share one.
   const std::size_t size = sizeof(Kernel);
@@ -112,6 +146,7 @@ struct Kernel {
   HANDLE process_heap = nullptr;
   unsigned winsock_users = 0;
   pthread_key_t last_error = {};
+  std::vector<AddressWaiter*> address_waiters;  // the oldest first
 };
 
 Kernel& kernel();
@@ -130,7 +165,9 @@ class Telling {
   Telling& operator=(const Telling&) = delete;
   ~Telling();
 };
-/// Waits for the condition; false when the time has come.
+/// Waits for the condition; false when the time has come. It is no Blocked wait.
+bool wait_until_poked(std::condition_variable& condition, Lock& lock, Deadline deadline);
+/// The same for what programs wait for.
 bool wait_on(std::condition_variable& condition, Lock& lock, Deadline deadline);
 
 // All of these are called with the lock held.

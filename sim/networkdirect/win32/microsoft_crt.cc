@@ -4,10 +4,23 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
 
 #include <locale.h>
 
 #include "sim/networkdirect/win32/kernel.h"
+
+// From here on the system's own are meant.
+#undef printf
+#undef fprintf
+#undef vprintf
+#undef vfprintf
+#undef sprintf
+#undef vsprintf
+#undef snprintf
+#undef vsnprintf
 
 namespace fb::win32 {
 
@@ -15,61 +28,75 @@ namespace {
 
 enum class Width { plain, narrow, wide, word64, pointer, other };
 
-/// One conversion of a wide format, as far as it differs here: how long its argument is.
+/// How long the argument of a conversion is, as far as that differs here.
 struct Length {
   Width width = Width::plain;
   // What glibc reads the same.
-  std::wstring same;
+  std::string same = {};
 };
 
-Length take_length(const wchar_t*& at) {
-  const auto starts = [&at](const wchar_t* word) {
-    const std::size_t length = std::wcslen(word);
-    if (std::wcsncmp(at, word, length) != 0) return false;
-    at += length;
+template <typename Char>
+Length take_length(const Char*& at) {
+  const auto starts = [&at](std::string_view word) {
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      if (at[i] != static_cast<Char>(word[i])) return false;
+    }
+    at += word.size();
     return true;
   };
-  if (starts(L"I64") || starts(L"ll")) return {Width::word64, {}};
-  if (starts(L"I32")) return {};
-  if (starts(L"I")) return {Width::pointer, {}};
-  if (starts(L"hh")) return {Width::other, L"hh"};
-  if (starts(L"h")) return {Width::narrow, L"h"};
-  if (starts(L"l") || starts(L"w")) return {Width::wide, {}};
-  for (const wchar_t* word : {L"L", L"z", L"t", L"j"}) {
-    if (starts(word)) return {Width::other, word};
+  if (starts("I64") || starts("ll")) return {Width::word64};
+  if (starts("I32")) return {};
+  if (starts("I")) return {Width::pointer};
+  if (starts("hh")) return {Width::other, "hh"};
+  if (starts("h")) return {Width::narrow, "h"};
+  if (starts("l") || starts("w")) return {Width::wide};
+  for (const std::string_view word : {"L", "z", "t", "j"}) {
+    if (starts(word)) return {Width::other, std::string(word)};
   }
   return {};
 }
 
-std::wstring conversion(const Length& length, wchar_t kind) {
-  const bool text = kind == L's' || kind == L'c';
-  if (text) return (length.width == Width::narrow ? std::wstring() : std::wstring(L"l")) + kind;
-  // Capitals stand for the other kind of text.
-  if (kind == L'S') return length.width == Width::wide ? L"ls" : L"s";
-  if (kind == L'C') return length.width == Width::wide ? L"lc" : L"c";
+/// `wide`: of a wide format, in which text is wide where nothing else is said. Capitals stand for the other kind of text.
+std::string conversion(const Length& length, char kind, bool wide) {
+  if (kind == 's' || kind == 'c' || kind == 'S' || kind == 'C') {
+    const bool capital = kind == 'S' || kind == 'C';
+    const bool is_wide = length.width == Width::wide || (length.width != Width::narrow && wide != capital);
+    return (is_wide ? "l" : "") + std::string(1, kind == 's' || kind == 'S' ? 's' : 'c');
+  }
   switch (length.width) {
-    case Width::word64: return std::wstring(L"ll") + kind;
-    case Width::pointer: return std::wstring(L"z") + kind;
+    case Width::word64: return std::string("ll") + kind;
+    case Width::pointer: return std::string("z") + kind;
     case Width::narrow:
     case Width::other: return length.same + kind;
     case Width::plain:
     case Width::wide: break;
   }
-  return std::wstring(1, kind);
+  return {kind};
 }
 
-std::string translate(const wchar_t* format) {
-  std::wstring out;
+/// The format as this system's printf reads it.
+template <typename Char>
+std::basic_string<Char> translated(const Char* format) {
+  constexpr bool kWide = std::is_same_v<Char, wchar_t>;
+  std::basic_string<Char> out;
   while (*format != 0) {
     out += *format;
-    if (*format++ != L'%') continue;
-    while (*format != 0 && std::wcschr(L"-+ #0123456789.*'$", *format) != nullptr) out += *format++;
+    if (*format++ != '%') continue;
+    while (*format != 0 && *format < 128 && std::strchr("-+ #0123456789.*'$", static_cast<char>(*format)) != nullptr) out += *format++;
     const Length length = take_length(format);
     if (*format == 0) break;
-    out += conversion(length, *format++);
+    if (*format > 0 && *format < 128) {
+      for (const char c : conversion(length, static_cast<char>(*format), kWide)) out += static_cast<Char>(c);
+    } else {
+      out += *format;
+    }
+    ++format;
   }
-  return to_narrow(out.c_str());
+  return out;
 }
+
+std::string translate(const wchar_t* format) { return to_narrow(translated(format).c_str()); }
+std::string translate(const char* format) { return translated(format); }
 
 /// Wide text becomes UTF-8 inside, whatever locale the program has chosen.
 class Utf8Locale {
@@ -100,6 +127,27 @@ int copy_or_empty(auto* to, std::size_t size, const auto* from, std::size_t leng
   return 0;
 }
 
+constexpr std::size_t kNoCount = _TRUNCATE - 1;
+
+/// What the _s functions put where: all of `text` (null: it could not be made), or the part that `count` permits.
+template <typename Char>
+int put_text(Char* to, std::size_t size, std::size_t count, const std::basic_string<Char>* text) {
+  if (to != nullptr && size != 0) to[0] = 0;
+  if (to == nullptr || size == 0 || text == nullptr) {
+    errno = EINVAL;
+    return -1;
+  }
+  const std::size_t most = count == _TRUNCATE ? size - 1 : count;
+  const std::size_t length = std::min(text->size(), most);
+  if (length >= size) {
+    errno = ERANGE;
+    return -1;
+  }
+  std::copy_n(text->begin(), length, to);
+  to[length] = 0;
+  return length == text->size() ? static_cast<int>(length) : -1;
+}
+
 // `count` may be _TRUNCATE: as much as fits.
 template <typename Char>
 int copy_part(Char* to, std::size_t size, const Char* from, std::size_t count) {
@@ -107,6 +155,15 @@ int copy_part(Char* to, std::size_t size, const Char* from, std::size_t count) {
   std::size_t length = 0;
   while (length < count && (count != _TRUNCATE || length + 1 < size) && from[length] != 0) ++length;
   return copy_or_empty(to, size, from, length);
+}
+
+template <typename Char>
+int append_part(Char* to, std::size_t size, const Char* from, std::size_t count) {
+  std::size_t present = 0;
+  while (to != nullptr && present < size && to[present] != 0) ++present;
+  const int error = present == size ? EINVAL : copy_part(to + present, size - present, from, count);
+  if (error != 0 && to != nullptr && size != 0) to[0] = 0;
+  return error;
 }
 
 }  // namespace
@@ -167,6 +224,128 @@ int fabricbench_swprintf(wchar_t* to, size_t chars, const wchar_t* format, ...) 
   return written;
 }
 
+int fabricbench_vfprintf(FILE* stream, const char* format, va_list arguments) {
+  const std::string ours = translate(format);
+  const Utf8Locale locale;
+  return vfprintf(stream, ours.c_str(), arguments);
+}
+
+int fabricbench_vprintf(const char* format, va_list arguments) { return fabricbench_vfprintf(stdout, format, arguments); }
+
+int fabricbench_printf(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = fabricbench_vfprintf(stdout, format, arguments);
+  va_end(arguments);
+  return written;
+}
+
+int fabricbench_fprintf(FILE* stream, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = fabricbench_vfprintf(stream, format, arguments);
+  va_end(arguments);
+  return written;
+}
+
+int fabricbench_vsnprintf(char* to, size_t chars, const char* format, va_list arguments) {
+  const std::string ours = translate(format);
+  const Utf8Locale locale;
+  return vsnprintf(to, chars, ours.c_str(), arguments);
+}
+
+int fabricbench_snprintf(char* to, size_t chars, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = fabricbench_vsnprintf(to, chars, format, arguments);
+  va_end(arguments);
+  return written;
+}
+
+int fabricbench_vsprintf(char* to, const char* format, va_list arguments) {
+  const std::string ours = translate(format);
+  const Utf8Locale locale;
+  return vsprintf(to, ours.c_str(), arguments);
+}
+
+int fabricbench_sprintf(char* to, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = fabricbench_vsprintf(to, format, arguments);
+  va_end(arguments);
+  return written;
+}
+
+int _vsnprintf_s(char* to, size_t chars, size_t count, const char* format, va_list arguments) {
+  if (to == nullptr || chars == 0 || format == nullptr) return put_text<char>(to, chars, count, nullptr);
+  const std::string ours = translate(format);
+  char* text = nullptr;
+  int length = -1;
+  {
+    const Utf8Locale locale;
+    length = vasprintf(&text, ours.c_str(), arguments);
+  }
+  if (length < 0) return put_text<char>(to, chars, count, nullptr);
+  const std::string whole(text, static_cast<std::size_t>(length));
+  std::free(text);
+  return put_text(to, chars, count, &whole);
+}
+
+int _vsnwprintf_s(wchar_t* to, size_t chars, size_t count, const wchar_t* format, va_list arguments) {
+  if (to == nullptr || chars == 0 || format == nullptr) return put_text<wchar_t>(to, chars, count, nullptr);
+  const std::string ours = translate(format);
+  char* text = nullptr;
+  int length = -1;
+  {
+    const Utf8Locale locale;
+    length = vasprintf(&text, ours.c_str(), arguments);
+  }
+  if (length < 0) return put_text<wchar_t>(to, chars, count, nullptr);
+  const std::wstring whole = to_wide(text);
+  std::free(text);
+  return put_text(to, chars, count, &whole);
+}
+
+// A count that no text reaches: what does not fit is an error.
+int vsprintf_s(char* to, size_t chars, const char* format, va_list arguments) {
+  return _vsnprintf_s(to, chars, kNoCount, format, arguments);
+}
+int vswprintf_s(wchar_t* to, size_t chars, const wchar_t* format, va_list arguments) {
+  return _vsnwprintf_s(to, chars, kNoCount, format, arguments);
+}
+
+int sprintf_s(char* to, size_t chars, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = vsprintf_s(to, chars, format, arguments);
+  va_end(arguments);
+  return written;
+}
+
+int swprintf_s(wchar_t* to, size_t chars, const wchar_t* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = vswprintf_s(to, chars, format, arguments);
+  va_end(arguments);
+  return written;
+}
+
+int _snprintf_s(char* to, size_t chars, size_t count, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = _vsnprintf_s(to, chars, count, format, arguments);
+  va_end(arguments);
+  return written;
+}
+
+int _snwprintf_s(wchar_t* to, size_t chars, size_t count, const wchar_t* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int written = _vsnwprintf_s(to, chars, count, format, arguments);
+  va_end(arguments);
+  return written;
+}
+
 int fabricbench_fputws(const wchar_t* text, FILE* stream) { return std::fputs(to_narrow(text).c_str(), stream); }
 
 FILE* _wfopen(const wchar_t* name, const wchar_t* mode) { return std::fopen(to_narrow(name).c_str(), to_narrow(mode).c_str()); }
@@ -217,6 +396,17 @@ errno_t strcat_s(char* to, size_t chars, const char* from) {
 
 errno_t wcsncpy_s(wchar_t* to, size_t chars, const wchar_t* from, size_t count) { return copy_part(to, chars, from, count); }
 errno_t strncpy_s(char* to, size_t chars, const char* from, size_t count) { return copy_part(to, chars, from, count); }
+
+errno_t wcsncat_s(wchar_t* to, size_t chars, const wchar_t* from, size_t count) { return append_part(to, chars, from, count); }
+errno_t strncat_s(char* to, size_t chars, const char* from, size_t count) { return append_part(to, chars, from, count); }
+
+errno_t memmove_s(void* to, size_t to_bytes, const void* from, size_t count) {
+  if (count == 0) return 0;
+  if (to == nullptr || from == nullptr) return EINVAL;
+  if (count > to_bytes) return ERANGE;
+  std::memmove(to, from, count);
+  return 0;
+}
 
 errno_t memcpy_s(void* to, size_t to_bytes, const void* from, size_t count) {
   if (count == 0) return 0;

@@ -91,6 +91,25 @@ HANDLE start_thread(std::unique_ptr<Beginning> beginning, std::size_t stack_byte
   return handle;
 }
 
+/// A wait without the lock.
+class Resting {
+ public:
+  Resting() : blocked_(begin()) {}
+  Resting(const Resting&) = delete;
+  Resting& operator=(const Resting&) = delete;
+  ~Resting() {
+    const Lock lock(kernel().lock);
+    blocked_.reset();
+  }
+
+ private:
+  static std::unique_ptr<Blocked> begin() {
+    const Lock lock(kernel().lock);
+    return std::make_unique<Blocked>();
+  }
+  std::unique_ptr<Blocked> blocked_;
+};
+
 pthread_mutex_t* mutex_of(LPCRITICAL_SECTION section) { return static_cast<pthread_mutex_t*>(section->DebugInfo); }
 
 }  // namespace
@@ -194,6 +213,7 @@ void Sleep(DWORD milliseconds) {
     sched_yield();
     return;
   }
+  const Resting resting;
   if (milliseconds == INFINITE) {
     for (;;) pause();
   }
@@ -246,7 +266,11 @@ BOOL InitializeCriticalSectionEx(LPCRITICAL_SECTION section, DWORD spins, DWORD)
   return TRUE;
 }
 
-void EnterCriticalSection(LPCRITICAL_SECTION section) { pthread_mutex_lock(mutex_of(section)); }
+void EnterCriticalSection(LPCRITICAL_SECTION section) {
+  if (pthread_mutex_trylock(mutex_of(section)) == 0) return;
+  const Resting resting;
+  pthread_mutex_lock(mutex_of(section));
+}
 
 BOOL TryEnterCriticalSection(LPCRITICAL_SECTION section) {
   return pthread_mutex_trylock(mutex_of(section)) == 0 ? TRUE : FALSE;

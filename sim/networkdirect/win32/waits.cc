@@ -1,5 +1,6 @@
 // Events, and waits for anything that can be signalled.
 #include <algorithm>
+#include <cstring>
 
 #include "sim/networkdirect/win32/kernel.h"
 
@@ -107,6 +108,31 @@ class Wait {
   Waiter waiter_;
 };
 
+bool same_value(const volatile void* address, const void* compare, std::size_t bytes) {
+  const auto same = [&]<typename T>(T wanted) {
+    std::memcpy(&wanted, compare, sizeof wanted);
+    return __atomic_load_n(static_cast<const volatile T*>(address), __ATOMIC_SEQ_CST) == wanted;
+  };
+  switch (bytes) {
+    case 1: return same(std::uint8_t{});
+    case 2: return same(std::uint16_t{});
+    case 4: return same(std::uint32_t{});
+    default: return same(std::uint64_t{});
+  }
+}
+
+void wake_by_address(const void* address, std::size_t most) {
+  Kernel& k = kernel();
+  const Lock lock(k.lock);
+  std::erase_if(k.address_waiters, [&](AddressWaiter* waiter) {
+    if (waiter->address != address || most == 0) return false;
+    --most;
+    waiter->woken = true;
+    waiter->wake.notify_one();
+    return true;
+  });
+}
+
 }  // namespace
 
 void signal(Object& object) {
@@ -144,6 +170,28 @@ BOOL ResetEvent(HANDLE handle) {
   event->signalled = false;
   return TRUE;
 }
+
+BOOL WaitOnAddress(volatile VOID* address, PVOID compare, SIZE_T bytes, DWORD milliseconds) {
+  if (address == nullptr || compare == nullptr || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)) {
+    return fail(ERROR_INVALID_PARAMETER);
+  }
+  const Deadline deadline = deadline_in(milliseconds);
+  Kernel& k = kernel();
+  Lock lock(k.lock);
+  // Under the lock, which whoever wakes takes after the change: none is missed.
+  if (!same_value(address, compare, bytes)) return TRUE;
+  AddressWaiter waiter;
+  waiter.address = address;
+  k.address_waiters.push_back(&waiter);
+  bool in_time = milliseconds != 0;
+  while (!waiter.woken && in_time) in_time = wait_on(waiter.wake, lock, deadline);
+  if (waiter.woken) return TRUE;
+  std::erase(k.address_waiters, &waiter);
+  return fail(ERROR_TIMEOUT);
+}
+
+VOID WakeByAddressSingle(PVOID address) { wake_by_address(address, 1); }
+VOID WakeByAddressAll(PVOID address) { wake_by_address(address, SIZE_MAX); }
 
 DWORD WaitForMultipleObjects(DWORD count, const HANDLE* objects, BOOL all, DWORD milliseconds) {
   if (count == 0 || count > MAXIMUM_WAIT_OBJECTS || objects == nullptr) {

@@ -1,8 +1,10 @@
 // The loadable library: what a NetworkDirect helper library or a consumer looks for in it.
+#include <cstdio>
 #include <mutex>
 #include <utility>
 
 #include "sim/networkdirect/library/machine_fabric.h"
+#include "sim/networkdirect/ndutil/catalogue.h"
 #include "sim/networkdirect/provider/provider.h"
 
 namespace {
@@ -17,9 +19,19 @@ std::shared_ptr<Fabric>* fabric = nullptr;
 
 extern "C" {
 
-HRESULT STDAPICALLTYPE DllGetClassObject(REFCLSID, REFIID iid, LPVOID* out) {
+HRESULT STDAPICALLTYPE DllGetClassObject(REFCLSID id, REFIID iid, LPVOID* out) {
+  if (out == nullptr) return E_POINTER;
+  *out = nullptr;
+  if (!(id == fb::ndutil::kOwnProvider)) return CLASS_E_CLASSNOTAVAILABLE;
   const std::lock_guard guard(lock);
-  if (fabric == nullptr) fabric = new std::shared_ptr<Fabric>(make_machine_fabric(options_of_environment()));
+  if (fabric == nullptr) {
+    const auto options = options_of_environment();
+    if (!options) {
+      std::fprintf(stderr, "fabricbench: %s\n", options.error().text.c_str());
+      return E_INVALIDARG;
+    }
+    fabric = new std::shared_ptr<Fabric>(make_machine_fabric(*options));
+  }
   return make_provider(*fabric, iid, out);
 }
 

@@ -103,10 +103,13 @@ Watch& Watch::instance() {
 Watch* Watch::existing() { return process_of_instance == GetCurrentProcessId() ? instance_of_process.load() : nullptr; }
 
 ndutil::Library* Watch::library(REFCLSID id) {
-  const auto at = std::ranges::find_if(libraries_, [&id](const auto& known) { return known->entry().id == id; });
+  // Who was installed without a class of its own asks for the one with which the library behind is installed.
+  const bool plain = id == ndutil::default_provider_id(options_.self.wstring());
+  const GUID behind = plain ? ndutil::default_provider_id(options_.provider.wstring()) : id;
+  const auto at = std::ranges::find_if(libraries_, [&](const auto& known) { return known->entry().id == behind; });
   if (at != libraries_.end()) return at->get();
   ndutil::ProviderEntry entry;
-  entry.id = id;
+  entry.id = behind;
   entry.version = ND_VERSION_2;
   entry.path = entry.library = options_.provider.wstring();
   return libraries_.emplace_back(std::make_unique<ndutil::Library>(std::move(entry))).get();

@@ -20,7 +20,10 @@ typedef TCHAR _TSCHAR;
 #define _ftprintf fabricbench_fwprintf
 #define _vtprintf fabricbench_vwprintf
 #define _vftprintf fabricbench_vfwprintf
-#define _stprintf_s fabricbench_swprintf
+#define _stprintf_s swprintf_s
+#define _vstprintf_s vswprintf_s
+#define _sntprintf_s _snwprintf_s
+#define _vsntprintf_s _vsnwprintf_s
 #define _sntprintf fabricbench_swprintf
 #define _putts _putws
 #define _fputts fabricbench_fputws
@@ -61,7 +64,10 @@ typedef TCHAR _TSCHAR;
 #define _ftprintf fprintf
 #define _vtprintf vprintf
 #define _vftprintf vfprintf
-#define _stprintf_s snprintf
+#define _stprintf_s sprintf_s
+#define _vstprintf_s vsprintf_s
+#define _sntprintf_s _snprintf_s
+#define _vsntprintf_s _vsnprintf_s
 #define _sntprintf snprintf
 #define _putts puts
 #define _fputts fputs

@@ -1,6 +1,8 @@
 // The calls of the Win32 base services that NetworkDirect programs make.
 #pragma once
 
+#include <stdarg.h>
+
 #include "minwindef.h"
 #include "winerror.h"
 #include "winnt.h"
@@ -102,6 +104,93 @@ BOOL HeapFree(HANDLE heap, DWORD flags, LPVOID memory);
 LPVOID VirtualAlloc(LPVOID address, SIZE_T bytes, DWORD kind, DWORD protection);
 BOOL VirtualFree(LPVOID address, SIZE_T bytes, DWORD kind);
 
+// Waits for a value in memory of this process to change: 1, 2, 4 or 8 bytes. Whoever changes it wakes; a wake-up may be for nothing.
+BOOL WaitOnAddress(volatile VOID* address, PVOID compare, SIZE_T bytes, DWORD milliseconds);
+VOID WakeByAddressSingle(PVOID address);
+VOID WakeByAddressAll(PVOID address);
+
+// Blocks for those who let the system allocate: the process heap's.
+#define LMEM_FIXED 0x0000
+#define LMEM_ZEROINIT 0x0040
+#define LPTR (LMEM_FIXED | LMEM_ZEROINIT)
+HLOCAL LocalAlloc(UINT flags, SIZE_T bytes);
+HLOCAL LocalFree(HLOCAL memory);
+
+// What an error means, in English: Win32 errors, and NTSTATUS values and HRESULTs by the error that they stand for.
+#define FORMAT_MESSAGE_ALLOCATE_BUFFER 0x00000100
+#define FORMAT_MESSAGE_IGNORE_INSERTS 0x00000200
+#define FORMAT_MESSAGE_FROM_STRING 0x00000400
+#define FORMAT_MESSAGE_FROM_HMODULE 0x00000800
+#define FORMAT_MESSAGE_FROM_SYSTEM 0x00001000
+#define FORMAT_MESSAGE_ARGUMENT_ARRAY 0x00002000
+#define FORMAT_MESSAGE_MAX_WIDTH_MASK 0x000000FF
+DWORD FormatMessageA(DWORD flags, LPCVOID source, DWORD message, DWORD language, LPSTR buffer, DWORD chars, va_list* arguments);
+DWORD FormatMessageW(DWORD flags, LPCVOID source, DWORD message, DWORD language, LPWSTR buffer, DWORD chars, va_list* arguments);
+
+// Files by name: to ask what they are. Reading and writing is the C library's.
+#define GENERIC_READ 0x80000000u
+#define GENERIC_WRITE 0x40000000u
+#define GENERIC_EXECUTE 0x20000000u
+#define GENERIC_ALL 0x10000000u
+#define FILE_READ_DATA 0x0001
+#define FILE_WRITE_DATA 0x0002
+#define FILE_APPEND_DATA 0x0004
+#define FILE_READ_ATTRIBUTES 0x0080
+#define FILE_WRITE_ATTRIBUTES 0x0100
+#define FILE_SHARE_READ 0x00000001
+#define FILE_SHARE_WRITE 0x00000002
+#define FILE_SHARE_DELETE 0x00000004
+#define CREATE_NEW 1
+#define CREATE_ALWAYS 2
+#define OPEN_EXISTING 3
+#define OPEN_ALWAYS 4
+#define TRUNCATE_EXISTING 5
+#define FILE_ATTRIBUTE_READONLY 0x00000001
+#define FILE_ATTRIBUTE_HIDDEN 0x00000002
+#define FILE_ATTRIBUTE_SYSTEM 0x00000004
+#define FILE_ATTRIBUTE_DIRECTORY 0x00000010
+#define FILE_ATTRIBUTE_ARCHIVE 0x00000020
+#define FILE_ATTRIBUTE_DEVICE 0x00000040
+#define FILE_ATTRIBUTE_NORMAL 0x00000080
+#define FILE_ATTRIBUTE_TEMPORARY 0x00000100
+#define INVALID_FILE_ATTRIBUTES 0xFFFFFFFFu
+#define INVALID_FILE_SIZE 0xFFFFFFFFu
+#define FILE_FLAG_WRITE_THROUGH 0x80000000u
+#define FILE_FLAG_OVERLAPPED 0x40000000
+#define FILE_FLAG_NO_BUFFERING 0x20000000
+#define FILE_FLAG_RANDOM_ACCESS 0x10000000
+#define FILE_FLAG_SEQUENTIAL_SCAN 0x08000000
+#define FILE_FLAG_DELETE_ON_CLOSE 0x04000000
+#define FILE_FLAG_BACKUP_SEMANTICS 0x02000000
+typedef struct _BY_HANDLE_FILE_INFORMATION {
+  DWORD dwFileAttributes;
+  FILETIME ftCreationTime;
+  FILETIME ftLastAccessTime;
+  FILETIME ftLastWriteTime;
+  DWORD dwVolumeSerialNumber;
+  DWORD nFileSizeHigh;
+  DWORD nFileSizeLow;
+  DWORD nNumberOfLinks;
+  DWORD nFileIndexHigh;
+  DWORD nFileIndexLow;
+} BY_HANDLE_FILE_INFORMATION, *PBY_HANDLE_FILE_INFORMATION, *LPBY_HANDLE_FILE_INFORMATION;
+HANDLE CreateFileW(LPCWSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES attributes, DWORD disposition, DWORD flags,
+                   HANDLE like);
+HANDLE CreateFileA(LPCSTR name, DWORD access, DWORD share, LPSECURITY_ATTRIBUTES attributes, DWORD disposition, DWORD flags,
+                   HANDLE like);
+BOOL GetFileInformationByHandle(HANDLE file, LPBY_HANDLE_FILE_INFORMATION information);
+BOOL GetFileSizeEx(HANDLE file, PLARGE_INTEGER size);
+DWORD GetFileAttributesW(LPCWSTR name);
+DWORD GetFileAttributesA(LPCSTR name);
+
+// Text.
+int lstrlenW(LPCWSTR text);
+int lstrlenA(LPCSTR text);
+int lstrcmpW(LPCWSTR a, LPCWSTR b);
+int lstrcmpA(LPCSTR a, LPCSTR b);
+int lstrcmpiW(LPCWSTR a, LPCWSTR b);
+int lstrcmpiA(LPCSTR a, LPCSTR b);
+
 // Time and the machine.
 BOOL QueryPerformanceCounter(LARGE_INTEGER* count);
 BOOL QueryPerformanceFrequency(LARGE_INTEGER* frequency);
@@ -165,7 +254,8 @@ BOOL CancelIoEx(HANDLE file, LPOVERLAPPED overlapped);
 #define FILE_SKIP_SET_EVENT_ON_HANDLE 0x2
 BOOL SetFileCompletionNotificationModes(HANDLE file, UCHAR modes);
 
-// Completion ports. The number of threads to run at once is taken and not followed.
+// Completion ports. A packet goes to the thread that began to wait last, and not to who posted it and then polls. No more threads
+// run for a port at a time than `threads` says (0: one a processor, two at least); one that waits for something does not count.
 HANDLE CreateIoCompletionPort(HANDLE file, HANDLE port, ULONG_PTR key, DWORD threads);
 BOOL GetQueuedCompletionStatus(HANDLE port, LPDWORD bytes, PULONG_PTR key, LPOVERLAPPED* overlapped, DWORD milliseconds);
 BOOL GetQueuedCompletionStatusEx(HANDLE port, LPOVERLAPPED_ENTRY entries, ULONG entries_max, PULONG entries_removed,
@@ -199,6 +289,12 @@ DWORD GetEnvironmentVariableA(LPCSTR name, LPSTR value, DWORD value_chars);
 EXTERN_C_END
 
 #define CreateEvent FABRICBENCH_EITHER(CreateEvent)
+#define CreateFile FABRICBENCH_EITHER(CreateFile)
+#define FormatMessage FABRICBENCH_EITHER(FormatMessage)
+#define GetFileAttributes FABRICBENCH_EITHER(GetFileAttributes)
+#define lstrlen FABRICBENCH_EITHER(lstrlen)
+#define lstrcmp FABRICBENCH_EITHER(lstrcmp)
+#define lstrcmpi FABRICBENCH_EITHER(lstrcmpi)
 #define LoadLibrary FABRICBENCH_EITHER(LoadLibrary)
 #define LoadLibraryEx FABRICBENCH_EITHER(LoadLibraryEx)
 #define ExpandEnvironmentStrings FABRICBENCH_EITHER(ExpandEnvironmentStrings)

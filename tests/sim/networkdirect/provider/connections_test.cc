@@ -172,6 +172,9 @@ TEST(Connections, DisconnectIsSeenByThePeerAndFlushesBoth) {
   EXPECT_EQ(rig.a.results(*c.a.queue.get()).at(0).Status, ND_CANCELED);
   EXPECT_EQ(rig.b.results(*c.b.queue.get()).at(0).Status, ND_CANCELED);
   EXPECT_EQ(c.a.connector->Disconnect(&disconnect), ND_CONNECTION_INVALID);
+  EXPECT_EQ(c.b.connector->Disconnect(&disconnect), ND_PENDING);
+  c.rig.finish(disconnect);
+  EXPECT_EQ(c.b.connector->GetOverlappedResult(&disconnect, FALSE), ND_SUCCESS);
   EXPECT_EQ(c.b.connector->Disconnect(&disconnect), ND_CONNECTION_INVALID);
   Request late;
   EXPECT_EQ(c.b.connector->NotifyDisconnect(&late), ND_PENDING);

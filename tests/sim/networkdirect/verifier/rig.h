@@ -41,7 +41,9 @@ class Watched : public testing::Test {
   static constexpr std::uint16_t kPort = 7000;
   static constexpr ULONG kAll = ND_MR_FLAG_ALLOW_REMOTE_READ | ND_MR_FLAG_ALLOW_REMOTE_WRITE | ND_MR_FLAG_RDMA_READ_SINK;
 
-  explicit Watched(const VerifierOptions& options = {}) : verifier(std::make_unique<Verifier>(options, findings)) {
+  // Most tests post Receives where they need them.
+  static VerifierOptions usual() { return {.without = {Rule::receives_late}}; }
+  explicit Watched(const VerifierOptions& options = usual()) : verifier(std::make_unique<Verifier>(options, findings)) {
     for (Side* side : {&rig.a, &rig.b}) {
       Ref<IND2Provider> inner = std::move(side->provider);
       side->adapter.reset();

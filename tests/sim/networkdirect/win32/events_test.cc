@@ -248,4 +248,21 @@ TEST(Storage, IsOfOneThread) {
   EXPECT_TRUE(TlsFree(index));
 }
 
+TEST(Addresses, AThreadWaitsForMemoryToChange) {
+  std::atomic<DWORD> value{1};
+  DWORD seen = 1;
+  EXPECT_FALSE(WaitOnAddress(&value, &seen, sizeof seen, 5));
+  EXPECT_EQ(GetLastError(), ERROR_TIMEOUT);
+  std::thread other([&] {
+    Sleep(20);
+    value = 2;
+    WakeByAddressAll(&value);
+  });
+  while (value == seen) EXPECT_TRUE(WaitOnAddress(&value, &seen, sizeof seen, 20'000));
+  other.join();
+  EXPECT_TRUE(WaitOnAddress(&value, &seen, sizeof seen, 20'000)) << "it is another already";
+  EXPECT_FALSE(WaitOnAddress(&value, &seen, 3, 0));
+  EXPECT_EQ(GetLastError(), ERROR_INVALID_PARAMETER);
+}
+
 }  // namespace

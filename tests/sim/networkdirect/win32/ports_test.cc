@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -394,6 +395,82 @@ TEST(Stress, NothingIsLostOrDoubled) {
   EXPECT_FALSE(GetQueuedCompletionStatusEx(port, &rest, 1, &count, 0, FALSE));
   for (const HANDLE handle : handles) CloseHandle(handle);
   CloseHandle(event);
+  CloseHandle(port);
+}
+
+/// A thread that waits at a port, and what it gets.
+class WaitingThread {
+ public:
+  explicit WaitingThread(HANDLE port, std::atomic<int>& at_the_port) : thread_([this, port, &at_the_port] {
+    DWORD bytes = 0;
+    OVERLAPPED* overlapped = nullptr;
+    ++at_the_port;
+    if (GetQueuedCompletionStatus(port, &bytes, &key_, &overlapped, 20'000)) got_ = true;
+  }) {}
+  ~WaitingThread() { join(); }
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  bool got() const { return got_; }
+  ULONG_PTR key() const { return key_; }
+
+ private:
+  std::atomic<bool> got_{false};
+  ULONG_PTR key_ = 0;
+  std::thread thread_;
+};
+
+void wait_for(std::atomic<int>& count, int wanted) {
+  while (count < wanted) Sleep(1);
+  Sleep(30);  // from the count into the wait
+}
+
+TEST_F(Ports, APacketIsForWhoWaitsAndNotForWhoPostsAndPolls) {
+  std::atomic<int> waiting{0};
+  WaitingThread thread(port_, waiting);
+  wait_for(waiting, 1);
+  ASSERT_TRUE(PostQueuedCompletionStatus(port_, 0, 5, nullptr));
+  EXPECT_EQ(get().error, DWORD{WAIT_TIMEOUT});
+  thread.join();
+  EXPECT_TRUE(thread.got());
+  EXPECT_EQ(thread.key(), 5u);
+}
+
+TEST_F(Ports, WhoBeganToWaitLastIsServedFirst) {
+  std::atomic<int> waiting{0};
+  WaitingThread first(port_, waiting);
+  wait_for(waiting, 1);
+  WaitingThread second(port_, waiting);
+  wait_for(waiting, 2);
+  PostQueuedCompletionStatus(port_, 0, 1, nullptr);
+  second.join();
+  EXPECT_TRUE(second.got());
+  EXPECT_FALSE(first.got());
+  PostQueuedCompletionStatus(port_, 0, 2, nullptr);
+  first.join();
+  EXPECT_EQ(second.key(), 1u);
+  EXPECT_EQ(first.key(), 2u);
+}
+
+TEST(Port, OneThreadAtATimeWhereThePortSaysSo) {
+  const HANDLE port = CreateIoCompletionPort(INVALID_HANDLE_VALUE, nullptr, 0, 1);
+  const auto poll = [port] {
+    DWORD bytes = 0;
+    ULONG_PTR key = 0;
+    OVERLAPPED* overlapped = nullptr;
+    return GetQueuedCompletionStatus(port, &bytes, &key, &overlapped, 0) ? key : ULONG_PTR{0};
+  };
+  EXPECT_EQ(poll(), 0u);  // from now on this thread runs for the port
+  std::atomic<int> waiting{0};
+  WaitingThread thread(port, waiting);
+  while (waiting < 1) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  PostQueuedCompletionStatus(port, 0, 7, nullptr);
+  EXPECT_EQ(poll(), 7u) << "it runs, so nobody else does";
+  PostQueuedCompletionStatus(port, 0, 8, nullptr);
+  Sleep(30);  // while it waits for something else, another may
+  thread.join();
+  EXPECT_EQ(thread.key(), 8u);
   CloseHandle(port);
 }
 

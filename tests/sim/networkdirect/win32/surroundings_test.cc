@@ -406,4 +406,126 @@ TEST(Layouts, AreThoseOfWindows) {
   EXPECT_EQ(IID_IClassFactory.Data4[7], 0x46);
 }
 
+TEST(Printing, NarrowFormatsAreMicrosofts) {
+  char out[200];
+  EXPECT_EQ(sprintf(out, "%I64d|%Id|%Iu|%I64x|%I32u", INT64{-5000000000}, SSIZE_T{-7}, SIZE_T{5000000000}, UINT64{0xFFFFFFFFFF}, DWORD{7}),
+            38);
+  EXPECT_STREQ(out, "-5000000000|-7|5000000000|ffffffffff|7");
+  snprintf(out, sizeof out, "%ld %lu %lx %s %S %ls %hs %c %%", LONG{-1}, DWORD{4000000000u}, ULONG{255}, "narrow", L"w\x00E4", L"wide", "short",
+           'c');
+  EXPECT_STREQ(out, "-1 4000000000 ff narrow w\xC3\xA4 wide short c %");
+  snprintf(out, sizeof out, "%" PRId64 " %" PRIu64 " %" PRIx64 " %zu %lf", std::int64_t{-5000000000}, std::uint64_t{5000000000},
+           std::uint64_t{0xFFFFFFFFFF}, std::size_t{9}, 1.5);
+  EXPECT_STREQ(out, "-5000000000 5000000000 ffffffffff 9 1.500000");
+  std::snprintf(out, sizeof out, "%I64u", UINT64{1} << 63);
+  EXPECT_STREQ(out, "9223372036854775808");
+}
+
+TEST(Printing, BoundedFunctionsKnowTheSizesOfArrays) {
+  char narrow[8];
+  wchar_t wide[8];
+  EXPECT_EQ(sprintf_s(narrow, "%I64d", INT64{1234567}), 7);
+  EXPECT_STREQ(narrow, "1234567");
+  EXPECT_EQ(sprintf_s(narrow, "%d", 12345678), -1);
+  EXPECT_STREQ(narrow, "") << "what does not fit leaves nothing";
+  EXPECT_EQ(sprintf_s(narrow, sizeof narrow, "%s", "seven.."), 7);
+  EXPECT_EQ(_snprintf_s(narrow, _TRUNCATE, "%s", "too long by far"), -1);
+  EXPECT_STREQ(narrow, "too lon");
+  EXPECT_EQ(_snprintf_s(narrow, sizeof narrow, 3, "%s", "cut"), 3);
+  EXPECT_EQ(_snprintf_s(narrow, sizeof narrow, 3, "%s", "longer"), -1);
+  EXPECT_STREQ(narrow, "lon");
+  EXPECT_EQ(swprintf_s(wide, L"%s %d", L"abc", 123), 7);
+  EXPECT_STREQ(wide, L"abc 123");
+  EXPECT_EQ(swprintf_s(wide, L"%d", 12345678), -1);
+  EXPECT_STREQ(wide, L"");
+  EXPECT_EQ(_snwprintf_s(wide, _TRUNCATE, L"%s", L"too long by far"), -1);
+  EXPECT_STREQ(wide, L"too lon");
+  const auto through_list = [&](const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int written = vsprintf_s(narrow, format, arguments);
+    va_end(arguments);
+    return written;
+  };
+  EXPECT_EQ(through_list("%d-%d", 1, 2), 3);
+  EXPECT_STREQ(narrow, "1-2");
+  EXPECT_EQ(strncat_s(narrow, "345678", 3), 0);
+  EXPECT_STREQ(narrow, "1-2345");
+}
+
+template <class T>
+void counts_atomically() {
+  volatile T counter = 5;
+  EXPECT_EQ(InterlockedIncrement(&counter), T{6});
+  EXPECT_EQ(InterlockedDecrement(&counter), T{5});
+  EXPECT_EQ(InterlockedExchangeAdd(&counter, 10), T{5});
+  EXPECT_EQ(InterlockedExchange(&counter, 7), T{15});
+  EXPECT_EQ(InterlockedCompareExchange(&counter, 9, 8), T{7});
+  EXPECT_EQ(InterlockedCompareExchange(&counter, 9, 7), T{7});
+  EXPECT_EQ(InterlockedOr(&counter, 6), T{9});
+  EXPECT_EQ(InterlockedAnd(&counter, 3), T{15});
+  EXPECT_EQ(InterlockedXor(&counter, 1), T{3});
+  EXPECT_EQ(counter, T{2});
+}
+
+TEST(Interlocked, EveryWholeNumberHasThem) {
+  counts_atomically<LONG>();
+  counts_atomically<ULONG>();
+  counts_atomically<unsigned>();
+  counts_atomically<long>();
+  counts_atomically<unsigned long>();
+  counts_atomically<long long>();
+  counts_atomically<unsigned long long>();
+  volatile long long wide = 1;
+  EXPECT_EQ(InterlockedIncrement64(&wide), 2);
+  EXPECT_EQ(InterlockedExchangeAdd64(&wide, LONG64{1} << 40), 2);
+  EXPECT_EQ(wide, (LONG64{1} << 40) + 2);
+}
+
+TEST(Files, WhatAFileIs) {
+  const HANDLE folder = CreateFileW(L"/", FILE_READ_ATTRIBUTES, FILE_SHARE_READ, nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
+  ASSERT_NE(folder, INVALID_HANDLE_VALUE);
+  BY_HANDLE_FILE_INFORMATION one = {}, other = {};
+  ASSERT_TRUE(GetFileInformationByHandle(folder, &one));
+  EXPECT_EQ(one.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY, DWORD{FILE_ATTRIBUTE_DIRECTORY});
+  const HANDLE again = CreateFileA("/", FILE_READ_ATTRIBUTES, 0, nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
+  ASSERT_TRUE(GetFileInformationByHandle(again, &other));
+  EXPECT_EQ(one.nFileIndexLow, other.nFileIndexLow);
+  EXPECT_TRUE(CloseHandle(folder));
+  EXPECT_TRUE(CloseHandle(again));
+  EXPECT_EQ(CreateFileW(L"/", GENERIC_READ, 0, nullptr, OPEN_EXISTING, 0, nullptr), INVALID_HANDLE_VALUE) << "a folder is no file";
+  EXPECT_EQ(CreateFileW(L"/no/such/file", GENERIC_READ, 0, nullptr, OPEN_EXISTING, 0, nullptr), INVALID_HANDLE_VALUE);
+  EXPECT_EQ(GetLastError(), ERROR_FILE_NOT_FOUND);
+  EXPECT_EQ(GetFileAttributesW(L"/no/such/file"), INVALID_FILE_ATTRIBUTES);
+}
+
+TEST(Messages, ErrorsHaveWords) {
+  char* text = nullptr;
+  const DWORD language = MAKELANGID(LANG_NEUTRAL, SUBLANG_DEFAULT);
+  constexpr DWORD kSystem = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
+  ASSERT_GT(FormatMessageA(kSystem | FORMAT_MESSAGE_ALLOCATE_BUFFER, nullptr, ERROR_ACCESS_DENIED, language, reinterpret_cast<LPSTR>(&text), 0,
+                           nullptr), 0u);
+  EXPECT_STREQ(text, "Access is denied.\r\n");
+  EXPECT_EQ(LocalFree(text), nullptr);
+  char room[4];
+  EXPECT_EQ(FormatMessageA(kSystem, nullptr, ERROR_ACCESS_DENIED, language, room, sizeof room, nullptr), 0u);
+  EXPECT_EQ(GetLastError(), ERROR_INSUFFICIENT_BUFFER);
+  wchar_t wide[100];
+  EXPECT_GT(FormatMessageW(kSystem, nullptr, static_cast<DWORD>(STATUS_CONNECTION_REFUSED), language, wide, 100, nullptr), 0u);
+  EXPECT_STREQ(wide, L"The connection was refused.\r\n");
+}
+
+TEST(Addresses, HaveTheMembersOfWindows) {
+  sockaddr_in four = {};
+  four.sin_addr.s_addr = htonl(0xA9FE0102);
+  EXPECT_EQ(four.sin_addr.S_un.S_un_b.s_b1, 169);
+  EXPECT_EQ(four.sin_addr.S_un.S_un_b.s_b4, 2);
+  EXPECT_EQ(four.sin_addr.S_un.S_addr, four.sin_addr.s_addr);
+  sockaddr_in6 six = {};
+  six.sin6_addr = in6addr_loopback;
+  EXPECT_EQ(six.sin6_addr.u.Word[7], htons(1));
+  EXPECT_EQ(six.sin6_addr.u.Byte[15], 1);
+  EXPECT_TRUE(IN6_IS_ADDR_LOOPBACK(&six.sin6_addr));
+}
+
 }  // namespace

@@ -1,0 +1,5 @@
+// Files by number, which are the system's.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
