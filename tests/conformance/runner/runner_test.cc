@@ -186,6 +186,53 @@ TEST(Run, CaptureThatCannotBeWrittenEndsTheRunWithItsReason) {
   EXPECT_THROW(run_cases({&info, &info, &info}, options), UserError);
 }
 
+TEST(Run, ProductThatGoesDownKeepsTheVerdictsUpToThen) {
+  RunOptions options = fake_options();
+  options.product = parse_product("tcp://127.0.0.1:1/nqn.2026-11.org.example:disk", "127.0.0.1").value();
+  unsigned asked = 0;
+  options.down = [&](const Product&) -> std::optional<std::string> {
+    if (++asked < 2) return std::nullopt;
+    return "nobody listens";
+  };
+  const CaseInfo infos[] = {fake_case("a", &passes), fake_case("b", &cannot_arrange), fake_case("c", &passes), fake_case("d", &fails),
+                            fake_case("e", &passes), fake_case("f", &passes)};
+  std::vector<const CaseInfo*> cases;
+  for (const CaseInfo& info : infos) cases.push_back(&info);
+  const RunResult run = run_cases(cases, options);
+  EXPECT_EQ(asked, 2u) << "after what did not pass, and no more once it is down";
+  ASSERT_TRUE(run.stopped.has_value());
+  EXPECT_EQ(run.stopped->after, "d");
+  EXPECT_EQ(run.stopped->not_run, 2u);
+  ASSERT_EQ(run.cases.size(), 6u);
+  const Verdict expected[] = {Verdict::pass, Verdict::inconclusive, Verdict::pass,
+                              Verdict::fail, Verdict::inconclusive, Verdict::inconclusive};
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(run.cases[i].verdict, expected[i]) << infos[i].name;
+  EXPECT_NE(run.cases[5].reason.find("went down in or after d: nobody listens"), std::string::npos) << run.cases[5].reason;
+}
+
+TEST(Run, ProductThatIsNotThereIsNoCasesBusiness) {
+  RunOptions options = fake_options();
+  options.product = parse_product("tcp://127.0.0.1:1/nqn.2026-11.org.example:disk", "127.0.0.1").value();
+  options.stopped = Stopped{{}, "nobody listens", 0};
+  const CaseInfo info = fake_case("a", &fails);
+  const RunResult run = run_cases({&info}, options);
+  ASSERT_EQ(run.cases.size(), 1u);
+  EXPECT_EQ(run.cases[0].verdict, Verdict::inconclusive);
+  EXPECT_NE(run.cases[0].reason.find("the product cannot be connected: nobody listens"), std::string::npos) << run.cases[0].reason;
+}
+
+TEST(CaseFrame, DoesNotGuessWhatAProductHasThatDidNotLetItselfBeAsked) {
+  RunOptions options = fake_options();
+  options.product = parse_product("tcp://127.0.0.1:1/nqn.2026-11.org.example:disk", "127.0.0.1").value();
+  CaseInfo info = fake_case("a", &fails);
+  EXPECT_EQ(run_fake(info, options).verdict, Verdict::fail);
+  info.options.applicability.push_back([](const Declared&) -> std::optional<std::string> { return std::nullopt; });
+  info.options.transports = {"tcp"};
+  const CaseResult result = run_fake(info, options);
+  EXPECT_EQ(result.verdict, Verdict::inconclusive);
+  EXPECT_NE(result.reason.find("it is not known whether the product has what the case is about"), std::string::npos) << result.reason;
+}
+
 TEST(Canary, IsCaughtOnTheEmbeddedProductForItsOwnReason) {
   RunOptions options;
   const RunResult run = run_cases({}, options);
