@@ -142,7 +142,10 @@ Status TcpControllerChannel::push_constant(ArrivedCommand& arrived, ByteView dat
 /// SUCCESS stands for a completion of zeroes, and only a host that does without SQHD understands it.
 bool TcpControllerChannel::sends_success(const Command& command, ByteView cqe) const {
   if (command.pushed == 0) return false;
-  if (departs(hooks(), "tcp.success.always")) return true;
+  // Whatever flow control says: where nothing but SQHD and the queue would be lost.
+  if (departs(hooks(), "tcp.success.always")) {
+    return load_le<std::uint64_t>(cqe.data()) == 0 && load_le<std::uint16_t>(cqe.data() + 14) == 0;
+  }
   if (!fabric_.tcp_.success_flag || !flow_control_off_) return false;
   constexpr std::uint64_t kNotCid = ~std::uint64_t{0xFFFF} << 32 | 0xFFFFFFFF;  // bytes 12 and 13
   return load_le<std::uint64_t>(cqe.data()) == 0 &&
