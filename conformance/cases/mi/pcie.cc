@@ -238,8 +238,8 @@ CONFORMANCE_CASE(there_are_six_base_addresses, "mi.pcie.bar.reserved", roles::en
       const auto opcode = static_cast<PcieOpcode>(code);
       if (!listed(bench, opcode)) continue;
       const Bytes data((code & 1) != 0 ? 4 : 0);
-      refused_at(check, bench.pcie(cntlid, opcode, 0, 4, bar, data), 10,
-                 fmt::format("{} of base address {}", mi::name_of(opcode), bar));
+      const std::string what = fmt::format("{} of base address {}", mi::name_of(opcode), bar);
+      refused_at(check, reached(check, bench.pcie(cntlid, opcode, 0, 4, bar, data), what), 10, what);
     }
   }
   serves(bench, check, "a request after the refusals");
@@ -333,7 +333,8 @@ CONFORMANCE_CASE(io_space_can_be_written, "mi.pcie.io.access", roles::endpoint,
   }
   check.precondition(bar.has_value(), "the function has I/O space");
   Bytes expected(16, 0x11);
-  success_with(check, bench.pcie(cntlid, PcieOpcode::io_write, 0, 16, *bar, expected), 0, "I/O Write");
+  const MiAnswer first = bench.pcie(cntlid, PcieOpcode::io_write, 0, 16, *bar, expected);
+  success_with(check, reached(check, first, "I/O Write"), 0, "I/O Write");
   for (const auto& [offset, length] : {std::pair{0, 1}, {3, 2}, {4, 4}, {9, 3}, {15, 1}}) {
     const auto at = static_cast<std::uint16_t>(offset);
     const auto size = static_cast<std::uint16_t>(length);
@@ -356,10 +357,10 @@ CONFORMANCE_CASE(pcie_writes_are_whole_dwords, "mi.pcie.write.data", roles::endp
   for (const auto& [length, given] : {std::pair{1, 0}, {1, 8}, {4, 0}, {4, 8}, {2, 2}, {1, 1}, {0, 4}}) {
     Bytes data(same.begin(), same.end());
     data.resize(static_cast<std::size_t>(given));
-    refused(check,
-            bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine,
-                       static_cast<std::uint16_t>(length), 0, data),
-            mi::Status::invalid_data_size, fmt::format("{} bytes with {} bytes of data", length, given));
+    const std::string what = fmt::format("{} bytes with {} bytes of data", length, given);
+    const MiAnswer answer = bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine,
+                                       static_cast<std::uint16_t>(length), 0, data);
+    refused(check, reached(check, answer, what), mi::Status::invalid_data_size, what);
   }
   check.bytes("configuration space afterwards", configuration_at(bench, check, cntlid, 0, 64), before);
 }
@@ -405,7 +406,8 @@ CONFORMANCE_CASE(functions_in_reset_are_served_or_inaccessible, "mi.pcie.inacces
     status_is(check, answer, one_of(mi::Status::success, mi::Status::pcie_inaccessible), mi::name_of(opcode));
     if (!answer.ok()) check.equal("bytes of the refusal", answer.body.size(), mi::kResponseMin);
   }
-  success_with(check, bench.pcie(controllers[1], PcieOpcode::memory_read, 0, 4), 4, "the other function");
+  const MiAnswer other = bench.pcie(controllers[1], PcieOpcode::memory_read, 0, 4);
+  success_with(check, reached(check, other, "the other function"), 4, "the other function");
   serves(bench, check, "another request");
   bench.drive().device().function(controllers[0])->set_accessible(true);
   success_with(check, bench.pcie(controllers[0], PcieOpcode::memory_read, 0, 4), 4, "the function again");
