@@ -91,7 +91,7 @@ class Queue:
         defect = self.options.defect
         if defect == "no-icresp":
             return await self.reader.read()
-        pfv, cpda, most = defect == "icresp-pfv", 32 * (defect == "icresp-cpda"), MAXH2CDATA * (defect != "icresp-maxh2cdata")
+        pfv, cpda, most = defect == "icresp-pfv", 32 * (defect == "icresp-cpda"), 1024 if defect == "icresp-maxh2cdata" else MAXH2CDATA
         self.writer.write(struct.pack("<BBBBIHBBI", 1, 0, 128, 0, 128, pfv, cpda, granted, most).ljust(128, b"\0"))
         self.header_digest, self.data_digest = bool(granted & 1), bool(granted & 2)
 
