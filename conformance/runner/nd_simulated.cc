@@ -28,8 +28,8 @@ class TwoDevices final : public NdSimulated {
   TwoDevices(World& world, const Environment& environment, const CaseMemory& memory)
       : network_(world, environment.setup()),
         hooks_(environment.deviations->points(deviations::Product::nd_provider), memory),
-        a_(open_device(world, network_.bench, {"active", kBenchAddress}, setup(environment))),
-        b_(open_device(world, network_.product, {"passive", kProductAddress}, setup(environment))) {
+        a_(open_device(world, network_.bench, {"active", environment.setup().bench_address}, setup(environment))),
+        b_(open_device(world, network_.product, {"passive", environment.setup().product_address}, setup(environment))) {
     std::vector<std::shared_ptr<nd::Place>> places = {nd::make_inline_place(world, *a_, &hooks_),
                                                       nd::make_inline_place(world, *b_, &hooks_)};
     fabric_ = nd::make_fixed_fabric(std::move(places));

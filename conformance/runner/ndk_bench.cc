@@ -300,8 +300,8 @@ struct NdkBench::Simulated {
   Simulated(World& world, ndk::Kernel& kernel, const Environment& environment, const NdkTerms& terms, const CaseMemory& memory)
       : network(world, environment.setup()),
         hooks(environment.deviations->points(deviations::Product::ndk_provider), memory),
-        device_a(open_device(world, network.bench, {"active", kBenchAddress}, environment.setup())),
-        device_b(open_device(world, network.product, {"passive", kProductAddress}, environment.setup())),
+        device_a(open_device(world, network.bench, {"active", environment.setup().bench_address}, environment.setup())),
+        device_b(open_device(world, network.product, {"passive", environment.setup().product_address}, environment.setup())),
         a(world, kernel, *device_a, options("active", terms)),
         b(world, kernel, *device_b, options("passive", terms)) {}
   ndk::ProviderOptions options(std::string_view name, const NdkTerms& terms) {
@@ -322,8 +322,8 @@ NdkBench::NdkBench(World& world, const Environment& environment, const NdkTerms&
     : world_(world),
       terms_(terms),
       simulated_(std::make_unique<Simulated>(world, kernel_, environment, terms, memory_)),
-      a_(std::make_unique<NdkEnd>(*this, simulated_->a, kBenchAddress, terms.version)),
-      b_(std::make_unique<NdkEnd>(*this, simulated_->b, kProductAddress, terms.version)) {}
+      a_(std::make_unique<NdkEnd>(*this, simulated_->a, environment.setup().bench_address, terms.version)),
+      b_(std::make_unique<NdkEnd>(*this, simulated_->b, environment.setup().product_address, terms.version)) {}
 
 NdkBench::~NdkBench() = default;
 

@@ -40,7 +40,7 @@ function caseDetails(report, one) {
   const ladder = one.ladder ? ladderBlock(report, one) : null;
   return make("div", {class: "details"},
     make("div", {class: "said"}, badge(one.verdict), word(one.disposition, spaced(one.disposition), `badge ${one.disposition}`),
-      make("span", {class: "quiet"}, `${one.suite} · ${one.role} · ${one.transport}`)),
+      make("span", {class: "quiet"}, `${one.suite} · ${one.role} · ${one.place}`)),
     requirementBlock(rule),
     one.waiver ? make("p", {}, make("b", {}, "Waived: "), one.waiver) : null,
     findingsTable(one, rule),
