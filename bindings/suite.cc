@@ -95,11 +95,11 @@ class Suite {
     options.seed = seed;
     options.deviations = or_throw(deviations::DeviationSet::of_names(deviations));
     options.interrupter = &interrupter;
-    options.keep_capture = [&](const CaseInfo&, std::string_view, const capture::PcapngWriter& writer) {
+    options.keep_capture = [&](const CaseInfo&, std::string_view, std::string_view, const capture::PcapngWriter& writer) {
       capture = writer.bytes();
       return std::string();
     };
-    options.watch = [&](const CaseInfo&, std::string_view) {
+    options.watch = [&](const CaseInfo&, std::string_view, std::string_view) {
       return std::make_unique<Listener>(said, product_.embedded);
     };
     CaseResult result = run_interruptibly(interrupter, [&] {

@@ -85,12 +85,15 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
   }
   options.deviations = or_throw(deviations::DeviationSet::of_names(token.deviations));
   options.seed = token.seed;
+  if (!token.lane.empty()) options.lanes = or_throw(select_lanes({token.lane}, options.product));
   options.interrupter = &interrupter;
   if (folder) {
-    options.watch = [&](const CaseInfo& info, std::string_view transport) { return gathered.watch(info, transport); };
-    options.keep_capture = [&](const CaseInfo& info, std::string_view transport,
+    options.watch = [&](const CaseInfo& info, std::string_view transport, std::string_view lane) {
+      return gathered.watch(info, transport, lane);
+    };
+    options.keep_capture = [&](const CaseInfo& info, std::string_view transport, std::string_view lane,
                                const capture::PcapngWriter& writer) {
-      return folder->keep_capture(info, transport, writer);
+      return folder->keep_capture(info, transport, lane, writer);
     };
   }
   RunResult run = run_cases(cases, options);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "cli/authentication.h"
 #include "cli/common.h"
@@ -36,6 +37,8 @@ struct RunArguments {
   std::string profile;
   std::string date;
   unsigned jobs = default_jobs();
+  std::vector<std::string> lanes;
+  bool list_lanes = false;
   bool twice = false;
   bool slow = false;
   bool json = false;
@@ -152,7 +155,18 @@ int finish(const RunArguments& arguments, const RunResult& run, const ReportFact
   return summarize(run).red ? exit_code::red : exit_code::good;
 }
 
+int list_lanes(bool json) {
+  nlohmann::ordered_json all{{"lanes", nlohmann::ordered_json::array()}};
+  for (const Lane& lane : all_lanes()) {
+    if (!json) std::printf("%-20s  %s\n", std::string(lane.name).c_str(), std::string(lane.text).c_str());
+    all["lanes"].push_back({{"name", lane.name}, {"text", lane.text}});
+  }
+  if (json) std::printf("%s\n", all.dump(2).c_str());
+  return exit_code::good;
+}
+
 int run_suite(const RunArguments& arguments) {
+  if (arguments.list_lanes) return list_lanes(arguments.json);
   Expectations expectations;
   if (!arguments.waivers.empty()) expectations = or_throw(read_expectations(arguments.waivers));
   if (!arguments.profile.empty()) or_throw(add_named_profile(arguments.profile, expectations));
@@ -175,21 +189,24 @@ int run_suite(const RunArguments& arguments) {
   options.product = product_of(arguments);
   options.stopped = meet_controller(options.product);
   const auto cases = cases_for(options.product, arguments.selection);
+  if (!arguments.lanes.empty()) options.lanes = or_throw(select_lanes(arguments.lanes, options.product));
   options.seed = arguments.seed;
   options.jobs = arguments.jobs;
   options.twice = arguments.twice;
   options.interrupter = &interrupter;
   Gatherer gathered(options.product.embedded);
   if (folder) {
-    options.watch = [&](const CaseInfo& info, std::string_view transport) { return gathered.watch(info, transport); };
-    options.keep_capture = [&](const CaseInfo& info, std::string_view transport,
+    options.watch = [&](const CaseInfo& info, std::string_view transport, std::string_view lane) {
+      return gathered.watch(info, transport, lane);
+    };
+    options.keep_capture = [&](const CaseInfo& info, std::string_view transport, std::string_view lane,
                                const capture::PcapngWriter& writer) {
-      return folder->keep_capture(info, transport, writer);
+      return folder->keep_capture(info, transport, lane, writer);
     };
   }
   ProgressLine progress;
   options.progress = [&](const CaseResult& result, std::size_t done, std::size_t all) {
-    progress.show(std::to_string(done) + " of " + std::to_string(all) + "  " + std::string(result.info->name));
+    progress.show(std::to_string(done) + " of " + std::to_string(all) + "  " + name_in_lane(result));
   };
   ReportFacts facts{arguments.seed, arguments.dut, options.deviations.names(), now_text(), 0};
   const auto start = std::chrono::steady_clock::now();
@@ -225,6 +242,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->footer("Examples:\n"
                   "  fabricbench run --report report\n"
                   "  fabricbench run --suite fabrics --role controller --seed 7\n"
+                  "  fabricbench run --lanes all\n"
                   "  fabricbench run --dut rdma://192.0.2.7:4420 --report report\n"
                   "  fabricbench run --dut rdma://192.0.2.7:4420 --device verbs:rxe0\n"
                   "  fabricbench run --dut verbs:rxe0 --local packet:veth1,192.0.2.9\n"
@@ -264,6 +282,13 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--jobs", arguments->jobs, "Cases at a time (embedded products)")
       ->check(CLI::Range(1u, 256u))
       ->capture_default_str();
+  command
+      ->add_option("--lanes", arguments->lanes,
+                   "Run the cases in these lanes (other queues, namespaces, ports ...; 'plain' is the usual run), or in all")
+      ->type_name("LIST|all")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_flag("--list-lanes", arguments->list_lanes, "List the lanes");
   command->add_flag("--twice", arguments->twice, "Run each case twice and compare the digests");
   command->add_flag("--slow", arguments->slow, "Run cases that take long in real time too");
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");

@@ -12,7 +12,7 @@
 namespace fb::conformance {
 
 // No NetworkDirect case asks what a product declares, so nobody needs the benches that would find out.
-const Declared& DeclarationCache::of(const Product&, void (*)(EmbeddedSetup&), std::string_view) {
+const Declared& DeclarationCache::of(const Product&, void (*)(EmbeddedSetup&), std::string_view, const Lane*) {
   throw UserError("cases of this program need no declarations");
 }
 

@@ -20,12 +20,13 @@ Result<ReportFolder> ReportFolder::open(const std::string& path) {
   return ReportFolder(path);
 }
 
-std::string ReportFolder::keep_capture(const CaseInfo& info, std::string_view transport,
+std::string ReportFolder::keep_capture(const CaseInfo& info, std::string_view transport, std::string_view lane,
                                        const capture::PcapngWriter& writer) const {
   if (writer.packets() == 0) return "";
-  // The first of a case's transports needs no word; the others have a file beside it.
+  // The first of a case's transports and the plain lane need no word; the others have a file beside it.
   const bool first = transport == info.options.transports.front();
-  const std::string variant = first ? "" : "-" + std::string(transport);
+  const std::string variant = (first ? "" : "-" + std::string(transport)) +
+                              (lane == plain_lane().name ? "" : "-" + std::string(lane));
   const std::string name = "captures/" + std::string(info.name) + variant + ".pcapng";
   const auto written = writer.write_file(path_ + "/" + name);
   if (!written) throw UserError(written.error().text);

@@ -33,14 +33,14 @@ class Gatherer::Watcher final : public CaseWatcher {
   TransitionCounts transitions_;
 };
 
-std::unique_ptr<CaseWatcher> Gatherer::watch(const CaseInfo& info, std::string_view transport) {
-  return std::make_unique<Watcher>(*this, Key{info.name, transport});
+std::unique_ptr<CaseWatcher> Gatherer::watch(const CaseInfo& info, std::string_view transport, std::string_view lane) {
+  return std::make_unique<Watcher>(*this, Key{info.name, transport, lane});
 }
 
 const Ladder* Gatherer::ladder_of(const CaseResult& result) const {
   // A rule of every exchange is seen broken in the first of its cases.
   const CaseInfo& shows = result.shown_by.empty() ? *result.info : *result.shown_by.front();
-  const auto found = ladders_.find({shows.name, result.transport});
+  const auto found = ladders_.find({shows.name, result.transport, result.lane});
   return found == ladders_.end() || found->second.rows.empty() ? nullptr : &found->second;
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "conformance/report/edges.h"
 #include "conformance/report/ladder.h"
@@ -20,7 +20,7 @@ class Gatherer {
   /// `complete`: the worlds are simulated, nothing is missing in their traces.
   explicit Gatherer(bool complete) : complete_(complete) {}
   /// For RunOptions::watch; from any thread. The gatherer outlives the watchers.
-  std::unique_ptr<CaseWatcher> watch(const CaseInfo& info, std::string_view transport);
+  std::unique_ptr<CaseWatcher> watch(const CaseInfo& info, std::string_view transport, std::string_view lane);
 
   // After the run.
   const Ladder* ladder_of(const CaseResult& result) const;
@@ -29,7 +29,7 @@ class Gatherer {
 
  private:
   class Watcher;
-  using Key = std::pair<std::string_view, std::string_view>;  // the names of the case and the transport
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view>;  // the names of the case, the transport and the lane
   bool complete_;
   std::mutex mutex_;
   std::map<Key, Ladder> ladders_;

@@ -63,8 +63,9 @@ void append_element(std::string& out, std::string_view element, const CaseResult
 void append_case(std::string& out, const CaseResult& result, const ReportFacts& facts) {
   const CaseInfo& info = *result.info;
   out += "    <testcase classname=\"" + escaped(info.suite()) + "." + escaped(name_of(info.role)) +
-         "." + escaped(result.transport) + "\" name=\"" + escaped(info.name) + "\" time=\"" + seconds(result.duration_wall_us) + "\">\n";
+         "." + escaped(result.transport) + "\" name=\"" + escaped(name_in_lane(result)) + "\" time=\"" + seconds(result.duration_wall_us) + "\">\n";
   out += "      <properties><property name=\"requirement\" value=\"" + escaped(info.requirement) +
+         "\"/><property name=\"lane\" value=\"" + escaped(result.lane) +
          "\"/><property name=\"verdict\" value=\"" + std::string(name_of(result.verdict)) +
          "\"/><property name=\"disposition\" value=\"" + std::string(name_of(result.disposition)) +
          joined_rules(result) + "\"/><property name=\"digest\" value=\"" + digest_text(result.digest) + "\"/></properties>\n";
@@ -74,7 +75,7 @@ void append_case(std::string& out, const CaseResult& result, const ReportFacts& 
     out += "      <skipped message=\"waived: " + escaped(result.waiver) + "\"/>\n";
   } else if (result.disposition == Disposition::unexpected_pass) {
     append_element(out, "failure", result, facts, "passed although a waiver says that it fails");
-  } else if (result.verdict == Verdict::fail) {
+  } else if (result.verdict == Verdict::fail || is_red(result)) {
     append_element(out, "failure", result, facts, headline_of(result));
   } else if (result.verdict != Verdict::pass) {
     out += "      <skipped message=\"" + std::string(name_of(result.verdict)) + ": " +

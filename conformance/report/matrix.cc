@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "conformance/report/page_parts.h"
+#include "conformance/runner/lane.h"
 #include "sim/capture/reader.h"
 
 namespace fb::conformance {
@@ -70,7 +71,8 @@ bool is_red(const Json& json) {
   for (const char* key : {"fail", "error", "regression", "unexpected_pass"}) {
     if (summary.at(key).get<std::uint64_t>() > 0) return true;
   }
-  return text_at(json, "canary") == "missed";
+  const bool unjudged = text_at(json, "dut") == "embedded" && summary.at("inconclusive").get<std::uint64_t>() > 0;
+  return unjudged || text_at(json, "canary") == "missed";
 }
 
 Run read_run(const Json& json, const std::string& folder, const std::string& output) {
@@ -85,7 +87,10 @@ Run read_run(const Json& json, const std::string& folder, const std::string& out
   for (const Json& one : json.at("cases")) {
     const std::string verdict = shown_verdict(one);
     ++run.counts[{text_at(one, "suite"), text_at(one, "role"), text_at(one, "transport")}][verdict];
-    run.verdicts[{text_at(one, "name"), text_at(one, "transport")}] = verdict;
+    // Where a case ran, as the page of the run names it. Reports of older versions have no lanes.
+    const std::string lane = one.value("lane", std::string(plain_lane().name));
+    const std::string place = text_at(one, "transport") + (lane == plain_lane().name ? "" : "/" + lane);
+    run.verdicts[{text_at(one, "name"), place}] = verdict;
   }
   return run;
 }

@@ -72,6 +72,7 @@ Json case_json(const CaseResult& result, const ReportFacts& facts, RequirementTa
             {"wall_us", result.duration_wall_us},
             {"digest", digest_text(result.digest)},
             {"replay", replay_text(result, facts)}};
+  if (result.lane != plain_lane().name) json["lane"] = result.lane;
   for (const Finding& one : result.findings) json["findings"].push_back({one.what, one.expected, one.seen});
   if (!result.waiver.empty()) json["waiver"] = result.waiver;
   for (const std::string_view rule : broken_rules(result)) json["rules"].push_back(rule);

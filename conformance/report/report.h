@@ -29,6 +29,8 @@ Summary summarize(const RunResult& run);
 
 /// "0123456789abcdef".
 std::string digest_text(std::uint64_t digest);
+/// The name of a case, and its lane where that is not the plain one: "written_data_reads_back [io-queue-3]".
+std::string name_in_lane(const CaseResult& result);
 /// The replay token of a result.
 std::string replay_text(const CaseResult& result, const ReportFacts& facts);
 
@@ -59,7 +61,7 @@ class ReportFolder {
   static Result<ReportFolder> open(const std::string& path);
   const std::string& path() const { return path_; }
   /// Writes captures/CASE.pcapng; returns that name. Throws UserError.
-  std::string keep_capture(const CaseInfo& info, std::string_view transport,
+  std::string keep_capture(const CaseInfo& info, std::string_view transport, std::string_view lane,
                            const capture::PcapngWriter& writer) const;
   /// results.json, junit.xml, results.tap and index.html, each as a whole or not at all.
   Result<void> write(const RunResult& run, const ReportFacts& facts, const Gatherer* gathered = nullptr) const;

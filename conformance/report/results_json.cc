@@ -45,6 +45,7 @@ Json case_json(const CaseResult& result, const ReportFacts& facts) {
   json["suite"] = info.suite();
   json["role"] = name_of(info.role);
   json["transport"] = result.transport;
+  json["lane"] = result.lane;
   json["verdict"] = name_of(result.verdict);
   json["disposition"] = name_of(result.disposition);
   json["reason"] = result.reason;
@@ -120,10 +121,17 @@ std::string digest_text(std::uint64_t digest) {
   return to_hex(bytes);
 }
 
+std::string name_in_lane(const CaseResult& result) {
+  std::string text(result.info->name);
+  if (result.lane != plain_lane().name) text += " [" + std::string(result.lane) + "]";
+  return text;
+}
+
 std::string replay_text(const CaseResult& result, const ReportFacts& facts) {
   const CaseInfo& shows = result.shown_by.empty() ? *result.info : *result.shown_by.front();
   return to_string(ReplayToken{std::string(shows.name), std::string(tool_version()), facts.seed,
-                               facts.dut, facts.deviations, std::string(result.transport)});
+                               facts.dut, facts.deviations, std::string(result.transport),
+                               result.lane == plain_lane().name ? "" : std::string(result.lane)});
 }
 
 std::string results_json(const RunResult& run, const ReportFacts& facts) {

@@ -69,7 +69,7 @@ std::string tap_text(const RunResult& run, const ReportFacts& facts) {
   std::string out = fmt::format("TAP version 14\n1..{}\n", run.cases.size() + (run.interrupted ? 0 : 1) + (run.stopped ? 1 : 0));
   std::size_t number = 0;
   for (const CaseResult& result : run.cases) {
-    out += fmt::format("{} {} - {} ({} {}){}\n", is_red(result) ? "not ok" : "ok", ++number, on_a_line(result.info->name),
+    out += fmt::format("{} {} - {} ({} {}){}\n", is_red(result) ? "not ok" : "ok", ++number, on_a_line(name_in_lane(result)),
                        on_a_line(name_of(result.info->role)), on_a_line(result.transport), directive(result));
     if (is_red(result) || result.verdict != Verdict::pass) append_details(out, result, facts);
   }

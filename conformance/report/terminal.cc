@@ -76,6 +76,9 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
   }
   out += wrapped("  requirement  ", where);
   if (requirement != nullptr) out += wrapped("               ", requirement->text);
+  for (const Lane& lane : all_lanes()) {
+    if (lane.name == result.lane && !lane.plain()) out += wrapped("  lane         ", std::string(lane.name) + ": " + std::string(lane.text));
+  }
   for (const Finding& finding : result.findings) {
     out += wrapped("  checked      ", finding.what);
     out += wrapped("    expected   ", expected_text(finding));
@@ -123,7 +126,8 @@ std::string terminal_summary(const RunResult& run, const ReportFacts& facts, con
   if (verbose) {
     for (const CaseResult& result : run.cases) {
       if (result.verdict == Verdict::skip) {
-        out += wrapped("SKIP  " + name_text(result) + ": ", result.reason);
+        const std::string lane = result.lane == plain_lane().name ? "" : " [" + std::string(result.lane) + "]";
+        out += wrapped("SKIP  " + name_text(result) + lane + ": ", result.reason);
       }
       if (result.disposition == Disposition::waived) {
         out += wrapped("WAIVED  " + name_text(result) + ": ", result.waiver);
@@ -140,6 +144,10 @@ std::string terminal_summary(const RunResult& run, const ReportFacts& facts, con
   std::snprintf(time, sizeof time, "%.2f s", facts.duration_s);
   out += wrapped("", "product " + facts.dut + ", seed " + std::to_string(facts.seed) + ", digest " +
                          digest_text(run.digest) + ", " + time);
+  const bool unjudged = std::any_of(run.cases.begin(), run.cases.end(), [](const CaseResult& result) {
+    return result.embedded && result.verdict == Verdict::inconclusive;
+  });
+  if (unjudged) out += wrapped("", "inconclusive cases make a run of the embedded product red (exit code 1)");
   if (run.interrupted) {
     out += "interrupted: the cases above are those that were finished\n";
   } else {

@@ -14,6 +14,10 @@ namespace {
 constexpr Duration kFirstPoll = Duration::ms(1);
 constexpr Duration kSlowestPoll = Duration::ms(64);
 constexpr Duration kGoodbye = Duration::ms(200);
+/// In the lane of the second port; no case opens so many.
+constexpr std::uint16_t kLanePort = 9;
+/// CIDs that a raw queue begins with where they are about to wrap.
+constexpr std::uint16_t kLastCids = 0xFFFC;
 /// With a real product: no specification says how long a handshake may take, and one that is emulated takes its time.
 constexpr Duration kHandshakePatience = Duration::s(60);
 
@@ -95,9 +99,9 @@ std::uint16_t RawAssociation::entries_of(std::uint16_t asked) const {
   return static_cast<std::uint16_t>(declared.known ? std::min(declared.queue_entries_max(), kMany) : kMany);
 }
 
-host::ConnectCommand RawAssociation::io_connect(std::uint16_t qid, std::uint16_t entries) const {
+host::ConnectCommand RawAssociation::io_connect(std::optional<std::uint16_t> qid, std::uint16_t entries) const {
   host::ConnectCommand command = command_;
-  command.sqe.set(fabrics::connect_sqe::qid, qid)
+  command.sqe.set(fabrics::connect_sqe::qid, qid.value_or(bench_.io_qid()))
       .set(fabrics::connect_sqe::sqsize, ZeroBased<std::uint16_t>::of(entries_of(entries)))
       .set(fabrics::connect_sqe::cattr, 0)
       .set(fabrics::connect_sqe::kato, 0u);
@@ -105,38 +109,40 @@ host::ConnectCommand RawAssociation::io_connect(std::uint16_t qid, std::uint16_t
   return command;
 }
 
-host::RawQueue& RawAssociation::io_transport(std::uint16_t qid, std::uint16_t entries) {
-  return bench_.raw_queue({.qid = qid,
+host::RawQueue& RawAssociation::io_transport(std::optional<std::uint16_t> qid, std::uint16_t entries) {
+  return bench_.raw_queue({.qid = qid.value_or(bench_.io_qid()),
                            .entries = entries_of(entries),
                            .cntlid = cntlid_,
                            .in_capsule_bytes = bench_.known_so_far().in_capsule_bytes});
 }
 
-host::RawQueue& RawAssociation::open_io(std::uint16_t qid, std::uint16_t entries, std::uint8_t cattr) {
-  host::RawQueue& queue = io_transport(qid, entries);
-  host::ConnectCommand command = io_connect(qid, entries);
+host::RawQueue& RawAssociation::open_io(std::optional<std::uint16_t> qid, std::uint16_t entries, std::uint8_t cattr) {
+  const std::uint16_t number = qid.value_or(bench_.io_qid());
+  host::RawQueue& queue = io_transport(number, entries);
+  host::ConnectCommand command = io_connect(number, entries);
   command.sqe.set(fabrics::connect_sqe::cattr, cattr);
   const host::RawReply reply =
-      needed(queue.send(command).wait(), "Connect of I/O queue " + std::to_string(qid));
+      needed(queue.send(command).wait(), "Connect of I/O queue " + std::to_string(number));
   bench_.authenticate_if_asked(queue, reply);
+  bench_.wear(queue);
   return queue;
 }
 
 // ---- ControllerBench ----
 
 ControllerBench::ControllerBench(World& world, const Environment& environment)
-    : Bench(world), environment_(environment), nqn_(environment.product->nqn) {
+    : Bench(world), environment_(environment), around_(environment.around()), nqn_(environment.product->nqn) {
   EmbeddedSetup setup = environment.setup();
   authentication_ = known_secrets(*environment.product, setup);
   nonces_ = auth::make_nonces(world, "bench.auth");
-  DeviceOptions device{"bench", kBenchAddress};
+  DeviceOptions device{"bench", setup.bench_address};
   if (environment.product->embedded) {
     network_ = std::make_unique<EmbeddedNetwork>(world, setup);
     subsystem_hooks_ = environment.deviations->subsystem_hooks();
     soft_hooks_ = environment.deviations->soft_hooks();
     product_ = std::make_unique<EmbeddedController>(
-        world, ControllerPlace(network_->product, kProductAddress, soft_hooks_.get()), setup, subsystem_hooks_.get());
-    at_ = product_->at();
+        world, ControllerPlace(network_->product, setup.product_address, soft_hooks_.get()), setup, subsystem_hooks_.get());
+    at_ = around_.second_port ? product_->add_port(kLanePort) : product_->at();
     nqn_ = setup.subsystem.nqn;
     side_ = std::make_unique<EmbeddedHostFabric>(world, network_->bench, device, setup);
   } else {
@@ -155,11 +161,13 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
   local_ = device.address;
   secured_ = environment.product->embedded ? setup.security == transport::ChannelSecurity::required
                                            : environment.product->tls;
+  if (!environment.case_name.empty()) begin_lane(setup.subsystem.allow_any_host);
 }
 
 ControllerBench::~ControllerBench() = default;
 
 void ControllerBench::finish() {
+  part_from_neighbour();
   for (const auto& queue : queues_) {
     if (queue->connected()) queue->disconnect();
   }
@@ -214,6 +222,7 @@ host::RawQueue& ControllerBench::unconnected_queue(host::RawQueueOptions options
 
 host::RawQueue& ControllerBench::plain_queue(host::RawQueueOptions options) {
   if (options.to == Endpoint{}) options.to = at_;
+  if (around_.near_wrap) options.first_cid = kLastCids;
   return *queues_.emplace_back(std::make_unique<host::RawQueue>(world(), fabric(), options));
 }
 
@@ -248,7 +257,10 @@ RawAssociation& ControllerBench::associate(const AssociationOptions& options) {
   const std::uint16_t cntlid = reply.as<fabrics::ConnectReply>().get(fabrics::connect_reply::cntlid);
   if (options.authenticate) authenticate_if_asked(admin, reply);
   RawAssociation& association = associations_.emplace_back(*this, admin, command, cntlid);
-  if (options.enable) association.enable();
+  if (options.enable) {
+    association.enable();
+    if (options.subnqn.empty()) association.surround();  // a discovery controller has no I/O queues
+  }
   return association;
 }
 

@@ -56,15 +56,18 @@ class RawAssociation {
   bool wait_csts(std::uint32_t mask, std::uint32_t value, Duration limit);
   /// Entries of I/O queues unless a case says otherwise: 32, or as many as the product's may have.
   static constexpr std::uint16_t kUsual = 0;
-  /// A good Connect for I/O queue `qid`, to be altered and sent on a raw_queue({.qid = ...}).
-  host::ConnectCommand io_connect(std::uint16_t qid = 1, std::uint16_t entries = kUsual) const;
+  /// An I/O queue, connected; without `qid` the bench's first one, ControllerBench::io_qid().
+  host::RawQueue& open_io(std::optional<std::uint16_t> qid = {}, std::uint16_t entries = kUsual, std::uint8_t cattr = 0);
+  /// A good Connect for that queue, to be altered and sent on a raw_queue({.qid = ...}).
+  host::ConnectCommand io_connect(std::optional<std::uint16_t> qid = {}, std::uint16_t entries = kUsual) const;
   /// A transport connection for an I/O queue of this controller, without Connect.
-  host::RawQueue& io_transport(std::uint16_t qid = 1, std::uint16_t entries = kUsual);
-  /// An I/O queue, connected.
-  host::RawQueue& open_io(std::uint16_t qid = 1, std::uint16_t entries = kUsual, std::uint8_t cattr = 0);
+  host::RawQueue& io_transport(std::optional<std::uint16_t> qid = {}, std::uint16_t entries = kUsual);
 
  private:
+  friend class ControllerBench;
   std::uint16_t entries_of(std::uint16_t asked) const;
+  /// What the lane wants of a controller before a case has it.
+  void surround();
   ControllerBench& bench_;
   host::RawQueue& admin_;
   host::ConnectCommand command_;
@@ -100,6 +103,15 @@ class ControllerBench final : public Bench {
   const Declared& known_so_far() const { return environment_.declared(); }
   /// The first namespace: what declared() says.
   std::uint32_t nsid() { return declared().nsid; }
+  /// The lane's surroundings.
+  const Surroundings& around() const { return around_; }
+  /// The `index`th I/O queue of a case, from 0: 1, 2, 3 ... unless the lane begins with another.
+  std::uint16_t io_qid(unsigned index = 0);
+  /// Where I/O of a case begins in the first namespace: 0, but in the lane of the last blocks.
+  std::uint64_t first_lba();
+  /// Blocks of a transfer whose length the case leaves open; `usual` unless the lane wants long ones.
+  std::uint32_t blocks(std::uint32_t usual, std::uint32_t block_bytes);
+  std::uint32_t blocks(std::uint32_t usual) { return blocks(usual, declared().block_bytes); }
 
   // ---- raw level ----
 
@@ -159,7 +171,17 @@ class ControllerBench final : public Bench {
 
  private:
   CannotArrange nameless() const;
+  friend class RawAssociation;
+  /// Makes the associations that are there before the case begins, and those that were there. controller_lane.cc
+  void begin_lane(bool any_host);
+  void come_and_go();
+  void meet_neighbour(bool any_host);
+  void part_from_neighbour();
+  /// Uses an I/O queue until its heads are about to wrap, where the lane wants that.
+  void wear(host::RawQueue& queue);
+
   const Environment& environment_;
+  Surroundings around_;
   std::unique_ptr<EmbeddedNetwork> network_;
   std::unique_ptr<subsystem::SubsystemHooks> subsystem_hooks_;
   std::unique_ptr<softroce::SoftHooks> soft_hooks_;
@@ -174,6 +196,8 @@ class ControllerBench final : public Bench {
   bool secured_ = false;
   std::unique_ptr<auth::NonceSource> nonces_;
   std::unique_ptr<host::Host> host_;
+  class Neighbour;
+  std::shared_ptr<Neighbour> neighbour_;  // shared: its type is known to controller_lane.cc alone
 };
 
 }  // namespace fb::conformance

@@ -23,6 +23,9 @@ namespace fb::conformance {
 
 struct ManagedSetup;
 
+inline constexpr IpAddress kBenchAddress = IpAddress::v4(10, 0, 0, 1);
+inline constexpr IpAddress kProductAddress = IpAddress::v4(10, 0, 0, 2);
+
 /// Everything about an emulated product that arranged{} may change.
 struct EmbeddedSetup {
   EmbeddedSetup();
@@ -58,6 +61,8 @@ struct EmbeddedSetup {
   /// What transports and programs see of devices; parse_device_layer().
   DeviceLayer layer = DeviceLayer::none;
   net::LinkOptions link;
+  /// Where the bench and the product are on it.
+  IpAddress bench_address = kBenchAddress, product_address = kProductAddress;
   /// Role host: how the emulated host is told to connect.
   host::ConnectOptions connect;
 
@@ -65,8 +70,6 @@ struct EmbeddedSetup {
   std::unique_ptr<ManagedSetup> managed;
 };
 
-inline constexpr IpAddress kBenchAddress = IpAddress::v4(10, 0, 0, 1);
-inline constexpr IpAddress kProductAddress = IpAddress::v4(10, 0, 0, 2);
 inline constexpr std::uint16_t kNvmePort = 4420;
 inline constexpr std::string_view kBenchHostNqn =
     "nqn.2014-08.org.nvmexpress:uuid:5f0c9e52-7a7c-4be0-9d5e-2f3b8a5d6e01";
@@ -135,8 +138,8 @@ class EmbeddedHostFabric {
 struct EmbeddedNetwork {
   EmbeddedNetwork(World& world, const EmbeddedSetup& setup)
       : network(world, setup.link),
-        bench(network.add_host("bench", kBenchAddress)),
-        product(network.add_host("product", kProductAddress)) {}
+        bench(network.add_host("bench", setup.bench_address)),
+        product(network.add_host("product", setup.product_address)) {}
   net::SimNetwork network;
   net::SimHost& bench;
   net::SimHost& product;

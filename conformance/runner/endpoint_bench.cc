@@ -342,7 +342,8 @@ mctp::FrameVerdict EndpointBench::on_frame(mctp::FrameContext& context) {
   return verdict;
 }
 
-void EndpointBench::assign(mctp::Eid eid) {
+void EndpointBench::assign(std::optional<mctp::Eid> wanted) {
+  const mctp::Eid eid = wanted.value_or(usual_eid());
   if (medium() == kKernelTransport) return;  // the kernel's own business
   raw_->set_product(mctp::kNullEid, address());
   const ControlAnswer answer = control(
@@ -378,7 +379,15 @@ ControlAnswer EndpointBench::control_from(MctpPeer& peer, Command command, Bytes
   return answer;
 }
 
+/// In the lane of the other slot whatever a case says to one goes to the other, and answers look as if they came from it.
+void EndpointBench::change_slot(Bytes& body) const {
+  constexpr std::size_t kHeader = 1;  // of the byte with CSI, behind the message type
+  constexpr std::uint8_t kCsi = 1;
+  if (environment_.around().other_slot && body.size() > kHeader && (body[0] & 0x7F) == mi::kNvmeMiType) body[kHeader] ^= kCsi;
+}
+
 void EndpointBench::say(Bytes body, const MiTerms& terms) {
+  change_slot(body);
   mi::append_mic(body);
   messages_->send_message(body, {.tag = terms.tag, .unit = terms.unit});
 }
@@ -414,6 +423,7 @@ MiAnswer EndpointBench::answer(const MiTerms& terms) {
       if (answer.more.size() > 16) break;
       continue;
     }
+    change_slot(body);
     answer.message = std::move(message);
     answer.body = std::move(body);
     answer.mic_good = good;

@@ -180,9 +180,11 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   Duration answer_within() const { return medium() == "pcie" ? Duration::ms(120) : Duration::ms(100); }
   /// PORTID of the product's endpoint.
   std::uint8_t port() const { return declared().port; }
+  /// The EID that a product is given unless a case wants another.
+  mctp::Eid usual_eid() const { return environment_.around().eid != 0 ? environment_.around().eid : kProductEid; }
   /// Gives the product its EID (Set Endpoint ID, forced, to its physical address), as after a reset of it;
   /// behind a kernel that is its bus owner's business. INCONCLUSIVE when it does not take it.
-  void assign(mctp::Eid eid = kProductEid);
+  void assign(std::optional<mctp::Eid> eid = {});
 
   // ---- by hand ----
 
@@ -246,6 +248,7 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   struct Real;
   mctp::FrameVerdict on_frame(mctp::FrameContext& context) override;
   void settle();
+  void change_slot(Bytes& body) const;
 
   Environment environment_;
   mctp::Eid eid_ = kProductEid;

@@ -23,8 +23,8 @@ std::unique_ptr<World> world_for(const Product& product) {
 
 /// The facts of one bench, not of any case: without deviations, declarations or arrangement.
 struct PlainEnvironment {
-  PlainEnvironment(const Product& product, void (*arrange)(EmbeddedSetup&), std::string_view transport)
-      : environment{&product, &honest, &cache, arrange, transport} {}
+  PlainEnvironment(const Product& product, void (*arrange)(EmbeddedSetup&), std::string_view transport, const Lane* lane = nullptr)
+      : environment{&product, &honest, &cache, arrange, transport, {}, lane} {}
   deviations::DeviationSet honest;
   DeclarationCache cache;
   Environment environment;
@@ -67,14 +67,16 @@ Declared explore(World& world, const Environment& around) {
 }
 
 const Declared& DeclarationCache::of(const Product& product, void (*arrange)(EmbeddedSetup&),
-                                     std::string_view transport) {
+                                     std::string_view transport, const Lane* lane) {
   if (!product.embedded) arrange = nullptr;  // a real one is as it is, and asking it again takes what a case holds
-  const std::pair key(reinterpret_cast<std::uintptr_t>(arrange), std::string(transport));
+  if (lane != nullptr && !lane->redeclares()) lane = nullptr;
+  const std::pair key(reinterpret_cast<std::uintptr_t>(arrange),
+                      std::string(transport) + (lane != nullptr ? "/" + std::string(lane->name) : ""));
   const std::lock_guard lock(mutex_);
   auto& entry = known_[key];
   if (!entry) {
     const auto world = world_for(product);
-    PlainEnvironment plain(product, arrange, transport);
+    PlainEnvironment plain(product, arrange, transport, lane);
     // A product that breaks a rule at once may not come as far as the case about it.
     monitors::Monitors watch(evidence::DissectorOptions{});
     if (!product.embedded) world->trace().add_sink(watch);

@@ -10,14 +10,16 @@
 #include "conformance/runner/case.h"
 #include "conformance/runner/declared.h"
 #include "conformance/runner/embedded.h"
+#include "conformance/runner/lane.h"
 #include "conformance/runner/product.h"
 
 namespace fb::conformance {
 
-/// What products declare, found out once: an emulated one for each arrangement. Shared by the threads of a run.
+/// What products declare, found out once: an emulated one for each arrangement and lane. Shared by the threads of a run.
 class DeclarationCache {
  public:
-  const Declared& of(const Product& product, void (*arrange)(EmbeddedSetup&), std::string_view transport);
+  const Declared& of(const Product& product, void (*arrange)(EmbeddedSetup&), std::string_view transport,
+                     const Lane* lane = nullptr);
   /// Rules that were broken while a real product was asked.
   const std::vector<monitors::Finding>& findings() const { return findings_; }
 
@@ -35,6 +37,7 @@ struct Environment {
   std::string_view transport = "rdma";
   /// Empty where nothing but the product is met.
   std::string_view case_name = {};
+  const Lane* lane = nullptr;  ///< null: the plain one
   /// While the product is asked: what is known so far.
   const Declared* exploring = nullptr;
 
@@ -43,11 +46,16 @@ struct Environment {
     made.transport = transport;
     made.layer = product->layer;
     if (product->vary) product->vary(made);
+    if (lane != nullptr && lane->vary != nullptr) lane->vary(made);
     if (arrange != nullptr) arrange(made);
+    if (lane != nullptr && lane->settle != nullptr) lane->settle(made);
     return made;
   }
+  Surroundings around() const { return lane != nullptr ? lane->around : Surroundings{}; }
   /// Of the honest emulated product, or of the real one.
-  const Declared& declared() const { return exploring != nullptr ? *exploring : declarations->of(*product, arrange, transport); }
+  const Declared& declared() const {
+    return exploring != nullptr ? *exploring : declarations->of(*product, arrange, transport, lane);
+  }
 };
 
 /// Connects to the product with a host that behaves and asks what it declares. For a real product

@@ -55,12 +55,30 @@ void prefer_a_writable_namespace(const Ask& ask, std::vector<host::NamespaceFact
   }
 }
 
+/// In the lane of another namespace: of an emulated product the first that the case's arrangement has, which others precede;
+/// of a real one the last that has room for a case.
+void prefer_another_namespace(const Environment& environment, std::vector<host::NamespaceFacts>& all) {
+  if (environment.product->embedded) {
+    for (const subsystem::NamespaceOptions& arranged : environment.setup().namespaces) {
+      const auto first = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.nsid == arranged.nsid; });
+      if (first == all.end()) continue;
+      std::rotate(all.begin(), first, all.end());
+      return;
+    }
+    return;
+  }
+  constexpr std::uint64_t kRoom = 1024;
+  const auto last = std::find_if(all.rbegin(), all.rend(), [](const auto& one) { return one.blocks >= kRoom; });
+  if (last != all.rend()) std::rotate(all.begin(), last.base() - 1, all.end());
+}
+
 void ask_queues(const Ask& ask, Declared& found) {
   const Told queues = told(ask, host::get_features(nvme::FeatureId::number_of_queues));
   if (queues.ok) found.io_queues = static_cast<std::uint16_t>(std::min(queues.dw0 & 0xFFFF, queues.dw0 >> 16) + 1);
 }
 
-void ask_namespaces(const Ask& ask, const std::vector<host::NamespaceFacts>& namespaces, Declared& found) {
+void ask_namespaces(const Ask& ask, const Environment& environment, const std::vector<host::NamespaceFacts>& namespaces,
+                    Declared& found) {
   for (const host::NamespaceFacts& facts : namespaces) {
     (facts.zoned() ? found.zoned_namespaces : found.namespaces).push_back(facts);
   }
@@ -73,6 +91,7 @@ void ask_namespaces(const Ask& ask, const std::vector<host::NamespaceFacts>& nam
         log.ok && element<nvme::CommandEffect>(log.data, nvme::command_effects::iocs, append).get(nvme::command_effect::csupp);
   }
   if (found.namespaces.empty()) return;
+  if (environment.around().other_namespace) prefer_another_namespace(environment, found.namespaces);
   if (!found.embedded) prefer_a_writable_namespace(ask, found.namespaces);
   const host::NamespaceFacts& first = found.namespaces.front();
   found.nsid = first.nsid;
@@ -208,7 +227,7 @@ bool all_zero(ByteView bytes) {
 }
 
 /// As much as can be had of a product with which a host that behaves cannot work. Whatever fails ends it.
-void explore_by_hand(ControllerBench& bench, Declared& found) {
+void explore_by_hand(ControllerBench& bench, const Environment& environment, Declared& found) {
   const TakenQueue taken = connect_by_hand(bench, found);
   RawAssociation association(bench, taken.queue, taken.command, taken.cntlid);
   found.cap = association.property(fabrics::property::cap);
@@ -225,7 +244,7 @@ void explore_by_hand(ControllerBench& bench, Declared& found) {
   found.controller = identify.data;
   found.in_capsule_bytes = room_in_capsules(found);
   ask_queues(ask, found);
-  ask_namespaces(ask, read_namespaces(ask), found);
+  ask_namespaces(ask, environment, read_namespaces(ask), found);
   ask_features_and_temperature(ask, found);
   found.known = taken.queue.connected();
 }
@@ -237,7 +256,7 @@ void explore_controller(World& world, const Environment& environment, Declared& 
   host::Controller* const controller = connect_somehow(bench, found);
   found.mutual_authentication = bench.authentication().controller_secret.has_value();
   if (controller == nullptr) {
-    if (!found.embedded) explore_by_hand(bench, found);
+    if (!found.embedded) explore_by_hand(bench, environment, found);
     if (found.known) found.discovery = !denies_discovery(bench);
     bench.finish();
     return;
@@ -250,7 +269,7 @@ void explore_controller(World& world, const Environment& environment, Declared& 
   found.in_capsule_bytes = facts.in_capsule_bytes;
   const Ask ask = asking(*controller);
   ask_queues(ask, found);
-  ask_namespaces(ask, controller->namespaces(), found);
+  ask_namespaces(ask, environment, controller->namespaces(), found);
   ask_features_and_temperature(ask, found);
   if (!found.embedded && environment.transport == "rdma") found.rdma = bench.device().limits();
   found.known = true;

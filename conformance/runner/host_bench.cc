@@ -13,6 +13,9 @@ namespace {
 constexpr std::uint16_t kLargestAdminQueue = 4096;
 constexpr Duration kGoodbye = Duration::ms(200);
 constexpr IpAddress kMiddleAddress = IpAddress::v4(10, 0, 0, 3);
+constexpr IpAddress kMiddleAddress6 = IpAddress::v6({0xFD, 0x0B, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x03});
+/// In the lane of the second port; no case opens so many.
+constexpr std::uint16_t kLanePort = 9;
 /// On a machine's own address, away from the ports of the subsystem.
 constexpr std::uint16_t kMiddlePort = kNvmePort + 10;
 
@@ -150,9 +153,10 @@ class EmulatedHost final : public HostUnderTest {
 }  // namespace
 
 HostBench::HostBench(World& world, const Environment& environment)
-    : Bench(world), transport_(environment.transport) {
+    : Bench(world), around_(environment.around()), transport_(environment.transport) {
   EmbeddedSetup setup = environment.setup();
   connect_ = setup.connect;
+  if (!setup.namespaces.empty() && setup.namespaces.front().nsid != 0) nsid_ = setup.namespaces.front().nsid;
   if (environment.product->is_host()) {
     make_driven(environment, setup);
   } else {
@@ -165,11 +169,12 @@ void HostBench::make_emulated(const Environment& environment, EmbeddedSetup& set
   streams_ = &network_->bench;
   subsystem::SubsystemHooks* scripted = this;
   controller_ =
-      std::make_unique<EmbeddedController>(world(), ControllerPlace(network_->bench, kBenchAddress), setup, scripted);
-  connect_.to = controller_->at();
+      std::make_unique<EmbeddedController>(world(), ControllerPlace(network_->bench, setup.bench_address), setup, scripted);
+  at_ = around_.second_port ? controller_->add_port(kLanePort) : controller_->at();
+  connect_.to = at_;
   host_hooks_ = environment.deviations->host_hooks();
   soft_hooks_ = environment.deviations->soft_hooks();
-  const DeviceOptions device{"host", kProductAddress, soft_hooks_.get()};
+  const DeviceOptions device{"host", setup.product_address, soft_hooks_.get()};
   side_ = std::make_unique<EmbeddedHostFabric>(world(), network_->product, device, setup, host_hooks_.get());
   if (transport::TlsSide* const tls = side_->tls()) {
     connect_.authentication.on_psk = [tls](const auth::GeneratedPsk& made) { tls->keep(made); };
@@ -178,6 +183,7 @@ void HostBench::make_emulated(const Environment& environment, EmbeddedSetup& set
   options.hooks = host_hooks_.get();
   host_ = std::make_unique<host::Host>(world(), side_->fabric(), options);
   product_ = std::make_unique<EmulatedHost>(world(), *host_, connect_, kept_);
+  if (!environment.case_name.empty()) begin_lane(environment, setup);
 }
 
 void HostBench::make_driven(const Environment& environment, EmbeddedSetup& setup) {
@@ -194,7 +200,8 @@ void HostBench::make_driven(const Environment& environment, EmbeddedSetup& setup
   subsystem::SubsystemHooks* scripted = this;
   controller_ = std::make_unique<EmbeddedController>(
       world(), ControllerPlace(machine_.get(), streams_, std::move(device)), setup, scripted);
-  connect_.to = controller_->at();
+  at_ = controller_->at();
+  connect_.to = at_;
   auto driven = std::make_unique<DrivenHost>(
       world(), product.command, transport_, connect_,
       Briefing{setup.tcp_host.header_digest, setup.tcp_host.data_digest, setup.host_keys, std::string(environment.case_name)});
@@ -210,10 +217,11 @@ subsystem::Subsystem& HostBench::subsystem() { return controller_->subsystem(); 
 
 const std::string& HostBench::nqn() { return controller_->subsystem().options().nqn; }
 
-Endpoint HostBench::at() const { return controller_->at(); }
-
 HostBench::Between HostBench::between() {
-  if (network_ != nullptr) return {network_->network.add_host("middle", kMiddleAddress), {kMiddleAddress, kNvmePort}};
+  if (network_ != nullptr) {
+    const IpAddress& address = at().address.is_v4() ? kMiddleAddress : kMiddleAddress6;
+    return {network_->network.add_host("middle", address), {address, kNvmePort}};
+  }
   return {*streams_, {at().address, kMiddlePort}};
 }
 
@@ -230,14 +238,18 @@ std::string HostBench::product_gone() const {
 
 void HostBench::finish() {
   script = {};
+  part_from_neighbour();
   if (driven_ != nullptr) return driven_->end();
   Op<bool> gone = host_->shutdown_all();
   world().run_until([&] { return gone.settled(); }, kGoodbye);
 }
 
 void HostBench::connect_product(const HostUnderTest::Request& request) {
-  const HostOutcome connected = product_->connect(request).wait();
+  HostUnderTest::Request wanted = request;
+  wanted.io_queues = std::max(wanted.io_queues, around_.host_queues);
+  const HostOutcome connected = product_->connect(wanted).wait();
   if (!connected.ok) throw CannotArrange{"the host does not connect: " + connected.text};
+  if (around_.reconnect) lose_and_return();
 }
 
 std::vector<const SeenCommand*> HostBench::commands(std::uint16_t qid) const {

@@ -144,7 +144,10 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   subsystem::Target& target();
   subsystem::Subsystem& subsystem();
   const std::string& nqn();
-  Endpoint at() const;
+  Endpoint at() const { return at_; }
+  /// The first namespace of a case, and the lane's surroundings.
+  std::uint32_t nsid() const { return nsid_; }
+  const Surroundings& around() const { return around_; }
   /// A place for what stands between the host and the bench's controller, over TCP; once a case.
   struct Between {
     net::StreamHost& host;
@@ -191,6 +194,10 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   void make_emulated(const Environment& environment, EmbeddedSetup& setup);
   /// The bench is on this machine, or where the product's `local` says.
   void make_driven(const Environment& environment, EmbeddedSetup& setup);
+  /// What the lane puts around the case. host_lane.cc
+  void begin_lane(const Environment& environment, const EmbeddedSetup& setup);
+  void lose_and_return();
+  void part_from_neighbour();
 
   bool departs(std::string_view point) override;
   void private_data_out(std::string_view message, Bytes& data) override;
@@ -210,6 +217,9 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   /// The capsule of this command, the newest where several are equal.
   SeenCommand* find_seen(const CommandContext& command);
 
+  Surroundings around_;
+  std::uint32_t nsid_ = 1;
+  Endpoint at_;
   host::ConnectOptions connect_;
   std::deque<Bytes> kept_;
   std::deque<SeenCommand> commands_;
@@ -229,6 +239,8 @@ class HostBench final : public Bench, private subsystem::SubsystemHooks {
   std::unique_ptr<host::Host> host_;
   std::unique_ptr<HostUnderTest> product_;
   DrivenHost* driven_ = nullptr;  // the product, where it is no emulated one
+  class Neighbour;
+  std::shared_ptr<Neighbour> neighbour_;  // shared: its type is known to host_lane.cc alone
 };
 
 }  // namespace fb::conformance

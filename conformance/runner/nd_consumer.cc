@@ -34,8 +34,8 @@ struct NdConsumer::Simulated {
   Simulated(World& world, const Environment& environment)
       : network(world, environment.setup()),
         hooks(environment.deviations->points(deviations::Product::nd_consumer)),
-        bench(open_device(world, network.bench, {"bench", kBenchAddress}, environment.setup())),
-        product(open_device(world, network.product, {"product", kProductAddress}, with_windows(environment))) {}
+        bench(open_device(world, network.bench, {"bench", environment.setup().bench_address}, environment.setup())),
+        product(open_device(world, network.product, {"product", environment.setup().product_address}, with_windows(environment))) {}
   EmbeddedNetwork network;
   Points hooks;
   // Both answers and both orders, by the seed.
@@ -45,6 +45,8 @@ struct NdConsumer::Simulated {
 
 NdConsumer::NdConsumer(World& world, const Environment& environment)
     : world_(world),
+      bench_address_(environment.setup().bench_address),
+      product_address_(environment.setup().product_address),
       simulated_(std::make_unique<Simulated>(world, environment)),
       peer_(std::make_unique<VerbsUser>(world, *simulated_->bench)),
       peer_memory_(&peer_->memory(NdProgram::kBytes)),
@@ -63,7 +65,7 @@ NdConsumer::~NdConsumer() {
 }
 
 NdRef<IND2Adapter> NdConsumer::open_adapter() {
-  const NdAddress at(kProductAddress);
+  const NdAddress at(product_address_);
   UINT64 id = 0;
   NdRef<IND2Adapter> adapter;
   if (FAILED(provider_->ResolveAddress(at.get(), at.length(), &id)) ||
@@ -94,7 +96,7 @@ void NdConsumer::peer_listens(const ListenTerms& terms) {
 }
 
 VerbsQueue& NdConsumer::peer_asks() {
-  return peer_->connect({kProductAddress, kProgramPort}, nd_parameters());
+  return peer_->connect({product_address_, kProgramPort}, nd_parameters());
 }
 
 NdLine& NdConsumer::connect(const NdProgramTerms& terms) {

@@ -33,7 +33,7 @@ class NdConsumer final : networkdirect::verifier::FindingSink {
   void peer_listens(const ListenTerms& terms = {});
   /// The peer asks the program for a connection; its answer is an event of the queue.
   VerbsQueue& peer_asks();
-  Endpoint peer_at() const { return {kBenchAddress, kPeerPort}; }
+  Endpoint peer_at() const { return {bench_address_, kPeerPort}; }
   /// An established connection of the program's asking. CannotArrange when there is none.
   NdLine& connect(const NdProgramTerms& terms = {});
   /// One of the peer's asking.
@@ -54,6 +54,7 @@ class NdConsumer final : networkdirect::verifier::FindingSink {
   void found(const networkdirect::verifier::Finding& finding) override { findings_.push_back(finding); }
 
   World& world_;
+  IpAddress bench_address_, product_address_;
   std::vector<networkdirect::verifier::Finding> findings_;
   std::unique_ptr<Simulated> simulated_;
   std::unique_ptr<VerbsUser> peer_;

@@ -39,8 +39,8 @@ class TwoDevices final : public NdSimulated {
   TwoDevices(World& world, const Environment& environment, const CaseMemory& memory, const NdTerms& terms)
       : network_(world, environment.setup()),
         hooks_(environment.deviations->points(deviations::Product::nd_provider), memory, behaviour(terms)),
-        a_(open(world, environment, terms, "active", network_.bench, kBenchAddress, kBenchAddress6)),
-        b_(open(world, environment, terms, "passive", network_.product, kProductAddress, kProductAddress6)) {
+        a_(open(world, environment, terms, "active", network_.bench, environment.setup().bench_address, kBenchAddress6)),
+        b_(open(world, environment, terms, "passive", network_.product, environment.setup().product_address, kProductAddress6)) {
     std::vector<std::shared_ptr<nd::Place>> places = {nd::make_inline_place(world, *a_, &hooks_),
                                                       nd::make_inline_place(world, *b_, &hooks_)};
     fabric_ = nd::make_fixed_fabric(std::move(places));
@@ -50,7 +50,7 @@ class TwoDevices final : public NdSimulated {
  private:
   std::unique_ptr<softroce::SoftRoceDevice> open(World& world, const Environment& environment, const NdTerms& terms, const char* name,
                                                  net::SimHost& host, const IpAddress& at, const IpAddress& at6) {
-    if (!terms.ipv6) return open_device(world, host, {name, at}, setup(environment));
+    if (!terms.ipv6 || !at.is_v4()) return open_device(world, host, {name, at}, setup(environment));
     return open_device(world, network_.network.add_host(std::string(name) + "6", at6), {name, at6}, setup(environment));
   }
   static EmbeddedSetup setup(const Environment& environment) {

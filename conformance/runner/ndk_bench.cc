@@ -308,13 +308,13 @@ struct NdkBench::Simulated {
   Simulated(World& world, ndk::Kernel& kernel, const Environment& environment, const NdkTerms& terms, const CaseMemory& memory)
       : network(world, environment.setup()),
         hooks(environment.deviations->points(deviations::Product::ndk_provider), memory),
-        device_a(open(world, environment, terms, "active", network.bench, kBenchAddress)),
-        device_b(open(world, environment, terms, "passive", network.product, kProductAddress)),
+        device_a(open(world, environment, terms, "active", network.bench, environment.setup().bench_address)),
+        device_b(open(world, environment, terms, "passive", network.product, environment.setup().product_address)),
         a(world, kernel, *device_a, options("active", terms)),
         b(world, kernel, *device_b, options("passive", terms)) {}
   std::unique_ptr<softroce::SoftRoceDevice> open(World& world, const Environment& environment, const NdkTerms& terms, const char* name,
                                                  net::SimHost& host, const IpAddress& at) {
-    if (!terms.ipv6) return open_device(world, host, {name, at}, environment.setup());
+    if (!terms.ipv6 || !at.is_v4()) return open_device(world, host, {name, at}, environment.setup());
     const IpAddress at6 = ipv6_of(at);
     return open_device(world, network.network.add_host(std::string(name) + "6", at6), {name, at6}, environment.setup());
   }

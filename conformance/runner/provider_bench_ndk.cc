@@ -4,7 +4,12 @@
 
 namespace fb::conformance {
 
-NdkBench& ProviderBench::ndk() { return ndk({}); }
+NdkBench& ProviderBench::ndk() {
+  NdkTerms terms;
+  // A case that has terms of its own keeps them, in each lane.
+  terms.answers = static_cast<ndk::Answers>(environment_.around().answers);
+  return ndk(terms);
+}
 
 NdkBench& ProviderBench::ndk(const NdkTerms& terms) {
   if (ndk_ == nullptr) ndk_ = std::make_shared<NdkBench>(world(), environment_, terms);

@@ -234,7 +234,7 @@ cm::Mad RawRoce::make_req(const RawRequest& request) {
       .set(cm::req::remote_cm_timeout, request.cm_timeout)
       .set(cm::req::transport, cm::Transport::rc)
       .set(cm::req::flow_control, 1)
-      .set(cm::req::starting_psn, request.psn)
+      .set(cm::req::starting_psn, roce::psn_add(request.psn, psn_offset_))
       .set(cm::req::local_cm_timeout, request.cm_timeout)
       .set(cm::req::retry_count, request.retry_count)
       .set(cm::req::pkey, roce::kDefaultPkey)
@@ -364,7 +364,7 @@ RawConnectionFacts RawRoce::accept(const cm::Mad& req, const RawReply& reply) {
   facts.local_qpn = fresh_id();
   facts.remote_qpn = asked.get(cm::req::local_qpn);
   facts.send_psn = asked.get(cm::req::starting_psn);
-  facts.receive_psn = reply.psn;
+  facts.receive_psn = roce::psn_add(reply.psn, psn_offset_);
   facts.tid = View<cm::MadHeader>{req.bytes()}.get(cm::mad::tid);
   facts.reply = req;
   send_mad(make_rep(facts, reply));
@@ -377,7 +377,7 @@ cm::Mad RawRoce::make_rep(const RawConnectionFacts& facts, const RawReply& reply
       .set(cm::rep::local_comm_id, facts.local_comm_id)
       .set(cm::rep::remote_comm_id, facts.remote_comm_id)
       .set(cm::rep::local_qpn, facts.local_qpn)
-      .set(cm::rep::starting_psn, reply.psn)
+      .set(cm::rep::starting_psn, roce::psn_add(reply.psn, psn_offset_))
       .set(cm::rep::responder_resources, reply.responder_resources)
       .set(cm::rep::initiator_depth, reply.initiator_depth)
       .set(cm::rep::target_ack_delay, 15)

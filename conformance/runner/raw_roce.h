@@ -163,6 +163,8 @@ class RawRoce final : private net::DatagramReceiver {
   std::uint32_t fresh_id() { return next_id_++; }
   /// A product that outlives the case knows the ids of earlier ones for a while. At most 24 bits.
   void begin_ids_at(std::uint32_t first) { next_id_ = first; }
+  /// PSNs that we announce are those of the case and so many.
+  void move_psns(std::uint32_t by) { psn_offset_ = by; }
   World& world() { return world_; }
 
  private:
@@ -180,6 +182,7 @@ class RawRoce final : private net::DatagramReceiver {
   std::uint64_t bad_icrc_ = 0;
   std::uint32_t next_id_ = 0x100;
   std::uint32_t gsi_psn_ = 0;
+  std::uint32_t psn_offset_ = 0;
 };
 
 }  // namespace fb::conformance

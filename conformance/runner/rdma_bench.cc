@@ -13,6 +13,8 @@ namespace {
 constexpr Duration kHandshake = Duration::s(10);
 /// A goodbye that has not come by then does not come.
 constexpr Duration kGoodbye = Duration::ms(20);
+/// From the usual PSNs of cases, 10h and 20h, to their end.
+constexpr std::uint32_t kNearWrap = roce::kPsnMask - 0x21;
 
 template <class T>
 T found(Result<T>&& result) {
@@ -59,16 +61,18 @@ IpAddress next_address(const IpAddress& first, std::uint8_t number, const IpAddr
 RdmaBench::Emulated::Emulated(World& world, const Environment& environment)
     : network(world, environment.setup()),
       hooks(environment.deviations->soft_hooks()),
-      device(world, network.product, DeviceOptions{"product", kProductAddress, hooks.get()}, environment.setup()) {}
+      device(world, network.product, DeviceOptions{"product", environment.setup().product_address, hooks.get()}, environment.setup()) {}
 
 RdmaBench::Real::Real(World& world, const Product& product)
     : local(product.local),
       device(found(verbs::open_device(world, {product.device, address_beside(product.device, local.address)}))) {}
 
-RdmaBench::RdmaBench(World& world, const Environment& environment) : Bench(world) {
+RdmaBench::RdmaBench(World& world, const Environment& environment) : Bench(world), near_wrap_(environment.around().near_wrap) {
   const Product& product = *environment.product;
   if (product.embedded) {
     emulated_ = std::make_unique<Emulated>(world, environment);
+    address_ = emulated_->network.product.address();
+    peer_address_ = emulated_->network.bench.address();
   } else if (!product.device.empty()) {
     real_ = std::make_unique<Real>(world, product);
     address_ = address_beside(product.device, product.local.address);
@@ -78,13 +82,33 @@ RdmaBench::RdmaBench(World& world, const Environment& environment) : Bench(world
   }
   user_ = std::make_unique<VerbsUser>(world, embedded() ? emulated_->device.top() : *real_->device);
   peer_ = make_peer(peer_address_);
+  if (environment.around().other_connection) keep_another_connection();
   if (!embedded()) peer_->begin_ids_at(unused_ids(product.nonce));
 }
 
 RdmaBench::~RdmaBench() = default;
 
+/// A program of its own on the product's device, with a connection that stays.
+void RdmaBench::keep_another_connection() {
+  constexpr std::uint16_t kOtherPort = 7999;
+  other_user_ = std::make_unique<VerbsUser>(world(), embedded() ? emulated_->device.top() : *real_->device);
+  other_user_->listen(kOtherPort);
+  RawRoce& other = another_peer();
+  RawRequest request;
+  request.port = kOtherPort;
+  if (!other.connect(request)) throw CannotArrange{"the product did not accept another connection"};
+  VerbsQueue* const queue = other_user_->accepted();
+  if (queue == nullptr || !queue->wait_event(ConnectionEvent::established, kHandshake)) {
+    throw CannotArrange{"the product did not take another connection as established"};
+  }
+}
+
 std::unique_ptr<RawRoce> RdmaBench::make_peer(const IpAddress& at) {
-  if (embedded()) return std::make_unique<RawRoce>(world(), emulated_->network.bench, at, address_);
+  if (embedded()) {
+    auto made = std::make_unique<RawRoce>(world(), emulated_->network.bench, at, address_);
+    if (near_wrap_) made->move_psns(kNearWrap);
+    return made;
+  }
   net::LocalHost local = real_->local;
   local.address = at;
   auto& host = real_->hosts.emplace_back(found(net::open_local_host(world(), local)));

@@ -87,7 +87,9 @@ class RdmaBench final : public Bench {
   };
 
   std::unique_ptr<RawRoce> make_peer(const IpAddress& at);
+  void keep_another_connection();
 
+  bool near_wrap_;
   std::unique_ptr<Emulated> emulated_;
   std::unique_ptr<Real> real_;
   IpAddress address_ = kProductAddress;
@@ -95,6 +97,7 @@ class RdmaBench final : public Bench {
   std::unique_ptr<VerbsUser> user_;
   std::unique_ptr<RawRoce> peer_;
   std::list<std::unique_ptr<RawRoce>> more_peers_;
+  std::unique_ptr<VerbsUser> other_user_;
   bool listening_ = false;
 };
 

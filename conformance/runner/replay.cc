@@ -73,6 +73,7 @@ std::string to_string(const ReplayToken& token) {
   std::string text = std::string(kHead) + ":" + escaped(token.case_name) + ":v=" + escaped(token.version) +
                      ":seed=" + std::to_string(token.seed) + ":dut=" + escaped(token.dut);
   if (!token.transport.empty()) text += ":on=" + escaped(token.transport);
+  if (!token.lane.empty()) text += ":lane=" + escaped(token.lane);
   if (!token.deviations.empty()) {
     text += ":dev=";
     for (std::size_t i = 0; i < token.deviations.size(); ++i) {
@@ -103,6 +104,8 @@ Result<ReplayToken> parse_replay_token(std::string_view text) {
       token.dut = unescaped(value);
     } else if (key == "on") {
       token.transport = unescaped(value);
+    } else if (key == "lane") {
+      token.lane = unescaped(value);
     } else if (key == "dev") {
       for (const std::string_view name : split(value, ',')) token.deviations.push_back(unescaped(name));
     } else {

@@ -20,6 +20,7 @@ struct ReplayToken {
   std::string dut = "embedded";
   std::vector<std::string> deviations;
   std::string transport = {};  ///< empty: each that the case has
+  std::string lane = {};       ///< empty: the plain one
   bool operator==(const ReplayToken&) const = default;
 };
 

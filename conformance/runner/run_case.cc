@@ -56,10 +56,19 @@ std::optional<std::string> inapplicable(const CaseInfo& info, const Environment&
   for (const CaseOptions::Beyond& one : options.beyond) {
     if (one.layer == product.layer) return std::string(one.why);
   }
-  if (options.applicability.empty()) return std::nullopt;
+  if (environment.lane == nullptr || environment.lane->needs == nullptr) return std::nullopt;
   const Declared& declared = environment.declared();
   if (!declared.known) return std::nullopt;
-  for (const Applicability applies : options.applicability) {
+  auto why = environment.lane->needs(declared);
+  return why ? "not in this lane: " + *why : why;
+}
+
+/// What the case needs and the product does not claim, or nothing.
+std::optional<std::string> not_claimed(const CaseInfo& info, const Environment& environment) {
+  if (info.options.applicability.empty()) return std::nullopt;
+  const Declared& declared = environment.declared();
+  if (!declared.known) return std::nullopt;
+  for (const Applicability applies : info.options.applicability) {
     if (auto why = applies(declared)) return why;
   }
   return std::nullopt;
@@ -71,6 +80,12 @@ std::optional<std::string> undecided(const CaseInfo& info, const Environment& en
   const Declared& declared = environment.declared();
   if (declared.known) return std::nullopt;
   return "it is not known whether the product has what the case is about: " + declared.why;
+}
+
+/// The embedded product as it is, in its usual surroundings.
+bool is_usual(const Environment& environment) {
+  const Product& product = *environment.product;
+  return product.embedded && !product.vary && product.layer == DeviceLayer::none && environment.lane == nullptr;
 }
 
 void record_wait_failure(Check& check, const WaitFailure& failure) {
@@ -226,7 +241,10 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
   if (options.product.embedded) {
     result.digest = folded(folded(result.digest, world->digest()), packets.value());
   }
-  if (writer) result.capture = options.keep_capture(info, environment.transport, *writer);
+  if (writer) {
+    const std::string_view lane = environment.lane != nullptr ? environment.lane->name : plain_lane().name;
+    result.capture = options.keep_capture(info, environment.transport, lane, *writer);
+  }
   return result;
 }
 
@@ -237,13 +255,19 @@ std::uint64_t world_seed(std::uint64_t seed, std::string_view name) {
 }
 
 CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunOptions& options,
-                    DeclarationCache& declarations) {
+                    DeclarationCache& declarations, const Lane& lane) {
   const auto start = std::chrono::steady_clock::now();
   Environment environment{&options.product, &options.deviations, &declarations, info.options.arrange,
-                          transport, info.name};
+                          transport, info.name, lane.plain() ? nullptr : &lane};
   CaseResult result;
   result.info = &info;
-  const auto why = inapplicable(info, environment);
+  auto why = options.exceptions ? excepted(lane, info, transport) : std::nullopt;
+  if (why) {
+    why = "not in this lane: " + *why;
+  } else {
+    why = inapplicable(info, environment);
+  }
+  const auto unclaimed = why ? std::nullopt : not_claimed(info, environment);
   if (why) {
     result.verdict = Verdict::skip;
     result.reason = *why;
@@ -251,8 +275,13 @@ CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunO
   } else if (const auto unknown = undecided(info, environment)) {
     result.verdict = Verdict::inconclusive;
     result.reason = *unknown;
+  } else if (unclaimed) {
+    // The usual embedded product offers whatever a case needs: one that claims less would disarm its cases.
+    result.verdict = is_usual(environment) ? Verdict::inconclusive : Verdict::skip;
+    result.reason = (is_usual(environment) ? "the embedded product does not claim what the case is about: " : "") + *unclaimed;
+    result.digest = folded(hash_name(info.name), static_cast<std::uint64_t>(result.verdict));
   } else {
-    const std::unique_ptr<CaseWatcher> watcher = options.watch ? options.watch(info, transport) : nullptr;
+    const std::unique_ptr<CaseWatcher> watcher = options.watch ? options.watch(info, transport, lane.name) : nullptr;
     result = run_once(info, options, environment, static_cast<bool>(options.keep_capture), watcher.get());
     if (watcher != nullptr) watcher->finished(result);
     if (options.twice && options.product.embedded) {
@@ -264,6 +293,8 @@ CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunO
     }
   }
   result.transport = transport;
+  result.lane = lane.name;
+  result.embedded = options.product.embedded;
   const auto spent = std::chrono::steady_clock::now() - start;
   result.duration_wall_us = std::chrono::duration_cast<std::chrono::microseconds>(spent).count();
   result.finished = true;

@@ -195,11 +195,15 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
   struct Variant {
     const CaseInfo* info;
     std::string_view transport;
+    const Lane* lane;
   };
   std::vector<Variant> variants;
-  for (const CaseInfo* info : cases) {
-    for (const std::string_view transport : transports_for(*info, options.product)) {
-      variants.push_back({info, transport});
+  const std::vector<const Lane*> plain = {&plain_lane()};
+  for (const Lane* lane : options.lanes.empty() ? plain : options.lanes) {
+    for (const CaseInfo* info : cases) {
+      for (const std::string_view transport : transports_for(*info, options.product)) {
+        if (lane->plain() || lane->concerns(*info, transport)) variants.push_back({info, transport, lane});
+      }
     }
   }
   std::vector<CaseResult> results(variants.size());
@@ -215,6 +219,7 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
       run.remarks.push_back((declared.known ? "the product was asked by hand: " : "not all cases could be decided: ") + declared.why);
     }
     watched = watched && declared.no_transport.empty();
+    for (const Lane* lane : options.lanes) declarations.of(options.product, nullptr, options.product.transport, lane);
   }
   for_each_parallel(variants.size(), jobs, [&](std::size_t index) {
     if (options.interrupter != nullptr && options.interrupter->fired()) return;
@@ -222,9 +227,10 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
     try {
       if (run.stopped) {
         results[index] = not_run(*variant.info, variant.transport, *run.stopped);
+        results[index].lane = variant.lane->name;
         ++run.stopped->not_run;
       } else {
-        results[index] = run_case(*variant.info, variant.transport, options, declarations);
+        results[index] = run_case(*variant.info, variant.transport, options, declarations, *variant.lane);
       }
       const Verdict verdict = results[index].verdict;
       if (watched && !run.stopped && verdict != Verdict::pass && verdict != Verdict::skip) {
@@ -239,8 +245,9 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
   });
   for (CaseResult& result : results) {
     if (!result.finished) continue;
-    run.digest = mix64(run.digest ^ hash_name(result.info->name) ^ hash_name(result.transport)) ^
-                 result.digest;
+    // The plain lane adds nothing: the digest of a run without lanes is that of its cases alone.
+    const std::uint64_t lane = result.lane == plain_lane().name ? 0 : hash_name(result.lane);
+    run.digest = mix64(run.digest ^ hash_name(result.info->name) ^ hash_name(result.transport) ^ lane) ^ result.digest;
     run.cases.push_back(std::move(result));
   }
   for (CaseResult& rule : results_of_rules(run.cases, declarations.findings(), options.product)) {

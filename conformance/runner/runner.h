@@ -25,6 +25,8 @@ std::string_view tool_version();
 struct CaseResult {
   const CaseInfo* info = nullptr;
   std::string_view transport = {};  ///< that it ran over
+  std::string_view lane = "plain";
+  bool embedded = false;            ///< the product is an emulated one
   Verdict verdict = Verdict::none;
   Disposition disposition = Disposition::as_expected;
   std::string reason;               ///< the first failure; why it was skipped; what broke
@@ -93,10 +95,12 @@ using BenchFactory = std::unique_ptr<Bench> (*)(World& world, Role role, const E
 struct RunOptions {
   Product product;
   deviations::DeviationSet deviations;
+  std::vector<const Lane*> lanes = {};  ///< empty: the plain one
   std::uint64_t seed = 1;
   unsigned jobs = 1;
   bool twice = false;    ///< run each case twice and hold the digests against each other
   bool evidence = true;  ///< fold every packet into the digest; false where nobody reads digests
+  bool exceptions = true;  ///< leave out what lane_exceptions() names
   bool monitors = true;  ///< hold the rules of conformance/monitors against all that is exchanged
   BenchFactory factory = &make_bench;
   /// Of a real controller, after a case that did not pass: why it takes no connection any more, or nothing.
@@ -105,10 +109,10 @@ struct RunOptions {
   std::optional<Stopped> stopped = {};
   Interrupter* interrupter = nullptr;
   /// Given the capture of each finished case, from the thread that ran it; returns where it was left.
-  std::function<std::string(const CaseInfo&, std::string_view transport, const capture::PcapngWriter&)>
+  std::function<std::string(const CaseInfo&, std::string_view transport, std::string_view lane, const capture::PcapngWriter&)>
       keep_capture;
   /// A watcher for a case that begins, or nothing; called in the thread that runs it.
-  std::function<std::unique_ptr<CaseWatcher>(const CaseInfo&, std::string_view transport)> watch;
+  std::function<std::unique_ptr<CaseWatcher>(const CaseInfo&, std::string_view transport, std::string_view lane)> watch;
   /// One call at a time: a result, how many are done, how many there are.
   std::function<void(const CaseResult&, std::size_t, std::size_t)> progress;
 };
@@ -125,15 +129,15 @@ struct Selection {
 Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& from,
                                             const Selection& selection);
 
-/// One case over one of its transports, in a world of its own. Throws WaitFailure(interrupted) only.
+/// One case over one of its transports and in one lane, in a world of its own. Throws WaitFailure(interrupted) only.
 CaseResult run_case(const CaseInfo& info, std::string_view transport, const RunOptions& options,
-                    DeclarationCache& declarations);
+                    DeclarationCache& declarations, const Lane& lane = plain_lane());
 
 /// The transports over which this product is held against the case: none, where it has another.
 std::vector<std::string_view> transports_for(const CaseInfo& info, const Product& product);
 
 struct RunResult {
-  /// Finished ones, by name and transport, and behind them each rule of every exchange that the product broke.
+  /// Finished ones, lane by lane, by name and transport, and behind them each rule of every exchange that the product broke.
   std::vector<CaseResult> cases;
   std::uint64_t digest = 0;
   bool canary_caught = false;
@@ -142,7 +146,8 @@ struct RunResult {
   std::vector<std::string> remarks = {};  ///< what a reader should know of the run as a whole
 };
 
-/// All of them, each over every transport that it and the product have, and the canary. Dispositions are not set: see waivers.h.
+/// All of them, each over every transport that it and the product have and in every lane that concerns it, and the canary.
+/// Dispositions are not set: see waivers.h.
 RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions& options);
 
 /// Whether the bench connects to it, case by case: then it may be gone for one.

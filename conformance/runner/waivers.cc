@@ -166,8 +166,8 @@ void dispose(CaseResult& result, const Expectations& expectations, std::string_v
 }
 
 bool is_red(const CaseResult& result) {
-  return result.disposition == Disposition::regression ||
-         result.disposition == Disposition::unexpected_pass;
+  return result.disposition == Disposition::regression || result.disposition == Disposition::unexpected_pass ||
+         (result.embedded && result.verdict == Verdict::inconclusive);
 }
 
 }  // namespace fb::conformance

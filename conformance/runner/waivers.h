@@ -62,7 +62,7 @@ bool is_date(std::string_view text);
 /// Sets disposition (and the waiver's reason) of one result. `today` as 2027-01-31.
 void dispose(CaseResult& result, const Expectations& expectations, std::string_view today);
 
-/// Whether this result makes a run red.
+/// Whether this result makes a run red. INCONCLUSIVE does on an emulated product: whatever a case needs, the bench can arrange there.
 bool is_red(const CaseResult& result);
 
 }  // namespace fb::conformance

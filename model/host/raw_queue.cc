@@ -18,7 +18,7 @@ RawReply end_reply(const transport::ChannelEnd& end, Instant at) {
 }  // namespace
 
 RawQueue::RawQueue(World& world, transport::HostFabric& fabric, const RawQueueOptions& options)
-    : world_(world), options_(options), channel_(fabric.make_channel(*this)) {
+    : world_(world), options_(options), channel_(fabric.make_channel(*this)), next_cid_(options.first_cid) {
   for (std::uint16_t slot = options.entries; slot-- > 0;) free_slots_.push_back(slot);
 }
 

@@ -6,7 +6,7 @@
 //   auto reply = queue.send(connect({.hostnqn = "...", .subnqn = "..."})).wait();
 //   auto id = queue.send(identify(nvme::Cns::controller), 4096).wait();   // id.data
 //
-// Several commands may be outstanding. CID 0 means "choose for me" (chosen ones count up from 1); any
+// Several commands may be outstanding. CID 0 means "choose for me" (chosen ones count up from RawQueueOptions::first_cid); any
 // other CID is sent as it is, duplicates included. A response goes to the oldest outstanding command
 // with its CID; responses that nobody waits for are kept for next_response().
 #pragma once
@@ -74,6 +74,7 @@ struct RawQueueOptions {
   bool secured = false;  ///< see transport::ChannelOptions
   std::string hostnqn = {};
   std::string subnqn = {};
+  std::uint16_t first_cid = 1;  ///< of those that it chooses
 };
 
 class RawQueue final : private transport::HostChannelHandler {
@@ -168,7 +169,7 @@ class RawQueue final : private transport::HostChannelHandler {
   RawQueueOptions options_;
   std::unique_ptr<transport::HostChannel> channel_;
   bool connected_ = false;
-  std::uint16_t next_cid_ = 1;
+  std::uint16_t next_cid_;
   std::uint64_t responses_ = 0;
   std::vector<std::uint16_t> free_slots_;
   std::list<Call> calls_;  ///< oldest first

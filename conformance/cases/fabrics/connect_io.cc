@@ -29,14 +29,14 @@ CONFORMANCE_CASE(io_connect_refuses_queue_above_mqes, "fabrics.connect.sqsize.ab
   RawAssociation& association = bench.associate();
   const auto entries = static_cast<std::uint16_t>(bench.declared().queue_entries_max() + 1);
   host::RawQueue& queue = bench.unconnected_queue(
-      {.qid = 1, .entries = entries, .cntlid = association.cntlid()});
+      {.qid = bench.io_qid(), .entries = entries, .cntlid = association.cntlid()});
   const host::RawConnection made = queue.connect_transport().wait();
   if (!made.connected) {
     check.equal("NVMe/RDMA status of the reject", made.end.status,
                 static_cast<std::uint16_t>(fabrics::RdmaRejectStatus::invalid_hsqsize));
     return;
   }
-  expect_invalid_parameter(check, queue.send(association.io_connect(1, entries)).wait(), kSqsize);
+  expect_invalid_parameter(check, queue.send(association.io_connect({}, entries)).wait(), kSqsize);
 }
 
 CONFORMANCE_CASE(io_connect_takes_queue_of_mqes, "fabrics.connect.sqsize.mqes", roles::controller,
@@ -44,10 +44,10 @@ CONFORMANCE_CASE(io_connect_takes_queue_of_mqes, "fabrics.connect.sqsize.mqes", 
   RawAssociation& association = bench.associate();
   const auto entries = static_cast<std::uint16_t>(bench.declared().queue_entries_max());
   host::RawQueue& queue = bench.unconnected_queue(
-      {.qid = 1, .entries = entries, .cntlid = association.cntlid()});
+      {.qid = bench.io_qid(), .entries = entries, .cntlid = association.cntlid()});
   const host::RawConnection made = queue.connect_transport().wait();
   check.require(made.connected, "the transport connection is accepted", made.end.text);
-  check.success(answered(check, queue.send(association.io_connect(1, entries)).wait()));
+  check.success(answered(check, queue.send(association.io_connect({}, entries)).wait()));
 }
 
 CONFORMANCE_CASE(io_connect_refuses_queue_beyond_limit, "fabrics.connect.qid.above-limit",
@@ -65,8 +65,8 @@ CONFORMANCE_CASE(io_connect_refuses_queue_beyond_limit, "fabrics.connect.qid.abo
 CONFORMANCE_CASE(io_connect_refuses_queue_in_use, "fabrics.connect.qid.duplicate",
                  roles::controller, needs{&a_namespace}, reaches{"connect.io.qid.exists"}) {
   RawAssociation& association = bench.associate();
-  host::RawQueue& first = association.open_io(1);
-  check.status(try_io(check, association, association.io_connect(1)),
+  host::RawQueue& first = association.open_io();
+  check.status(try_io(check, association, association.io_connect()),
                one_of(sc::invalid_queue_identifier, sc::command_sequence_error,
                       sc::connect_invalid_parameters));
   const host::RawReply reply = first.send(host::flush(bench.nsid())).wait();

@@ -155,7 +155,7 @@ CONFORMANCE_CASE(discovery_controller_has_no_io_queues, "fabrics.discovery.no-io
                  roles::controller, needs{&discovery_service}) {
   RawAssociation& association = connect_discovery(bench);
   host::RawQueue& queue =
-      bench.unconnected_queue({.qid = 1, .cntlid = association.cntlid()});
+      bench.unconnected_queue({.qid = bench.io_qid(), .cntlid = association.cntlid()});
   const host::RawConnection made = queue.connect_transport().wait();
   if (!made.connected) {
     check.that(made.end.kind == transport::ChannelEnd::Kind::refused,

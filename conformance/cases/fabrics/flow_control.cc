@@ -68,7 +68,7 @@ CONFORMANCE_CASE(queue_takes_as_many_commands_as_it_holds, "fabrics.flow-control
   RawAssociation& association = bench.associate();
   const auto most = static_cast<unsigned>((association.property(prop::cap) & 0xFFFF) + 1);
   const auto entries = static_cast<std::uint16_t>(std::min<unsigned>(kEntries, most));
-  host::RawQueue& io = association.open_io(1, entries);
+  host::RawQueue& io = association.open_io({}, entries);
   std::vector<Op<host::RawReply>> flushes;
   for (unsigned i = 0; i + 1u < entries; ++i) flushes.push_back(io.send(host::flush(bench.nsid())));
   for (auto& flush : flushes) check.success(flush.wait(), "one of as many Flushes as the queue holds");
@@ -79,8 +79,8 @@ CONFORMANCE_CASE(overfilled_queue_ends_the_association, "fabrics.flow-control.ov
                  roles::controller, arranged{"I/O commands that take their time", &slow_io},
                  reaches{"subsystem.sq.overfilled"}) {
   RawAssociation& association = bench.associate();
-  host::RawQueue& queue = association.io_transport(1);
-  check.precondition_success(queue.send(association.io_connect(1, kEntries)).wait(), "I/O Connect");
+  host::RawQueue& queue = association.io_transport();
+  check.precondition_success(queue.send(association.io_connect({}, kEntries)).wait(), "I/O Connect");
   for (unsigned i = 0; i < kEntries; ++i) queue.post({.sqe = host::flush(bench.nsid())});
   check.that(queue.ended().wait_for(5_s).has_value(),
              "one command more than the queue holds ends the connection");
@@ -105,7 +105,7 @@ CONFORMANCE_CASE(disconnect_refuses_unknown_record_format, "fabrics.disconnect.r
                  roles::controller, needs{&disconnect_command}, reaches{"disconnect.recfmt"}) {
   RawAssociation& association = bench.associate();
   host::RawQueue& queue =
-      association.open_io(1, RawAssociation::kUsual, fabrics::cattr_bits::individual_queue_deletion);
+      association.open_io({}, RawAssociation::kUsual, fabrics::cattr_bits::individual_queue_deletion);
   auto command = host::disconnect();
   command.set(fabrics::disconnect_sqe::recfmt, 1u);
   check.status(answered(check, queue.send(command).wait()), sc::incompatible_format);
@@ -115,8 +115,8 @@ CONFORMANCE_CASE(disconnect_is_answered_last, "fabrics.disconnect.last-response"
                  roles::controller, needs{&disconnect_command}, needs{&a_namespace}) {
   constexpr std::uint8_t kIndividually = fabrics::cattr_bits::individual_queue_deletion;
   RawAssociation& association = bench.associate({.cattr = kIndividually});
-  host::RawQueue& queue = association.open_io(1, RawAssociation::kUsual, kIndividually);
-  host::RawQueue& other = association.open_io(2, RawAssociation::kUsual, kIndividually);
+  host::RawQueue& queue = association.open_io({}, RawAssociation::kUsual, kIndividually);
+  host::RawQueue& other = association.open_io(bench.io_qid(1), RawAssociation::kUsual, kIndividually);
   const auto reply = queue.send(host::disconnect()).wait_for(5_s);
   check.require(reply && reply->answered(), "Disconnect is answered");
   check.success(*reply, "Disconnect");

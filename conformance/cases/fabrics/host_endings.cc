@@ -94,10 +94,10 @@ CONFORMANCE_CASE(host_notices_that_an_io_queue_is_lost, "fabrics.host.io-queue.l
   };
   Bytes& one = bench.keep(Bytes(4096));
   Bytes& two = bench.keep(Bytes(4096));
-  Op<nvme::Status> first = bench.product().read(1, 0, one);
+  Op<nvme::Status> first = bench.product().read(bench.nsid(), 0, one);
   check.that(bench.run_until([&] { return first.settled(); }, 300_s), "the read that was under way ends", "it does not");
   check.precondition(dropped, "the read arrives");
-  Op<nvme::Status> second = bench.product().read(1, 64, two);
+  Op<nvme::Status> second = bench.product().read(bench.nsid(), 64, two);
   check.that(bench.run_until([&] { return second.settled(); }, 300_s), "a later read ends", "it does not");
   bench.script = {};
 }

@@ -43,10 +43,10 @@ CONFORMANCE_CASE(host_describes_its_data_exactly, "fabrics.host.keyed-length", r
   bench.connect_product();
   bench.forget_seen();  // a host may have looked for partitions
   Bytes& data = bench.keep(Bytes(32768));
-  check.require_success(bench.product().read(1, 0, data).wait(), "read of 32 KiB");
+  check.require_success(bench.product().read(bench.nsid(), 0, data).wait(), "read of 32 KiB");
   std::size_t described = 0;
   for (const SeenCommand* seen : bench.commands_of(kRead)) {
-    if (seen->qid == 0 || seen->nsid() != 1) continue;
+    if (seen->qid == 0 || seen->nsid() != bench.nsid()) continue;
     const nvme::SglDescriptor sgl = sgl_of(*seen);
     check.equal("SGL descriptor type", static_cast<unsigned>(sgl.type), 4u);
     check.equal("length in the descriptor", sgl.length, ((seen->cdw(12) & 0xFFFF) + 1) * 512u);
@@ -67,7 +67,7 @@ CONFORMANCE_CASE(host_keeps_to_the_capsule_size, "fabrics.host.capsule-size", ro
   bench.connect_product();
   for (const std::size_t bytes : {512u, 4096u, 8192u, 65536u}) {
     Bytes& data = bench.keep(pattern(bytes));
-    check.require_success(bench.product().write(1, 0, data).wait(), "write");
+    check.require_success(bench.product().write(bench.nsid(), 0, data).wait(), "write");
   }
   for (const SeenCommand& seen : bench.commands()) {
     const std::size_t most = seen.qid == 0 ? 64 : 64 + kRoom;
@@ -95,7 +95,7 @@ CONFORMANCE_CASE(host_does_not_overfill_its_queue, "fabrics.host.flow-control.bo
   };
   bench.connect_product({.queue_entries = 16});  // Linux takes no smaller queue
   std::vector<Op<nvme::Status>> writes;
-  for (std::size_t i = 0; i < 40; ++i) writes.push_back(bench.product().write(1, i, bench.keep(pattern(512))));
+  for (std::size_t i = 0; i < 40; ++i) writes.push_back(bench.product().write(bench.nsid(), i, bench.keep(pattern(512))));
   for (auto& write : writes) write.wait_for(30_s);
   check.precondition(most >= 2, "several commands at once");
   check.that(most < size, "at most size - 1 commands in the queue", std::to_string(most) + " of " + std::to_string(size));
@@ -144,7 +144,7 @@ CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost
   std::vector<Bytes*> data;
   std::vector<Op<nvme::Status>> writes;
   for (std::size_t i = 0; i < 8; ++i) data.push_back(&bench.keep(pattern(4096 * (i + 1))));
-  for (std::size_t i = 0; i < 8; ++i) writes.push_back(bench.product().write(1, i * 64, *data[i]));
+  for (std::size_t i = 0; i < 8; ++i) writes.push_back(bench.product().write(bench.nsid(), i * 64, *data[i]));
   bool reported = false;
   for (std::size_t i = 0; i < 8; ++i) {
     const auto written = writes[i].wait_for(300_s);
@@ -152,7 +152,7 @@ CONFORMANCE_CASE(host_survives_a_lost_io_queue, "fabrics.host.io-connection-lost
     reported = reported || !written->ok();
     if (!written->ok()) continue;
     Bytes& back = bench.keep(Bytes(data[i]->size()));
-    const auto read = bench.product().read(1, i * 64, back).wait_for(300_s);
+    const auto read = bench.product().read(bench.nsid(), i * 64, back).wait_for(300_s);
     check.require(read.has_value() && read->ok(), "the data can be read after recovery");
     check.bytes("what was acknowledged", back, *data[i]);
   }

@@ -22,7 +22,7 @@ Bytes some(std::size_t bytes) {
 /// Writes of 512 bytes, all at once.
 std::size_t write_at_once(HostBench& bench) {
   std::vector<Op<nvme::Status>> writes;
-  for (std::size_t i = 0; i < kWrites; ++i) writes.push_back(bench.product().write(1, i, bench.keep(some(512))));
+  for (std::size_t i = 0; i < kWrites; ++i) writes.push_back(bench.product().write(bench.nsid(), i, bench.keep(some(512))));
   std::size_t done = 0;
   for (auto& write : writes) {
     const auto status = write.wait_for(30_s);
@@ -33,7 +33,7 @@ std::size_t write_at_once(HostBench& bench) {
 
 void attempt(HostBench& bench, std::uint8_t which, std::size_t bytes) {
   Bytes& data = bench.keep(some(bytes));
-  Op<nvme::Status> doing = which == kRead ? bench.product().read(1, 0, data) : bench.product().write(1, 0, data);
+  Op<nvme::Status> doing = which == kRead ? bench.product().read(bench.nsid(), 0, data) : bench.product().write(bench.nsid(), 0, data);
   doing.wait_for(30_s);
 }
 

@@ -29,7 +29,7 @@ CONFORMANCE_CASE(host_connects_again_after_a_loss, "fabrics.host.reconnect", rol
   bench.forget_seen();
   bench.subsystem().end_associations("the bench ends the association");
   Bytes& block = bench.keep(Bytes(512));
-  const Op<nvme::Status> read = bench.product().read(1, 0, block);
+  const Op<nvme::Status> read = bench.product().read(bench.nsid(), 0, block);
   // Ten minutes are what hosts allow themselves before they give a controller up.
   const bool seen = bench.run_until([&] { return connects_again(bench) || read.settled(); }, 700_s);
   check.that(seen, "a new Connect, or an error for what waits", "neither");
@@ -65,7 +65,7 @@ CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bog
   };
   Bytes& waiting = bench.keep(Bytes(4096));
   Bytes& block = bench.keep(Bytes(4096));
-  Op<nvme::Status> first = bench.product().read(1, 0, waiting);
+  Op<nvme::Status> first = bench.product().read(bench.nsid(), 0, waiting);
   check.precondition(bench.run_until([&] { return held; }, 10_s), "the host reads");
   // The answer to the second read invalidates the key of the first, which is still under way.
   bench.script.departs = [&](std::string_view point) {
@@ -74,7 +74,7 @@ CONFORMANCE_CASE(host_notices_a_bogus_invalidation, "fabrics.host.invalidate.bog
     return true;
   };
   bench.forget_seen();
-  Op<nvme::Status> second = bench.product().read(1, 64, block);
+  Op<nvme::Status> second = bench.product().read(bench.nsid(), 64, block);
   // Type 4 subtype Fh: nothing is invalidated for a host that does not ask for it.
   const auto asks = [&] {
     const auto reads = bench.commands_of(kRead);
@@ -94,8 +94,8 @@ CONFORMANCE_CASE(host_takes_back_what_was_not_invalidated, "fabrics.host.invalid
   bench.connect_product();
   Bytes& one = bench.keep(filled(8192, 0x11));
   Bytes& two = bench.keep(filled(8192, 0x22));
-  check.require_success(bench.product().write(1, 0, one).wait(), "write");
-  check.require_success(bench.product().write(1, 64, two).wait(), "write");
+  check.require_success(bench.product().write(bench.nsid(), 0, one).wait(), "write");
+  check.require_success(bench.product().write(bench.nsid(), 64, two).wait(), "write");
   bool reaches_back = false;
   bench.script.departs = [&](std::string_view point) {
     if (point == "rdma.invalidate.never") return true;
@@ -108,22 +108,22 @@ CONFORMANCE_CASE(host_takes_back_what_was_not_invalidated, "fabrics.host.invalid
   Bytes& mine = bench.keep(Bytes(8192));
   Bytes& other = bench.keep(Bytes(8192));
   Bytes& later = bench.keep(Bytes(8192));
-  Op<nvme::Status> first = bench.product().read(1, 0, mine);
-  Op<nvme::Status> second = bench.product().read(1, 64, other);
+  Op<nvme::Status> first = bench.product().read(bench.nsid(), 0, mine);
+  Op<nvme::Status> second = bench.product().read(bench.nsid(), 64, other);
   check.require_success(first.wait(), "read whose key is left to the host");
   check.require_success(second.wait(), "another one");
   check.bytes("data of the read", mine, one);
   bench.step("the data of the next read goes to the memory of the first");
   reaches_back = true;
-  Op<nvme::Status> third = bench.product().read(1, 64, later);
+  Op<nvme::Status> third = bench.product().read(bench.nsid(), 64, later);
   third.wait_for(300_s);
   check.bytes("memory of the read that is finished", mine, one);
   bench.step("I/O goes on, with every key left to the host");
   for (std::uint64_t i = 0; i < 20; ++i) {
     Bytes& out = bench.keep(filled(8192, static_cast<std::uint8_t>(0x40 + i)));
     Bytes& in = bench.keep(Bytes(8192));
-    const auto written = bench.product().write(1, 16 * i, out).wait_for(300_s);
-    const auto read = bench.product().read(1, 16 * i, in).wait_for(300_s);
+    const auto written = bench.product().write(bench.nsid(), 16 * i, out).wait_for(300_s);
+    const auto read = bench.product().read(bench.nsid(), 16 * i, in).wait_for(300_s);
     check.require(written && written->ok() && read && read->ok(), "later I/O succeeds");
     check.bytes("data of later I/O", in, out);
   }

@@ -11,7 +11,7 @@ namespace {
 
 using nvme::SglDescriptor;
 
-constexpr std::size_t kRoom = 8192;
+constexpr std::size_t kRoom = (2u << 20) + 4096;
 constexpr std::uint64_t kMuch = 64u << 10;
 /// Where in exposed memory the data goes: not on a page boundary.
 constexpr std::uint64_t kUneven = 512;
@@ -24,7 +24,7 @@ struct Extent {
 };
 Extent extent(ControllerBench& bench) {
   const std::uint32_t block = std::max(bench.declared().block_bytes, 512u);
-  const std::uint32_t blocks = std::max(4096 / block, 1u);
+  const std::uint32_t blocks = bench.blocks(std::max(4096 / block, 1u));
   return {blocks, blocks * block};
 }
 
@@ -36,21 +36,21 @@ void slow_link(EmbeddedSetup& setup) {
 
 void write_pattern(ControllerBench& bench, host::RawQueue& queue, const Bytes& data) {
   const auto blocks = static_cast<std::uint32_t>(data.size() / bench.declared().block_bytes);
-  const host::RawReply reply = queue.send(host::write(bench.nsid(), 0, blocks), data).wait();
+  const host::RawReply reply = queue.send(host::write(bench.nsid(), bench.first_lba(), blocks), data).wait();
   if (!reply.ok()) throw CannotArrange{"a Write to prepare the blocks failed"};
 }
 
 Bytes read_back(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks) {
   const std::size_t bytes = std::size_t{blocks} * bench.declared().block_bytes;
   const host::RawReply reply =
-      answered(check, queue.send(host::read(bench.nsid(), 0, blocks), bytes).wait());
+      answered(check, queue.send(host::read(bench.nsid(), bench.first_lba(), blocks), bytes).wait());
   check.require_success(reply, "Read");
   return reply.data;
 }
 
 host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& queue,
                          std::uint32_t blocks, const SglDescriptor& sgl) {
-  const auto command = host::as_sqe(host::read(bench.nsid(), 0, blocks));
+  const auto command = host::as_sqe(host::read(bench.nsid(), bench.first_lba(), blocks));
   return answered(check, queue.send_command(with_sgl(command, sgl)).wait());
 }
 
@@ -80,7 +80,7 @@ CONFORMANCE_CASE(write_data_is_read_from_the_range, "fabrics.rdma.write-data.by-
   // The registration ends with the data: a read beyond it ends the connection.
   Bytes image = pattern(kUneven + bytes, 2);
   host::RawQueue::Exposed& memory = queue.expose(image);
-  const auto command = host::as_sqe(host::write(bench.nsid(), 0, blocks));
+  const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), blocks));
   const SglDescriptor sgl = memory.sgl(bytes, kUneven);
   check.require_success(answered(check, queue.send_command(with_sgl(command, sgl)).wait()), "Write");
   check.bytes("what was written", read_back(check, bench, queue, blocks),
@@ -157,7 +157,7 @@ CONFORMANCE_CASE(write_data_in_capsule_is_what_is_written, "fabrics.rdma.in-caps
                  roles::controller, needs{&in_capsule_data}) {
   host::RawQueue& queue = bench.associate().open_io();
   const std::uint32_t block = bench.declared().block_bytes;
-  const auto command = host::as_sqe(host::write(bench.nsid(), 0, 1));
+  const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), 1));
   const Bytes data = pattern(std::size_t{block} * 2, 3);
   constexpr std::uint16_t kCid = 0x700;
   for (const std::uint32_t offset : {0u, block}) {
@@ -193,7 +193,7 @@ CONFORMANCE_CASE(in_capsule_offset_beyond_capsule_is_refused, "fabrics.sgl.offse
   host::RawQueue& queue = bench.associate().open_io();
   const std::uint32_t block = bench.declared().block_bytes;
   write_pattern(bench, queue, pattern(block, 4));
-  const auto command = host::as_sqe(host::write(bench.nsid(), 0, 1));
+  const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), 1));
   constexpr std::uint16_t kCid = 0x700;
   const Bytes capsule = capsule_of(command, kCid, SglDescriptor::in_capsule(1u << 20, block),
                                    pattern(block, 5));

@@ -50,7 +50,7 @@ std::optional<std::string> lists_in_capsules(const Declared& declared) {
 /// Blocks from 0 on, filled by a Write that is no matter of the case.
 Bytes prepare(ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks, std::uint8_t seed) {
   const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, seed);
-  if (!queue.send(host::write(bench.nsid(), 0, blocks), data).wait().ok()) {
+  if (!queue.send(host::write(bench.nsid(), bench.first_lba(), blocks), data).wait().ok()) {
     throw CannotArrange{"a Write to prepare the blocks failed"};
   }
   return data;
@@ -71,7 +71,7 @@ host::RawReply read_by_list(Check& check, ControllerBench& bench, host::RawQueue
   }
   SglDescriptor segment = SglDescriptor::list_in_capsule(0, 0);
   segment.length = length;
-  const Bytes capsule = capsule_of(host::as_sqe(host::read(bench.nsid(), 0, blocks)), kCid, segment, behind);
+  const Bytes capsule = capsule_of(host::as_sqe(host::read(bench.nsid(), bench.first_lba(), blocks)), kCid, segment, behind);
   return answered(check, queue.send_capsule(capsule, kCid).wait());
 }
 

@@ -127,11 +127,11 @@ CONFORMANCE_CASE(success_forbids_nothing, "nvme.status.success", roles::controll
 CONFORMANCE_CASE(abort_keeps_to_its_queue, "nvme.abort.queue", roles::controller) {
   constexpr std::uint16_t kCid = 0x0A0F;
   RawAssociation& association = bench.associate();
-  association.open_io(1);
+  association.open_io();
   auto request = host::async_event_request();
   request.set(nvme::sqe::cid, kCid);
   auto event = association.admin().send(request);
-  const auto reply = association.admin().send(host::abort(1, kCid)).wait();
+  const auto reply = association.admin().send(host::abort(bench.io_qid(), kCid)).wait();
   check.require_success(reply, "Abort of a command that is in another queue");
   check.equal("DW0 bit 0, not aborted", reply.dw0() & nvme::kAbortNotDone, 1u);
   const auto ended = event.wait_for(kSilence);

@@ -274,13 +274,13 @@ CONFORMANCE_CASE(no_command_reaches_an_inaccessible_group, "nvme.ana.commands", 
     check.status(scene.write(0, pattern(6, 1, scene.block_bytes)), status, "Write" + when);
     if ((oncs & nvme::oncs_bits::compare) != 0) check.status(scene.compare(0, data), status, "Compare" + when);
     if ((oncs & nvme::oncs_bits::write_zeroes) != 0) {
-      check.status(scene.io.send(host::write_zeroes(scene.nsid, 0, 1)).wait(), status, "Write Zeroes" + when);
+      check.status(scene.io.send(host::write_zeroes(scene.nsid, scene.at(0), 1)).wait(), status, "Write Zeroes" + when);
     }
     if ((oncs & nvme::oncs_bits::verify) != 0) {
-      check.status(scene.io.send(host::verify(scene.nsid, 0, 1)).wait(), status, "Verify" + when);
+      check.status(scene.io.send(host::verify(scene.nsid, scene.at(0), 1)).wait(), status, "Verify" + when);
     }
     if ((oncs & nvme::oncs_bits::write_uncorrectable) != 0) {
-      check.status(scene.io.send(host::write_uncorrectable(scene.nsid, 0, 1)).wait(), status, "Write Uncorrectable" + when);
+      check.status(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(0), 1)).wait(), status, "Write Uncorrectable" + when);
     }
     scene.become(AnaState::optimized);
   }

@@ -104,7 +104,7 @@ CONFORMANCE_CASE(copy_knows_its_formats, "nvme.copy.format", roles::controller, 
   const unsigned formats = bench.declared().identify().get(nvme::id_ctrl::cdfs);
   for (unsigned format = 0; format < 16; ++format) {
     if ((formats >> format & 1) != 0) continue;
-    auto sqe = host::as_sqe(host::copy(scene.nsid, kTo, 1, format));
+    auto sqe = host::as_sqe(host::copy(scene.nsid, scene.at(kTo), 1, format));
     // How long a range of a format is that nobody has defined, a product may find out first.
     constexpr unsigned kDefined = 4;
     const auto legal = format < kDefined ? one_of(sc::invalid_field) : one_of(sc::invalid_field, sc::data_sgl_length_invalid);
@@ -133,7 +133,7 @@ CONFORMANCE_CASE(copy_of_deallocated_blocks, "nvme.copy.deallocated", roles::con
   CopyScene scene(bench, check);
   scene.prepare(check, kFrom, 0x77, kCount);
   scene.prepare(check, kTo, 0x78, kCount);
-  const auto range = host::dsm_range(kFrom, kCount);
+  const auto range = host::dsm_range(scene.at(kFrom), kCount);
   check.precondition_success(scene.io.send(host::deallocate(scene.nsid, 1), range.bytes()).wait(), "Deallocate");
   if (!check.success(scene.copy_to(kTo, {{.slba = kFrom, .blocks = kCount}}), "Copy")) return;
   const auto source = scene.read(kFrom, kCount);
@@ -145,7 +145,7 @@ CONFORMANCE_CASE(copy_of_unreadable_blocks, "nvme.copy.uncorrectable", roles::co
                  needs(has_copy_format<0>), needs(claims_oncs<nvme::oncs_bits::write_uncorrectable>)) {
   CopyScene scene(bench, check);
   scene.prepare(check, kFrom, 0x79, kCount);
-  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, kFrom + 1, 1)).wait(),
+  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kFrom + 1), 1)).wait(),
                              "Write Uncorrectable");
   check.status(scene.copy_to(kTo, {{.slba = kFrom, .blocks = kCount}}), sc::unrecovered_read_error, "Copy");
   scene.prepare(check, kFrom, 0x79, kCount);

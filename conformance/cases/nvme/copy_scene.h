@@ -86,8 +86,12 @@ struct CopyScene : IoScene {
     check.precondition(range_blocks >= kCount && total_blocks >= 2 * kCount, "Copy moves a few blocks");
     if (!bench.declared().namespaces.empty()) layout = bench.declared().namespaces.front().layout;
   }
-  host::RawReply copy_to(std::uint64_t to, const std::vector<CopySource>& sources, const CopyOrder& order = {}) {
-    return copy(io, nsid, layout, to, sources, order);
+  /// Sources of this namespace are blocks of the scene, as `to` is.
+  host::RawReply copy_to(std::uint64_t to, std::vector<CopySource> sources, const CopyOrder& order = {}) {
+    for (CopySource& source : sources) {
+      if (source.nsid == 0 || source.nsid == nsid) source.slba = at(source.slba);
+    }
+    return copy(io, nsid, layout, at(to), sources, order);
   }
   /// Descriptor formats 2h and 3h.
   void enable_across() {

@@ -151,10 +151,10 @@ CONFORMANCE_CASE(write_protection_holds_for_all_that_write, "nvme.write-protecti
   const auto written = scene.write(kLba, pattern(0x36, 2, scene.block_bytes));
   std::optional<host::RawReply> zeroed, deallocated;
   if (claims(nvme::oncs_bits::write_zeroes)) {
-    zeroed = scene.io.send(host::write_zeroes(scene.nsid, kLba, 2)).wait();
+    zeroed = scene.io.send(host::write_zeroes(scene.nsid, scene.at(kLba), 2)).wait();
   }
   if (claims(nvme::oncs_bits::dataset_management)) {
-    deallocated = scene.io.send(host::deallocate(scene.nsid, 1), host::dsm_range(kLba, 2).bytes()).wait();
+    deallocated = scene.io.send(host::deallocate(scene.nsid, 1), host::dsm_range(scene.at(kLba), 2).bytes()).wait();
   }
   const auto read = scene.read(kLba, 2);
   check.precondition_success(protect(scene.association, scene.nsid, 0), "Set Features that ends the protection");

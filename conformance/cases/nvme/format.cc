@@ -67,11 +67,11 @@ CONFORMANCE_CASE(format_sets_the_block_size, "nvme.format.block-size", roles::co
     check.require(blocks >= 1 && blocks <= capacity / block_bytes, "NSZE in blocks of the format",
                   std::to_string(blocks));
     const Bytes data = pattern(0x55, 1, block_bytes);
-    check.success(scene.io.send(host::write(scene.nsid, blocks - 1, 1), data).wait(),
+    check.success(scene.io.send(host::write(scene.nsid, scene.at(blocks - 1), 1), data).wait(),
                   "Write of the last block in " + what);
-    const auto read = scene.io.send(host::read(scene.nsid, blocks - 1, 1), block_bytes).wait();
+    const auto read = scene.io.send(host::read(scene.nsid, scene.at(blocks - 1), 1), block_bytes).wait();
     if (check.success(read, "Read in " + what)) check.bytes("the block", read.data, data);
-    check.status(scene.io.send(host::read(scene.nsid, blocks, 1), block_bytes).wait(), sc::lba_out_of_range,
+    check.status(scene.io.send(host::read(scene.nsid, scene.at(blocks), 1), block_bytes).wait(), sc::lba_out_of_range,
                  "Read beyond the end in " + what);
   }
 }

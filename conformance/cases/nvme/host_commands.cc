@@ -28,7 +28,7 @@ CONFORMANCE_CASE(host_does_not_repeat_what_has_dnr, "nvme.host.dnr", roles::host
   unsigned attempts = 0;
   refuse_reads(bench, sc::internal_error.with_dnr(), attempts);
   Bytes& block = bench.keep(Bytes(512));
-  const auto read = bench.product().read(1, kLba, block).wait_for(60_s);
+  const auto read = bench.product().read(bench.nsid(), kLba, block).wait_for(60_s);
   check.require(read.has_value(), "the read ends", "it does not");
   check.refused(*read, "what the host reports");
   check.equal("attempts", attempts, 1u);
@@ -42,7 +42,7 @@ CONFORMANCE_CASE(host_gives_a_transient_error_up, "nvme.host.retry-bound", roles
   unsigned attempts = 0;
   refuse_reads(bench, sc::transient_transport_error, attempts);
   Bytes& block = bench.keep(Bytes(512));
-  Op<nvme::Status> read = bench.product().read(1, kLba, block);
+  Op<nvme::Status> read = bench.product().read(bench.nsid(), kLba, block);
   bench.run_until([&] { return read.settled() || attempts > kMost; }, 600_s);
   check.between("attempts", attempts, 1u, kMost);
   check.that(read.settled(), "the read ends", "it does not");
@@ -62,8 +62,8 @@ CONFORMANCE_CASE(host_splits_transfers_to_mdts, "nvme.host.mdts", roles::host) {
   bench.forget_seen();
   Bytes& data = bench.keep(host_pattern(kBlocks * kBlock));
   Bytes& back = bench.keep(Bytes(data.size()));
-  check.require_success(bench.product().write(1, kLba, data).wait(), "write of 100 KiB");
-  check.require_success(bench.product().read(1, kLba, back).wait(), "read of 100 KiB");
+  check.require_success(bench.product().write(bench.nsid(), kLba, data).wait(), "write of 100 KiB");
+  check.require_success(bench.product().read(bench.nsid(), kLba, back).wait(), "read of 100 KiB");
   check.bytes("data read back", back, data);
   needs_one_association(bench, check, 0);
   for (const std::uint8_t which : {opcode::kWrite, opcode::kRead}) {
@@ -88,8 +88,8 @@ CONFORMANCE_CASE(host_points_to_data_with_sgls, "nvme.host.psdt", roles::host) {
   bench.script.refuses = [](const CommandContext&, subsystem::Refusal&) { return false; };
   bench.product().connect({}).wait_for(10_s);
   Bytes& data = bench.keep(host_pattern(16384));
-  bench.product().write(1, 0, data).wait_for(60_s);
-  bench.product().read(1, 0, data).wait_for(60_s);
+  bench.product().write(bench.nsid(), 0, data).wait_for(60_s);
+  bench.product().read(bench.nsid(), 0, data).wait_for(60_s);
   const auto identifies = admin_commands(bench, opcode::kIdentify);
   const auto reads = io_commands(bench, opcode::kRead);
   check.precondition(!identifies.empty(), "Identify arrives");
@@ -108,7 +108,7 @@ CONFORMANCE_CASE(host_uses_an_identifier_once_at_a_time, "nvme.host.cid-unique",
   bench.connect_product();
   std::vector<Op<nvme::Status>> writes;
   for (std::size_t i = 0; i < 40; ++i) {
-    writes.push_back(bench.product().write(1, 128 * i, bench.keep(host_pattern(65536))));
+    writes.push_back(bench.product().write(bench.nsid(), 128 * i, bench.keep(host_pattern(65536))));
   }
   for (auto& write : writes) write.wait_for(120_s);
   check.precondition(under_way.most() >= 8, "several commands at once");
@@ -130,7 +130,7 @@ CONFORMANCE_CASE(host_completes_nothing_by_an_unknown_identifier, "nvme.host.unk
   };
   bench.forget_seen();
   Bytes& block = bench.keep(Bytes(512));
-  const auto write = bench.product().write(1, kLba, block).wait_for(300_s);
+  const auto write = bench.product().write(bench.nsid(), kLba, block).wait_for(300_s);
   check.precondition(once, "the write arrives");
   const std::size_t attempts = io_commands(bench, opcode::kWrite).size();
   check.that(!write || !write->ok() || attempts > 1, "a write without an answer of its own is not done",

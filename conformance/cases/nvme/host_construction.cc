@@ -24,7 +24,7 @@ void let_it_work(HostBench& bench) {
   if (!outcome || !outcome->ok) return;
   attempt(bench, opcode::kWrite, 1, kLba, 8192);
   attempt(bench, opcode::kRead, 1, kLba, 8192);
-  bench.product().flush(1).wait_for(10_s);
+  bench.product().flush(bench.nsid()).wait_for(10_s);
 }
 
 /// Without those of Fabrics.

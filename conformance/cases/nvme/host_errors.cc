@@ -60,7 +60,7 @@ CONFORMANCE_CASE(host_repeats_no_write_that_may_still_run, "nvme.host.timeout.on
   Unanswered script;
   script.begin(bench);
   Bytes& data = bench.keep(host_pattern(512));
-  Op<nvme::Status> write = bench.product().write(1, kLba, data);
+  Op<nvme::Status> write = bench.product().write(bench.nsid(), kLba, data);
   bench.run_until([&] { return write.settled() || writes_of(bench).size() > 1; }, 300_s);
   const auto writes = writes_of(bench);
   check.precondition(!writes.empty(), "a write arrives");
@@ -80,7 +80,7 @@ CONFORMANCE_CASE(host_aborts_the_command_that_it_means, "nvme.host.abort.names",
   Unanswered script;
   script.begin(bench);
   Bytes& data = bench.keep(host_pattern(512));
-  Op<nvme::Status> write = bench.product().write(1, kLba, data);
+  Op<nvme::Status> write = bench.product().write(bench.nsid(), kLba, data);
   bench.run_until([&] { return write.settled() || !admin_commands(bench, kAbort).empty(); }, 300_s);
   const auto aborts = admin_commands(bench, kAbort);
   check.precondition(!aborts.empty(), "the host sends Abort");
@@ -107,7 +107,7 @@ CONFORMANCE_CASE(host_keeps_to_the_limit_of_aborts, "nvme.host.abort.limit", rol
   };
   std::vector<Op<nvme::Status>> reads;
   for (std::uint64_t i = 0; i < 4; ++i) {
-    reads.push_back(bench.product().read(1, kLba + 8 * i, bench.keep(Bytes(512))));
+    reads.push_back(bench.product().read(bench.nsid(), kLba + 8 * i, bench.keep(Bytes(512))));
   }
   // Until the host has had enough of this association.
   const auto leaves = [&] {
@@ -126,7 +126,7 @@ CONFORMANCE_CASE(host_overcomes_a_transient_transport_error, "nvme.host.retry.tr
   bench.connect_product();
   Bytes& data = bench.keep(host_pattern(512));
   Bytes& back = bench.keep(Bytes(512));
-  check.precondition_success(bench.product().write(1, kLba, data).wait(), "write");
+  check.precondition_success(bench.product().write(bench.nsid(), kLba, data).wait(), "write");
   bool refused = false;
   bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
     if (refused || !is_io(command, opcode::kRead) || lba_of(command.sqe) != kLba) return std::nullopt;
@@ -134,7 +134,7 @@ CONFORMANCE_CASE(host_overcomes_a_transient_transport_error, "nvme.host.retry.tr
     bench.mark("bench.refused");
     return sc::transient_transport_error;
   };
-  const auto read = bench.product().read(1, kLba, back).wait_for(120_s);
+  const auto read = bench.product().read(bench.nsid(), kLba, back).wait_for(120_s);
   check.require(read.has_value(), "the read ends", "it does not");
   check.require_success(*read, "read that met one transient transport error");
   check.bytes("data of the read", back, data);
@@ -171,7 +171,7 @@ CONFORMANCE_CASE(host_keeps_the_delay_of_a_retry, "nvme.host.retry.delay", roles
       bench.mark("bench.delayed");
       return sc::command_interrupted.with_crd(crd);
     };
-    bench.product().read(1, lba, bench.keep(Bytes(512))).wait_for(120_s);
+    bench.product().read(bench.nsid(), lba, bench.keep(Bytes(512))).wait_for(120_s);
     // Not repeated: that is a host's choice. Sent again after a loss: that is no retry of this answer.
     if (again == Instant::never() || bench.connections() != connections) continue;
     const Duration delay = kDelays[crd - 1];

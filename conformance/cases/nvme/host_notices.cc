@@ -69,7 +69,7 @@ CONFORMANCE_CASE(host_asks_for_the_size_of_a_namespace_that_changed, "nvme.host.
     check.precondition(resized, "namespace 1 becomes smaller");
   });
   bool asked = false;
-  for (const SeenCommand* seen : admin_commands(bench, opcode::kIdentify)) asked = asked || seen->nsid() == 1;
+  for (const SeenCommand* seen : admin_commands(bench, opcode::kIdentify)) asked = asked || seen->nsid() == bench.nsid();
   check.that(asked, "Identify of namespace 1 after the notice", "none");
 }
 

@@ -44,7 +44,7 @@ void takes_the_other_path(HostBench& bench, Check& check, const std::vector<nvme
     OneRefuses refusing;
     refusing.begin(bench, status);
     Bytes& back = bench.keep(Bytes(512));
-    Op<nvme::Status> read = bench.product().read(1, kPathLba, back);
+    Op<nvme::Status> read = bench.product().read(bench.nsid(), kPathLba, back);
     bench.run_until([&] { return read.settled() || refusing.attempts[refusing.victim] >= kForEver; }, 120_s);
     check.require(read.settled(), "the read ends after " + said, "it does not");
     check.require_success(read.value(), "read after " + said);
@@ -96,7 +96,7 @@ CONFORMANCE_CASE(host_repeats_no_path_error_that_has_dnr, "nvme.host.path-error.
   OneRefuses refusing;
   refusing.begin(bench, sc::internal_path_error.with_dnr(), true);
   Bytes& back = bench.keep(Bytes(512));
-  Op<nvme::Status> read = bench.product().read(1, kPathLba, back);
+  Op<nvme::Status> read = bench.product().read(bench.nsid(), kPathLba, back);
   bench.run_until([&] { return read.settled(); }, 60_s);
   check.precondition(!refusing.attempts.empty(), "the read arrives");
   for (const auto& [cntlid, attempts] : refusing.attempts) {
@@ -121,7 +121,7 @@ CONFORMANCE_CASE(host_loses_no_write_with_a_path, "nvme.host.path-loss.data", ro
       one[0] = static_cast<std::uint8_t>(i);
       one[1] = static_cast<std::uint8_t>(portid);
       data.push_back(&one);
-      writes.push_back(bench.product().write(1, kPathLba + 8 * i, one));
+      writes.push_back(bench.product().write(bench.nsid(), kPathLba + 8 * i, one));
     }
     const std::uint16_t victim = paths.of_port(portid);
     pause(bench, 1_ms);
@@ -133,7 +133,7 @@ CONFORMANCE_CASE(host_loses_no_write_with_a_path, "nvme.host.path-loss.data", ro
       check.require(written.has_value(), "each write ends", "one never does");
       if (!written->ok()) continue;
       Bytes& back = bench.keep(Bytes(data[i]->size()));
-      const auto read = bench.product().read(1, kPathLba + 8 * i, back).wait_for(300_s);
+      const auto read = bench.product().read(bench.nsid(), kPathLba + 8 * i, back).wait_for(300_s);
       check.require(read.has_value() && read->ok(), "the data can be read on the other path");
       check.bytes("what was acknowledged", back, *data[i]);
     }
@@ -166,7 +166,7 @@ void waits_until_silence_is_an_end(HostBench& bench, Check& check) {
   check.precondition(kato_of(bench, paths.first) != 0 && kato_of(bench, paths.second) != 0,
                      "the host asks for a keep alive timeout");
   Bytes& data = bench.keep(host_pattern(512));
-  Op<nvme::Status> write = bench.product().write(1, kPathLba, data);
+  Op<nvme::Status> write = bench.product().write(bench.nsid(), kPathLba, data);
   const auto elsewhere = [&]() -> const SeenCommand* {
     for (const SeenCommand* seen : path_commands(bench, 0)) {
       if (seen->cntlid != silent && seen->cntlid != 0) return seen;

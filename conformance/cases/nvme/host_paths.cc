@@ -52,7 +52,7 @@ void waits_for_a_path(HostBench& bench, Check& check, AnaState state) {
   pause(bench, 1_s);
   bench.forget_seen();
   Bytes& back = bench.keep(Bytes(512));
-  Op<nvme::Status> read = bench.product().read(1, kPathLba, back);
+  Op<nvme::Status> read = bench.product().read(bench.nsid(), kPathLba, back);
   bench.run_until([&] { return read.settled(); }, 4_s);
   const bool early = read.settled();
   const std::size_t attempts = path_commands(bench, 0).size();

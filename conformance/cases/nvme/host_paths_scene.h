@@ -37,7 +37,7 @@ inline std::uint16_t controller_of_port(HostBench& bench, std::uint16_t portid) 
 inline TwoPaths connect_two_paths(HostBench& bench, Check& check, const HostUnderTest::Request& request = {},
                                   const std::function<void()>& before_second = {}) {
   if (!bench.product().joins_paths()) throw NotOffered{"needs a host that takes two associations for paths to one namespace"};
-  const subsystem::Namespace* const space = bench.subsystem().find_namespace(1);
+  const subsystem::Namespace* const space = bench.subsystem().find_namespace(bench.nsid());
   check.precondition(space != nullptr && space->shared() && space->block_bytes() == 512,
                      "namespace 1 is a shared one with blocks of 512 bytes");
   bench.connect_product(request);
@@ -71,10 +71,10 @@ inline void write_and_read(HostBench& bench, Check& check, unsigned count, std::
     Bytes& data = bench.keep(host_pattern(512));
     Bytes& back = bench.keep(Bytes(512));
     data[0] = static_cast<std::uint8_t>(i);
-    const auto written = bench.product().write(1, kPathLba + i, data).wait_for(120_s);
+    const auto written = bench.product().write(bench.nsid(), kPathLba + i, data).wait_for(120_s);
     check.require(written.has_value(), "a write ends " + std::string(when), "it does not");
     check.require_success(*written, "write " + std::string(when));
-    const auto read = bench.product().read(1, kPathLba + i, back).wait_for(120_s);
+    const auto read = bench.product().read(bench.nsid(), kPathLba + i, back).wait_for(120_s);
     check.require(read.has_value(), "a read ends " + std::string(when), "it does not");
     check.require_success(*read, "read " + std::string(when));
     check.bytes("data read back " + std::string(when), back, data);

@@ -23,8 +23,8 @@ CONFORMANCE_CASE(host_begins_reference_tags_with_the_lba, "nvme.host.protection.
                  a_protected_namespace) {
   bench.connect_product();
   Bytes& data = bench.keep(host_pattern(4 * 512));
-  bench.product().write(1, kLba, data).wait_for(60_s);
-  bench.product().read(1, kLba, data).wait_for(60_s);
+  bench.product().write(bench.nsid(), kLba, data).wait_for(60_s);
+  bench.product().read(bench.nsid(), kLba, data).wait_for(60_s);
   std::size_t looked = 0;
   for (const std::uint8_t which : {opcode::kWrite, opcode::kRead}) {
     for (const SeenCommand* seen : io_commands(bench, which)) {
@@ -39,7 +39,7 @@ CONFORMANCE_CASE(host_begins_reference_tags_with_the_lba, "nvme.host.protection.
 CONFORMANCE_CASE(host_transfers_tags_as_it_says, "nvme.host.protection.length", roles::host, a_protected_namespace) {
   bench.connect_product();
   Bytes& data = bench.keep(host_pattern(4 * 512));
-  const auto written = bench.product().write(1, kLba, data).wait_for(60_s);
+  const auto written = bench.product().write(bench.nsid(), kLba, data).wait_for(60_s);
   check.require(written.has_value(), "the write ends", "it does not");
   const auto commands = io_commands(bench, opcode::kWrite);
   check.precondition(!commands.empty(), "the host writes to a namespace with protection information");
@@ -60,7 +60,7 @@ CONFORMANCE_CASE(host_reports_protection_errors, "nvme.host.protection.error", r
     return sc::reference_tag_check_error.with_dnr();
   };
   Bytes& data = bench.keep(Bytes(512));
-  const auto read = bench.product().read(1, kLba, data).wait_for(60_s);
+  const auto read = bench.product().read(bench.nsid(), kLba, data).wait_for(60_s);
   check.require(read.has_value(), "the read ends", "it does not");
   check.that(!read->ok(), "the host reports that the read failed", "it reports success");
   check.precondition(*read != HostUnderTest::kUntold, "the host tells the status");

@@ -19,7 +19,7 @@ CONFORMANCE_CASE(host_gives_a_reservation_conflict_up, "nvme.host.reservation-co
     return sc::reservation_conflict;
   };
   Bytes& block = bench.keep(Bytes(512));
-  Op<nvme::Status> read = bench.product().read(1, kLba, block);
+  Op<nvme::Status> read = bench.product().read(bench.nsid(), kLba, block);
   bench.run_until([&] { return read.settled() || attempts > kMost; }, 600_s);
   check.between("attempts", attempts, 1u, kMost);
   check.require(read.settled(), "the read ends", "it does not");

@@ -80,7 +80,7 @@ CONFORMANCE_CASE(host_has_room_for_what_it_asks_for, "nvme.host.sgl-length", rol
 
 CONFORMANCE_CASE(host_describes_no_data_where_there_is_none, "nvme.host.no-data", roles::host) {
   const auto outcome = bench.product().connect({.kato_ms = 5000}).wait_for(30_s);
-  if (outcome.has_value() && outcome->ok) bench.product().flush(1).wait_for(10_s);
+  if (outcome.has_value() && outcome->ok) bench.product().flush(bench.nsid()).wait_for(10_s);
   bench.run_until([] { return false; }, 6_s);
   std::size_t looked = 0;
   for (const SeenCommand& seen : bench.commands()) {
@@ -149,7 +149,7 @@ CONFORMANCE_CASE(host_does_not_send_what_is_not_claimed, "nvme.host.optional-com
   space.deallocate(0, 8).wait_for(30_s);
   space.compare(0, data).wait_for(30_s);
   space.compare_and_write(0, data, other).wait_for(30_s);
-  const auto read = bench.product().read(1, 0, data).wait_for(30_s);
+  const auto read = bench.product().read(bench.nsid(), 0, data).wait_for(30_s);
   check.precondition(read.has_value() && read->ok(), "the host reads");
   for (const SeenCommand& seen : bench.commands()) {
     if (seen.qid == 0 || seen.opcode() == kFabrics) continue;

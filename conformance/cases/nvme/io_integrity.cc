@@ -9,24 +9,29 @@ namespace {
 constexpr std::uint64_t kLba = 64;
 constexpr std::uint8_t kBefore = 0x2B;
 
-/// Sixteen blocks, of which a case changes the middle.
-class Surroundings {
+/// Sixteen blocks, or more in lanes of long transfers, of which a case changes the middle.
+class Neighbours {
  public:
-  static constexpr std::uint32_t kBlocks = 16, kFirst = 6, kCount = 4;
-  Surroundings(IoScene& scene, Check& check) : scene_(scene), check_(check) {
-    before_ = scene.prepare(check, kLba, kBefore, kBlocks);
+  static constexpr std::uint32_t kFirst = 6, kBehind = 6;
+  Neighbours(IoScene& scene, Check& check) : count(scene.count(4)), scene_(scene), check_(check) {
+    const std::uint32_t all = kFirst + count + kBehind, piece = std::max(count, 16u);
+    for (std::uint32_t at = 0; at < all; at += piece) {
+      const Bytes part = scene.prepare(check, kLba + at, kBefore, std::min(piece, all - at));
+      before_.insert(before_.end(), part.begin(), part.end());
+    }
   }
-  /// Blocks [from, from + count) of them are as they were.
-  void unchanged(std::uint32_t from, std::uint32_t count, std::string_view what) {
-    const auto reply = scene_.read(kLba + from, count);
+  /// Blocks [from, from + blocks) of them are as they were.
+  void unchanged(std::uint32_t from, std::uint32_t blocks, std::string_view what) {
+    const auto reply = scene_.read(kLba + from, blocks);
     check_.require_success(reply, "Read");
     const ByteView whole = before_;
-    check_.bytes(what, reply.data, whole.subspan(std::size_t{from} * scene_.block_bytes, std::size_t{count} * scene_.block_bytes));
+    check_.bytes(what, reply.data, whole.subspan(std::size_t{from} * scene_.block_bytes, std::size_t{blocks} * scene_.block_bytes));
   }
   void outside_unchanged() {
     unchanged(0, kFirst, "the blocks before");
-    unchanged(kFirst + kCount, kBlocks - kFirst - kCount, "the blocks behind");
+    unchanged(kFirst + count, kBehind, "the blocks behind");
   }
+  const std::uint32_t count;  ///< of the middle
 
  private:
   IoScene& scene_;
@@ -53,9 +58,9 @@ CONFORMANCE_CASE(writes_of_any_size_arrive, "nvme.write.sizes", roles::controlle
 
 CONFORMANCE_CASE(writes_leave_their_neighbours, "nvme.write.neighbours", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
-  Surroundings around(scene, check);
-  const Bytes data = pattern(0x77, Surroundings::kCount, scene.block_bytes);
-  check.precondition_success(scene.write(kLba + Surroundings::kFirst, data), "Write");
+  Neighbours around(scene, check);
+  const Bytes data = pattern(0x77, around.count, scene.block_bytes);
+  check.precondition_success(scene.write(kLba + Neighbours::kFirst, data), "Write");
   around.outside_unchanged();
 }
 
@@ -73,8 +78,8 @@ CONFORMANCE_CASE(writes_leave_other_namespaces, "nvme.write.namespace", roles::c
 CONFORMANCE_CASE(write_zeroes_leaves_its_neighbours, "nvme.write-zeroes.neighbours", roles::controller,
                  needs(has_namespace), needs(claims_oncs<nvme::oncs_bits::write_zeroes>)) {
   IoScene scene(bench);
-  Surroundings around(scene, check);
-  const auto command = host::write_zeroes(scene.nsid, kLba + Surroundings::kFirst, Surroundings::kCount);
+  Neighbours around(scene, check);
+  const auto command = host::write_zeroes(scene.nsid, scene.at(kLba + Neighbours::kFirst), around.count);
   check.precondition_success(scene.io.send(command).wait(), "Write Zeroes");
   around.outside_unchanged();
 }
@@ -82,10 +87,10 @@ CONFORMANCE_CASE(write_zeroes_leaves_its_neighbours, "nvme.write-zeroes.neighbou
 CONFORMANCE_CASE(deallocation_keeps_to_its_ranges, "nvme.deallocate.ranges", roles::controller, needs(has_namespace),
                  needs(claims_oncs<nvme::oncs_bits::dataset_management>)) {
   IoScene scene(bench);
-  Surroundings around(scene, check);
+  Neighbours around(scene, check);
   Bytes ranges;
   for (const std::uint64_t first : {2u, 10u}) {
-    const auto range = host::dsm_range(kLba + first, 2);
+    const auto range = host::dsm_range(scene.at(kLba + first), 2);
     ranges.insert(ranges.end(), range.bytes().begin(), range.bytes().end());
   }
   check.precondition_success(scene.io.send(host::deallocate(scene.nsid, 2), ranges).wait(), "Dataset Management");
@@ -97,21 +102,21 @@ CONFORMANCE_CASE(deallocation_keeps_to_its_ranges, "nvme.deallocate.ranges", rol
 CONFORMANCE_CASE(compare_keeps_to_its_blocks, "nvme.compare.neighbours", roles::controller, needs(has_namespace),
                  needs(claims_oncs<nvme::oncs_bits::compare>)) {
   IoScene scene(bench);
-  Surroundings around(scene, check);
-  const Bytes data = pattern(0x55, Surroundings::kCount, scene.block_bytes);
-  check.precondition_success(scene.write(kLba + Surroundings::kFirst, data), "Write");
-  check.success(scene.compare(kLba + Surroundings::kFirst, data), "Compare");
+  Neighbours around(scene, check);
+  const Bytes data = pattern(0x55, around.count, scene.block_bytes);
+  check.precondition_success(scene.write(kLba + Neighbours::kFirst, data), "Write");
+  check.success(scene.compare(kLba + Neighbours::kFirst, data), "Compare");
 }
 
 CONFORMANCE_CASE(queues_see_the_same_data, "nvme.queues.data", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
-  host::RawQueue& other = scene.association.open_io(2);
+  host::RawQueue& other = scene.association.open_io(bench.io_qid(1));
   for (std::uint8_t mark = 1; mark <= 8; ++mark) {
     const Bytes data = pattern(mark, 4, scene.block_bytes);
-    check.precondition_success(scene.write(kLba, data), "Write through queue 1");
-    const auto reply = other.send(host::read(scene.nsid, kLba, 4), data.size()).wait();
-    check.require_success(reply, "Read through queue 2");
-    if (!check.bytes("data through queue 2", reply.data, data)) return;
+    check.precondition_success(scene.write(kLba, data), "Write through the first queue");
+    const auto reply = other.send(host::read(scene.nsid, scene.at(kLba), 4), data.size()).wait();
+    check.require_success(reply, "Read through the second queue");
+    if (!check.bytes("data through the second queue", reply.data, data)) return;
   }
 }
 
@@ -122,12 +127,12 @@ CONFORMANCE_CASE(full_queues_keep_commands_apart, "nvme.queues.depth", roles::co
   const auto data_of = [&](std::size_t i) { return pattern(static_cast<std::uint8_t>(16 + i), 2, scene.block_bytes); };
   std::vector<Op<host::RawReply>> sent;
   for (std::size_t i = 0; i < depth; ++i) {
-    sent.push_back(scene.io.send(host::write(scene.nsid, kLba + i * kApart, 2), data_of(i)));
+    sent.push_back(scene.io.send(host::write(scene.nsid, scene.at(kLba + i * kApart), 2), data_of(i)));
   }
   for (auto& one : sent) check.precondition_success(one.wait(), "Write");
   sent.clear();
   for (std::size_t i = 0; i < depth; ++i) {
-    sent.push_back(scene.io.send(host::read(scene.nsid, kLba + i * kApart, 2), std::size_t{2} * scene.block_bytes));
+    sent.push_back(scene.io.send(host::read(scene.nsid, scene.at(kLba + i * kApart), 2), std::size_t{2} * scene.block_bytes));
   }
   for (std::size_t i = 0; i < depth; ++i) {
     const auto reply = sent[i].wait();
@@ -150,7 +155,7 @@ CONFORMANCE_CASE(writes_survive_a_controller_reset, "nvme.write.survives-reset",
   IoScene scene(bench);
   const Bytes data = scene.prepare(check, kLba, 0x66, 8);
   host::RawQueue& io = reset_controller(bench, scene.association, scene.io);
-  const auto reply = io.send(host::read(scene.nsid, kLba, 8), std::size_t{8} * scene.block_bytes).wait();
+  const auto reply = io.send(host::read(scene.nsid, scene.at(kLba), 8), std::size_t{8} * scene.block_bytes).wait();
   check.require_success(reply, "Read");
   check.bytes("data", reply.data, data);
 }

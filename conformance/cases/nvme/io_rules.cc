@@ -108,7 +108,7 @@ CONFORMANCE_CASE(compare_beyond_the_end_is_refused, "nvme.compare.out-of-range",
 CONFORMANCE_CASE(write_zeroes_beyond_the_end_is_refused, "nvme.write-zeroes.out-of-range", roles::controller,
                  needs(has_namespace), needs(claims_oncs<oncs::write_zeroes>), reaches{"io.lba.range"}) {
   IoScene scene(bench);
-  const auto zeroes = [&](std::uint64_t lba) { return scene.io.send(host::write_zeroes(scene.nsid, lba, 2)).wait(); };
+  const auto zeroes = [&](std::uint64_t lba) { return scene.io.send(host::write_zeroes(scene.nsid, scene.at(lba), 2)).wait(); };
   check.status(zeroes(scene.blocks - 1), sc::lba_out_of_range, "Write Zeroes across the end");
   check.status(zeroes(kLastOfAll), sc::lba_out_of_range, "Write Zeroes that wraps around");
 }
@@ -118,7 +118,7 @@ CONFORMANCE_CASE(write_uncorrectable_beyond_the_end_is_refused, "nvme.write-unco
                  reaches{"io.lba.range"}) {
   IoScene scene(bench);
   const auto spoil = [&](std::uint64_t lba) {
-    return scene.io.send(host::write_uncorrectable(scene.nsid, lba, 2)).wait();
+    return scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(lba), 2)).wait();
   };
   check.status(spoil(scene.blocks - 1), sc::lba_out_of_range, "Write Uncorrectable across the end");
   check.status(spoil(kLastOfAll), sc::lba_out_of_range, "Write Uncorrectable that wraps around");
@@ -132,7 +132,7 @@ CONFORMANCE_CASE(write_zeroes_takes_the_largest_count, "nvme.write-zeroes.larges
   const std::uint64_t end = kLba + kMost;
   const Bytes first = scene.prepare(check, kLba - 1, 0x37, 2);
   const Bytes last = scene.prepare(check, end - 1, 0x38, 2);
-  const auto reply = scene.io.send(host::write_zeroes(scene.nsid, kLba, kMost)).wait();
+  const auto reply = scene.io.send(host::write_zeroes(scene.nsid, scene.at(kLba), kMost)).wait();
   check.precondition(!nvme::same_code(reply.status(), sc::invalid_field), "the product zeroes so many blocks at once");
   check.require_success(reply, "Write Zeroes of 65,536 blocks");
   const Bytes zeroes(scene.data_bytes);
@@ -149,7 +149,7 @@ CONFORMANCE_CASE(deallocating_zeroes_are_zeroes, "nvme.write-zeroes.deallocated"
                  needs(has_namespace), needs(claims_oncs<oncs::write_zeroes>)) {
   IoScene scene(bench);
   scene.prepare(check, kLba, 0x39, 2);
-  auto command = host::write_zeroes(scene.nsid, kLba, 2);
+  auto command = host::write_zeroes(scene.nsid, scene.at(kLba), 2);
   command.set(rw::deac, true);
   const auto zeroed = scene.io.send(command).wait();
   const unsigned dlfeat = bench.declared().identify_namespace().get(nvme::id_ns::dlfeat);
@@ -172,7 +172,7 @@ CONFORMANCE_CASE(dataset_hints_keep_the_data, "nvme.dataset.hints", roles::contr
   const Bytes before = scene.prepare(check, kLba, 0x3A, 4);
   auto command = host::deallocate(scene.nsid, 1);
   command.set(nvme::dsm_sqe::ad, false).set(nvme::dsm_sqe::idr, true).set(nvme::dsm_sqe::idw, true);
-  const auto range = host::dsm_range(kLba, 4);
+  const auto range = host::dsm_range(scene.at(kLba), 4);
   check.success(scene.io.send(command, range.bytes()).wait(), "Dataset Management of hints");
   is_unchanged(check, scene, kLba, before, "the blocks of the range");
 }
@@ -181,7 +181,7 @@ CONFORMANCE_CASE(empty_dataset_range_takes_nothing, "nvme.dataset.empty-range", 
                  needs(has_namespace), needs(claims_oncs<oncs::dataset_management>)) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x3B, 4);
-  const auto range = host::dsm_range(kLba, 0);
+  const auto range = host::dsm_range(scene.at(kLba), 0);
   check.precondition(scene.io.send(host::deallocate(scene.nsid, 1), range.bytes()).wait().answered(),
                      "Dataset Management is answered");
   is_unchanged(check, scene, kLba, before, "the blocks at an empty range");
@@ -190,20 +190,21 @@ CONFORMANCE_CASE(empty_dataset_range_takes_nothing, "nvme.dataset.empty-range", 
 CONFORMANCE_CASE(hints_of_reads_and_writes_are_accepted, "nvme.read.hints", roles::controller, needs(has_namespace)) {
   constexpr std::uint8_t kSequentialAndRare = 1u << 6 | 2u;
   IoScene scene(bench);
-  const Bytes data = pattern(0x3C, 1, scene.block_bytes);
-  auto write = host::write(scene.nsid, kLba, 1);
+  const std::uint32_t count = scene.count(1);
+  const Bytes data = pattern(0x3C, count, scene.block_bytes);
+  auto write = host::write(scene.nsid, scene.at(kLba), count);
   write.set(rw::lr, true).set(rw::dsm, kSequentialAndRare);
   check.success(scene.io.send(write, data).wait(), "Write with hints");
-  auto read = host::read(scene.nsid, kLba, 1);
+  auto read = host::read(scene.nsid, scene.at(kLba), count);
   read.set(rw::lr, true).set(rw::dsm, kSequentialAndRare);
-  const auto reply = scene.io.send(read, scene.block_bytes).wait();
-  if (check.success(reply, "Read with hints")) check.bytes("the block", reply.data, data);
+  const auto reply = scene.io.send(read, data.size()).wait();
+  if (check.success(reply, "Read with hints")) check.bytes("the data", reply.data, data);
 }
 
 CONFORMANCE_CASE(reserved_fuse_is_refused, "nvme.fused.reserved", roles::controller, needs(has_namespace),
                  reaches{"command.fuse.reserved"}) {
   IoScene scene(bench);
-  auto command = host::read(scene.nsid, 0, 1);
+  auto command = host::read(scene.nsid, scene.at(0), 1);
   command.set(nvme::sqe::fuse, nvme::Fuse::reserved);
   check.refused(scene.io.send(command, scene.block_bytes).wait(), "Read with FUSE 11b");
 }
@@ -218,14 +219,15 @@ CONFORMANCE_CASE(reserved_psdt_is_refused, "nvme.psdt.reserved", roles::controll
 
 CONFORMANCE_CASE(force_unit_access_is_accepted, "nvme.read.fua", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
-  const Bytes data = pattern(0x3D, 1, scene.block_bytes);
-  auto write = host::write(scene.nsid, kLba, 1);
+  const std::uint32_t count = scene.count(1);
+  const Bytes data = pattern(0x3D, count, scene.block_bytes);
+  auto write = host::write(scene.nsid, scene.at(kLba), count);
   write.set(rw::fua, true);
   check.success(scene.io.send(write, data).wait(), "Write with FUA");
-  auto read = host::read(scene.nsid, kLba, 1);
+  auto read = host::read(scene.nsid, scene.at(kLba), count);
   read.set(rw::fua, true);
-  const auto reply = scene.io.send(read, scene.block_bytes).wait();
-  if (check.success(reply, "Read with FUA")) check.bytes("the block", reply.data, data);
+  const auto reply = scene.io.send(read, data.size()).wait();
+  if (check.success(reply, "Read with FUA")) check.bytes("the data", reply.data, data);
 }
 
 CONFORMANCE_CASE(write_above_mdts_is_not_done, "nvme.write.mdts", roles::controller, needs(has_namespace),
@@ -266,9 +268,9 @@ CONFORMANCE_CASE(fused_halves_are_of_one_range, "nvme.fused.ranges", roles::cont
                  needs(fuses_compare_and_write), reaches{"fused.range"}) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x3F, 2);
-  auto compare = host::compare(scene.nsid, kLba, 1);
+  auto compare = host::compare(scene.nsid, scene.at(kLba), 1);
   compare.set(nvme::sqe::fuse, nvme::Fuse::first);
-  auto write = host::write(scene.nsid, kLba + 1, 1);
+  auto write = host::write(scene.nsid, scene.at(kLba + 1), 1);
   write.set(nvme::sqe::fuse, nvme::Fuse::second);
   auto compared = scene.io.send(compare, scene.block(before, 0));
   auto written = scene.io.send(write, pattern(0x78, 1, scene.block_bytes));
@@ -290,9 +292,9 @@ CONFORMANCE_CASE(fused_halves_are_of_one_length, "nvme.fused.lengths", roles::co
                  needs(fuses_compare_and_write), reaches{"fused.range"}) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x3E, 2);
-  auto compare = host::compare(scene.nsid, kLba, 1);
+  auto compare = host::compare(scene.nsid, scene.at(kLba), 1);
   compare.set(nvme::sqe::fuse, nvme::Fuse::first);
-  auto write = host::write(scene.nsid, kLba, 2);
+  auto write = host::write(scene.nsid, scene.at(kLba), 2);
   write.set(nvme::sqe::fuse, nvme::Fuse::second);
   auto compared = scene.io.send(compare, scene.block(before, 0));
   auto written = scene.io.send(write, pattern(0x79, 2, scene.block_bytes));
@@ -305,9 +307,9 @@ CONFORMANCE_CASE(only_compare_and_write_is_fused, "nvme.fused.operation", roles:
                  needs(fuses_compare_and_write), reaches{"fused.operation"}) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x40, 1);
-  auto read = host::read(scene.nsid, kLba, 1);
+  auto read = host::read(scene.nsid, scene.at(kLba), 1);
   read.set(nvme::sqe::fuse, nvme::Fuse::first);
-  auto write = host::write(scene.nsid, kLba, 1);
+  auto write = host::write(scene.nsid, scene.at(kLba), 1);
   write.set(nvme::sqe::fuse, nvme::Fuse::second);
   auto first = scene.io.send(read, scene.block_bytes);
   auto second = scene.io.send(write, pattern(0x79, 1, scene.block_bytes));
@@ -334,9 +336,9 @@ CONFORMANCE_CASE(verify_tells_good_blocks_from_bad_ones, "nvme.verify.finds", ro
                  needs(claims_oncs<oncs::verify>), needs(claims_oncs<oncs::write_uncorrectable>)) {
   IoScene scene(bench);
   scene.prepare(check, kLba, 0x43, 4);
-  const auto verify = [&](std::uint64_t lba) { return scene.io.send(host::verify(scene.nsid, lba, 2)).wait(); };
+  const auto verify = [&](std::uint64_t lba) { return scene.io.send(host::verify(scene.nsid, scene.at(lba), 2)).wait(); };
   check.success(verify(kLba), "Verify of blocks that were written");
-  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, kLba + 1, 1)).wait(),
+  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kLba + 1), 1)).wait(),
                              "Write Uncorrectable");
   const auto bad = verify(kLba);
   scene.prepare(check, kLba, 0x44, 4);
@@ -347,7 +349,7 @@ CONFORMANCE_CASE(compare_tells_spoilt_blocks, "nvme.compare.unreadable", roles::
                  needs(has_namespace), needs(claims_oncs<oncs::compare>), needs(claims_oncs<oncs::write_uncorrectable>)) {
   IoScene scene(bench);
   const Bytes data = scene.prepare(check, kLba, 0x47, 4);
-  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, kLba + 1, 1)).wait(),
+  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kLba + 1), 1)).wait(),
                              "Write Uncorrectable");
   const auto bad = scene.compare(kLba, data);
   scene.prepare(check, kLba, 0x48, 4);
@@ -358,7 +360,7 @@ CONFORMANCE_CASE(write_uncorrectable_leaves_its_neighbours, "nvme.write-uncorrec
                  needs(has_namespace), needs(claims_oncs<oncs::write_uncorrectable>)) {
   IoScene scene(bench);
   const Bytes before = scene.prepare(check, kLba, 0x45, 4);
-  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, kLba + 1, 2)).wait(),
+  check.precondition_success(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kLba + 1), 2)).wait(),
                              "Write Uncorrectable");
   is_unchanged(check, scene, kLba, scene.block(before, 0), "the block before");
   is_unchanged(check, scene, kLba + 3, scene.block(before, 3), "the block behind");

@@ -98,9 +98,9 @@ CONFORMANCE_CASE(compare_and_write_within_the_namespace_limit, "nvme.limits.comp
   check.precondition(boundary == 0 || raw(ns, id::nacwu) <= boundary, "so much lies within a boundary");
   const std::uint64_t first = ns.get(id::nabo);
   const Bytes old = scene.prepare(check, first, 0x21, unit);
-  auto compare = host::compare(scene.nsid, first, static_cast<std::uint32_t>(unit));
+  auto compare = host::compare(scene.nsid, scene.at(first), static_cast<std::uint32_t>(unit));
   compare.set(nvme::sqe::fuse, nvme::Fuse::first);
-  auto write = host::write(scene.nsid, first, static_cast<std::uint32_t>(unit));
+  auto write = host::write(scene.nsid, scene.at(first), static_cast<std::uint32_t>(unit));
   write.set(nvme::sqe::fuse, nvme::Fuse::second);
   auto compared = scene.io.send(compare, old);
   auto written = scene.io.send(write, pattern(0x77, unit, scene.block_bytes));

@@ -109,7 +109,7 @@ CONFORMANCE_CASE(errors_of_io_commands_name_their_queue, "nvme.log.error-queue",
                  needs(has_namespace)) {
   constexpr std::uint16_t kCid = 0x5B29;
   IoScene scene(bench);
-  auto wrong = host::read(scene.nsid, scene.blocks, 1);
+  auto wrong = host::read(scene.nsid, scene.at(scene.blocks), 1);
   wrong.set(nvme::sqe::cid, kCid);
   const auto refused = scene.io.send(wrong, scene.block_bytes).wait();
   check.precondition(refused.answered() && !refused.ok(), "Read behind the last block is refused");
@@ -118,7 +118,7 @@ CONFORMANCE_CASE(errors_of_io_commands_name_their_queue, "nvme.log.error-queue",
   check.require_success(log, "Get Log Page 01h");
   for (const auto& entry : entries_of(log.data)) {
     if (entry.get(nvme::error_entry::error_count) == 0 || entry.get(nvme::error_entry::cid) != kCid) continue;
-    check.equal("SQID of the entry", entry.get(nvme::error_entry::sqid), std::uint16_t{1});
+    check.equal("SQID of the entry", entry.get(nvme::error_entry::sqid), bench.io_qid());
     check.status(entry.get(nvme::error_entry::status), refused.status().code(), "status in the entry");
     return;
   }
@@ -129,7 +129,7 @@ CONFORMANCE_CASE(errors_of_io_commands_name_their_namespace, "nvme.log.error-nam
                  needs(has_namespace)) {
   constexpr std::uint16_t kCid = 0x5B2A;
   IoScene scene(bench);
-  auto wrong = host::read(scene.nsid, scene.blocks, 1);
+  auto wrong = host::read(scene.nsid, scene.at(scene.blocks), 1);
   wrong.set(nvme::sqe::cid, kCid);
   const auto refused = scene.io.send(wrong, scene.block_bytes).wait();
   check.precondition(refused.answered() && !refused.ok() && refused.status().more(),

@@ -13,7 +13,7 @@ constexpr Prinfo kInsert{.act = true};
 host::RawReply write_damaged(ProtectedScene& scene, const Prinfo& info, std::size_t index,
                              void (*damage)(nvme::ProtectionTuple&)) {
   const ProtectionTags tags = scene.tags_at(kLba, 0x1234);
-  Bytes data = scene.whole(0x21, kCount, tags);
+  Bytes data = scene.whole(0x21, scene.count(kCount), tags);
   auto tuple = nvme::read_tuple(scene.layout, scene.block(data, index));
   damage(tuple);
   nvme::write_tuple(scene.layout, scene.block(data, index), tuple.guard, tuple.tags);
@@ -39,19 +39,19 @@ CONFORMANCE_CASE(metadata_is_interleaved, "nvme.metadata.interleaved", roles::co
 CONFORMANCE_CASE(metadata_is_kept, "nvme.metadata.kept", roles::controller, protected_namespaces,
                  needs(has_layout<&unprotected_metadata>)) {
   ProtectedScene scene(bench, &unprotected_metadata);
-  const Bytes data = pattern(0x31, kCount, scene.layout.bytes());
+  const Bytes data = pattern(0x31, scene.count(kCount), scene.layout.bytes());
   if (!check.success(scene.write(kLba, data, {}, {}), "Write")) return;
-  const auto reply = scene.read(kLba, kCount, {}, {});
+  const auto reply = scene.read(kLba, scene.count(kCount), {}, {});
   if (check.success(reply, "Read")) check.bytes("blocks with metadata", reply.data, data);
 }
 
 CONFORMANCE_CASE(protection_inserts_guards, "nvme.protection.insert.guard", roles::controller, protected_namespaces,
                  needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
-  const Bytes data = pattern(0x32, kCount, scene.layout.data_bytes);
+  const Bytes data = pattern(0x32, scene.count(kCount), scene.layout.data_bytes);
   if (!check.success(scene.write(kLba, data, kInsert, scene.tags_at(kLba)), "Write with PRACT")) return;
-  const Bytes medium = scene.look(check, kLba, kCount);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  const Bytes medium = scene.look(check, kLba, scene.count(kCount));
+  for (std::size_t i = 0; i < scene.count(kCount); ++i) {
     const ByteView block = scene.block(medium, i);
     check.bytes("data", block.first(scene.layout.data_bytes),
                 ByteView{data}.subspan(i * scene.layout.data_bytes, scene.layout.data_bytes));
@@ -62,68 +62,68 @@ CONFORMANCE_CASE(protection_inserts_guards, "nvme.protection.insert.guard", role
 CONFORMANCE_CASE(protection_inserts_the_application_tag, "nvme.protection.insert.application", roles::controller,
                  protected_namespaces, needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
-  const Bytes data = pattern(0x33, kCount, scene.layout.data_bytes);
+  const Bytes data = pattern(0x33, scene.count(kCount), scene.layout.data_bytes);
   const auto reply = scene.write(kLba, data, kInsert, scene.tags_at(kLba, 0x4711));
   if (check.success(reply, "Write with PRACT")) {
-    has_tags(check, scene, scene.look(check, kLba, kCount), scene.tags_at(kLba, 0x4711));
+    has_tags(check, scene, scene.look(check, kLba, scene.count(kCount)), scene.tags_at(kLba, 0x4711));
   }
 }
 
 CONFORMANCE_CASE(protection_inserts_reference_tags_that_count, "nvme.protection.insert.reference", roles::controller,
                  protected_namespaces, needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
-  const Bytes data = pattern(0x34, kCount, scene.layout.data_bytes);
+  const Bytes data = pattern(0x34, scene.count(kCount), scene.layout.data_bytes);
   const auto reply = scene.write(kLba, data, kInsert, scene.tags_at(kLba));
   if (check.success(reply, "Write with PRACT")) {
-    has_tags(check, scene, scene.look(check, kLba, kCount), scene.tags_at(kLba));
+    has_tags(check, scene, scene.look(check, kLba, scene.count(kCount)), scene.tags_at(kLba));
   }
 }
 
 CONFORMANCE_CASE(protection_type_2_begins_anywhere, "nvme.protection.insert.reference", roles::controller,
                  protected_namespaces, needs(has_layout<&alone<2>>)) {
   ProtectedScene scene(bench, &alone<2>);
-  const Bytes data = pattern(0x35, kCount, scene.layout.data_bytes);
+  const Bytes data = pattern(0x35, scene.count(kCount), scene.layout.data_bytes);
   const ProtectionTags tags{.application = 3, .reference = 0x00C0FFEE};
   const auto reply = scene.write(kLba, data, kInsert, tags);
-  if (check.success(reply, "Write with PRACT")) has_tags(check, scene, scene.look(check, kLba, kCount), tags);
+  if (check.success(reply, "Write with PRACT")) has_tags(check, scene, scene.look(check, kLba, scene.count(kCount)), tags);
 }
 
 CONFORMANCE_CASE(protection_reference_tags_roll_over, "nvme.protection.insert.rollover", roles::controller,
                  protected_namespaces, needs(has_layout<&alone<2>>)) {
   ProtectedScene scene(bench, &alone<2>);
   const ProtectionTags tags{.reference = 0xFFFFFFFE};
-  const Bytes data = pattern(0x36, kCount, scene.layout.data_bytes);
+  const Bytes data = pattern(0x36, scene.count(kCount), scene.layout.data_bytes);
   if (!check.success(scene.write(kLba, data, kInsert, tags), "Write with PRACT")) return;
-  has_tags(check, scene, scene.look(check, kLba, kCount), tags);
-  check.success(scene.read(kLba, kCount, {.guard = true, .reference = true}, tags), "Read with checks");
+  has_tags(check, scene, scene.look(check, kLba, scene.count(kCount)), tags);
+  check.success(scene.read(kLba, scene.count(kCount), {.guard = true, .reference = true}, tags), "Read with checks");
 }
 
 CONFORMANCE_CASE(protection_insertion_checks_nothing, "nvme.protection.insert.unchecked", roles::controller,
                  protected_namespaces, needs(has_layout<&beside>)) {
   ProtectedScene scene(bench, &beside);
   const ProtectionTags tags = scene.tags_at(kLba, 0x0815);
-  Bytes data = scene.whole(0x37, kCount, tags);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  Bytes data = scene.whole(0x37, scene.count(kCount), tags);
+  for (std::size_t i = 0; i < scene.count(kCount); ++i) {
     nvme::write_tuple(scene.layout, scene.block(data, i), 0xDEAD, {.application = 1, .reference = 99});
   }
   const Prinfo info{.act = true, .guard = true, .application = true, .reference = true};
   if (!check.success(scene.write(kLba, data, info, tags), "Write with PRACT and checks")) return;
-  has_tags(check, scene, scene.look(check, kLba, kCount), tags);
+  has_tags(check, scene, scene.look(check, kLba, scene.count(kCount)), tags);
 }
 
 CONFORMANCE_CASE(protection_keeps_metadata_beside_it, "nvme.protection.insert.beside", roles::controller,
                  protected_namespaces, needs(has_layout<&beside>)) {
   ProtectedScene scene(bench, &beside);
   const ProtectionTags tags = scene.tags_at(kLba, 5);
-  const Bytes data = pattern(0x38, kCount, scene.layout.bytes());
+  const Bytes data = pattern(0x38, scene.count(kCount), scene.layout.bytes());
   if (!check.success(scene.write(kLba, data, kInsert, tags), "Write with PRACT")) return;
-  const Bytes medium = scene.look(check, kLba, kCount);
+  const Bytes medium = scene.look(check, kLba, scene.count(kCount));
   has_tags(check, scene, medium, tags);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < scene.count(kCount); ++i) {
     check.bytes("data and metadata before the tags", scene.block(medium, i).first(scene.layout.tuple_at()),
                 scene.block(data, i).first(scene.layout.tuple_at()));
   }
-  const auto passed = scene.read(kLba, kCount, {.act = true, .guard = true}, tags);
+  const auto passed = scene.read(kLba, scene.count(kCount), {.act = true, .guard = true}, tags);
   if (check.success(passed, "Read with PRACT")) check.bytes("whole blocks", passed.data, medium);
 }
 
@@ -131,9 +131,9 @@ CONFORMANCE_CASE(protection_stands_first, "nvme.protection.first", roles::contro
                  needs(has_layout<&in_front>)) {
   ProtectedScene scene(bench, &in_front);
   const ProtectionTags tags = scene.tags_at(kLba, 6);
-  const Bytes data = pattern(0x39, kCount, scene.layout.bytes());
+  const Bytes data = pattern(0x39, scene.count(kCount), scene.layout.bytes());
   if (!check.success(scene.write(kLba, data, kInsert, tags), "Write with PRACT")) return;
-  const Bytes medium = scene.look(check, kLba, kCount);
+  const Bytes medium = scene.look(check, kLba, scene.count(kCount));
   has_tags(check, scene, medium, tags);
   const std::size_t behind = scene.layout.tuple_at() + scene.layout.tuple_bytes();
   check.bytes("metadata behind the tags", scene.block(medium, 1).subspan(behind),
@@ -144,12 +144,12 @@ CONFORMANCE_CASE(protection_is_stripped, "nvme.protection.strip", roles::control
                  needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba, 7);
-  const Bytes whole = scene.whole(0x3A, kCount, tags);
+  const Bytes whole = scene.whole(0x3A, scene.count(kCount), tags);
   scene.plant(check, kLba, whole);
   const auto reply =
-      scene.read(kLba, kCount, {.act = true, .guard = true, .application = true, .reference = true}, tags);
+      scene.read(kLba, scene.count(kCount), {.act = true, .guard = true, .application = true, .reference = true}, tags);
   if (!check.success(reply, "Read with PRACT")) return;
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < scene.count(kCount); ++i) {
     check.bytes("data of block " + std::to_string(i),
                 ByteView{reply.data}.subspan(i * scene.layout.data_bytes, scene.layout.data_bytes),
                 scene.block(whole, i).first(scene.layout.data_bytes));
@@ -160,10 +160,10 @@ CONFORMANCE_CASE(protection_is_checked_before_it_is_stripped, "nvme.protection.s
                  protected_namespaces, needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba, 8);
-  Bytes whole = scene.whole(0x3B, kCount, tags);
+  Bytes whole = scene.whole(0x3B, scene.count(kCount), tags);
   scene.block(whole, 2)[5] ^= 1;
   scene.plant(check, kLba, whole);
-  check.status(scene.read(kLba, kCount, {.act = true, .guard = true}, tags), sc::guard_check_error, "a wrong guard");
+  check.status(scene.read(kLba, scene.count(kCount), {.act = true, .guard = true}, tags), sc::guard_check_error, "a wrong guard");
   check.status(scene.read(kLba, 2, {.act = true, .application = true}, scene.tags_at(kLba, 9)),
                sc::application_tag_check_error, "another application tag");
 }
@@ -172,12 +172,12 @@ CONFORMANCE_CASE(protection_is_passed_on, "nvme.protection.pass", roles::control
                  needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   ProtectionTags tags = scene.tags_at(kLba, 0xABCD);
-  const Bytes whole = scene.whole(0x3C, kCount, tags);
+  const Bytes whole = scene.whole(0x3C, scene.count(kCount), tags);
   // The command's own application tag is another one: it says what to look for, not what to store.
   tags.application = 0;
   tags.application_mask = 0;
   if (!check.success(scene.write(kLba, whole, kAllChecks, tags), "Write of good tags")) return;
-  const auto reply = scene.read(kLba, kCount, kAllChecks, tags);
+  const auto reply = scene.read(kLba, scene.count(kCount), kAllChecks, tags);
   if (check.success(reply, "Read with checks")) check.bytes("blocks with tags", reply.data, whole);
 }
 
@@ -221,12 +221,12 @@ CONFORMANCE_CASE(protection_compares_the_tag_under_its_mask, "nvme.protection.ma
                  protected_namespaces, needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   ProtectionTags tags = scene.tags_at(kLba, 0x12FF);
-  scene.plant(check, kLba, scene.whole(0x3D, kCount, tags));
+  scene.plant(check, kLba, scene.whole(0x3D, scene.count(kCount), tags));
   tags.application = 0x1200;
   tags.application_mask = 0xFF00;
-  check.success(scene.read(kLba, kCount, {.application = true}, tags), "a difference beside the mask");
+  check.success(scene.read(kLba, scene.count(kCount), {.application = true}, tags), "a difference beside the mask");
   tags.application_mask = 0xFF01;
-  check.status(scene.read(kLba, kCount, {.application = true}, tags), sc::application_tag_check_error,
+  check.status(scene.read(kLba, scene.count(kCount), {.application = true}, tags), sc::application_tag_check_error,
                "a difference within the mask");
 }
 

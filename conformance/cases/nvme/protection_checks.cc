@@ -84,19 +84,19 @@ CONFORMANCE_CASE(protection_read_checks_the_guard, "nvme.protection.read.guard",
                  protected_namespaces, needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba);
-  Bytes whole = scene.whole(0x41, kCount, tags);
+  Bytes whole = scene.whole(0x41, scene.count(kCount), tags);
   scene.block(whole, 1)[100] ^= 4;
   scene.plant(check, kLba, whole);
-  check.status(scene.read(kLba, kCount, {.guard = true}, tags), sc::guard_check_error, "a wrong guard");
+  check.status(scene.read(kLba, scene.count(kCount), {.guard = true}, tags), sc::guard_check_error, "a wrong guard");
   check.success(scene.read(kLba, 1, {.guard = true}, tags), "the block before it");
 }
 
 CONFORMANCE_CASE(protection_read_checks_the_application_tag, "nvme.protection.read.application", roles::controller,
                  protected_namespaces, needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
-  scene.plant(check, kLba, scene.whole(0x42, kCount, scene.tags_at(kLba, 0x1000)));
-  check.success(scene.read(kLba, kCount, kAllChecks, scene.tags_at(kLba, 0x1000)), "the right tag");
-  check.status(scene.read(kLba, kCount, {.application = true}, scene.tags_at(kLba, 0x1001)),
+  scene.plant(check, kLba, scene.whole(0x42, scene.count(kCount), scene.tags_at(kLba, 0x1000)));
+  check.success(scene.read(kLba, scene.count(kCount), kAllChecks, scene.tags_at(kLba, 0x1000)), "the right tag");
+  check.status(scene.read(kLba, scene.count(kCount), {.application = true}, scene.tags_at(kLba, 0x1001)),
                sc::application_tag_check_error, "another tag");
 }
 
@@ -104,21 +104,21 @@ CONFORMANCE_CASE(protection_read_checks_reference_tags, "nvme.protection.read.re
                  protected_namespaces, needs(has_layout<&alone<2>>)) {
   ProtectedScene scene(bench, &alone<2>);
   ProtectionTags tags{.reference = 0x1000};
-  scene.plant(check, kLba, scene.whole(0x43, kCount, tags));
-  check.success(scene.read(kLba, kCount, {.reference = true}, tags), "the right tags");
+  scene.plant(check, kLba, scene.whole(0x43, scene.count(kCount), tags));
+  check.success(scene.read(kLba, scene.count(kCount), {.reference = true}, tags), "the right tags");
   // Two blocks later the third tag is the first.
   check.success(scene.read(kLba + 2, 1, {.reference = true}, {.reference = 0x1002}), "the third block");
   tags.reference = 0x1001;
-  check.status(scene.read(kLba, kCount, {.reference = true}, tags), sc::reference_tag_check_error, "other tags");
+  check.status(scene.read(kLba, scene.count(kCount), {.reference = true}, tags), sc::reference_tag_check_error, "other tags");
 }
 
 CONFORMANCE_CASE(protection_tag_of_ones_is_not_checked, "nvme.protection.escape", roles::controller,
                  protected_namespaces, needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
-  Bytes whole = scene.whole(0x44, kCount, scene.tags_at(kLba, 0x55));
+  Bytes whole = scene.whole(0x44, scene.count(kCount), scene.tags_at(kLba, 0x55));
   nvme::write_tuple(scene.layout, scene.block(whole, 1), 0x1111, {.application = 0xFFFF, .reference = 4});
   if (!check.success(scene.write(kLba, whole, kAllChecks, scene.tags_at(kLba, 0x55)), "Write")) return;
-  check.success(scene.read(kLba, kCount, kAllChecks, scene.tags_at(kLba, 0x55)), "Read");
+  check.success(scene.read(kLba, scene.count(kCount), kAllChecks, scene.tags_at(kLba, 0x55)), "Read");
 }
 
 CONFORMANCE_CASE(protection_type_3_needs_both_tags_of_ones, "nvme.protection.escape.type-3", roles::controller,
@@ -134,8 +134,8 @@ CONFORMANCE_CASE(protection_type_3_needs_both_tags_of_ones, "nvme.protection.esc
 CONFORMANCE_CASE(protection_type_3_compares_no_reference, "nvme.protection.type-3.reference", roles::controller,
                  protected_namespaces, needs(has_layout<&alone<3>>)) {
   ProtectedScene scene(bench, &alone<3>);
-  scene.plant(check, kLba, scene.whole(0x46, kCount, {.reference = 77}));
-  check.status(scene.read(kLba, kCount, {.reference = true}, {.reference = 5}),
+  scene.plant(check, kLba, scene.whole(0x46, scene.count(kCount), {.reference = 77}));
+  check.status(scene.read(kLba, scene.count(kCount), {.reference = true}, {.reference = 5}),
                one_of(sc::success, sc::invalid_protection_information), "a reference tag check");
 }
 
@@ -143,9 +143,9 @@ CONFORMANCE_CASE(protection_type_1_begins_with_the_lba, "nvme.protection.initial
                  protected_namespaces, needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags wrong = scene.tags_at(kLba + 1);
-  scene.plant(check, kLba, scene.whole(0x47, kCount, wrong));
-  check.status(scene.read(kLba, kCount, {.reference = true}, wrong), sc::invalid_protection_information, "Read");
-  check.status(scene.write(kLba, scene.whole(0x48, kCount, wrong), {.reference = true}, wrong),
+  scene.plant(check, kLba, scene.whole(0x47, scene.count(kCount), wrong));
+  check.status(scene.read(kLba, scene.count(kCount), {.reference = true}, wrong), sc::invalid_protection_information, "Read");
+  check.status(scene.write(kLba, scene.whole(0x48, scene.count(kCount), wrong), {.reference = true}, wrong),
                sc::invalid_protection_information, "Write");
 }
 
@@ -153,7 +153,7 @@ CONFORMANCE_CASE(protection_compare_checks_the_host, "nvme.protection.compare.ho
                  protected_namespaces, needs(claims_oncs<nvme::oncs_bits::compare>), needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba, 2);
-  Bytes whole = scene.whole(0x49, kCount, tags);
+  Bytes whole = scene.whole(0x49, scene.count(kCount), tags);
   scene.plant(check, kLba, whole);
   const auto tuple = nvme::read_tuple(scene.layout, scene.block(whole, 1));
   nvme::write_tuple(scene.layout, scene.block(whole, 1), tuple.guard ^ 1, tuple.tags);
@@ -164,7 +164,7 @@ CONFORMANCE_CASE(protection_compare_checks_the_medium, "nvme.protection.compare.
                  protected_namespaces, needs(claims_oncs<nvme::oncs_bits::compare>), needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba, 2);
-  const Bytes good = scene.whole(0x4A, kCount, tags);
+  const Bytes good = scene.whole(0x4A, scene.count(kCount), tags);
   Bytes bad = good;
   auto tuple = nvme::read_tuple(scene.layout, scene.block(bad, 2));
   nvme::write_tuple(scene.layout, scene.block(bad, 2), tuple.guard ^ 1, tuple.tags);
@@ -176,10 +176,10 @@ CONFORMANCE_CASE(protection_compare_compares_data, "nvme.protection.compare.data
                  protected_namespaces, needs(claims_oncs<nvme::oncs_bits::compare>), needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba, 3);
-  const Bytes whole = scene.whole(0x4B, kCount, tags);
+  const Bytes whole = scene.whole(0x4B, scene.count(kCount), tags);
   scene.plant(check, kLba, whole);
   check.success(scene.compare(kLba, whole, kAllChecks, tags), "the same blocks");
-  check.status(scene.compare(kLba, scene.whole(0x4C, kCount, tags), kAllChecks, tags), sc::compare_failure,
+  check.status(scene.compare(kLba, scene.whole(0x4C, scene.count(kCount), tags), kAllChecks, tags), sc::compare_failure,
                "other blocks with good tags");
 }
 
@@ -187,10 +187,10 @@ CONFORMANCE_CASE(protection_is_verified, "nvme.protection.verify", roles::contro
                  needs(claims_oncs<nvme::oncs_bits::verify>), needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba, 4);
-  Bytes whole = scene.whole(0x4D, kCount, tags);
+  Bytes whole = scene.whole(0x4D, scene.count(kCount), tags);
   scene.plant(check, kLba, whole);
   const auto verify = [&](const ProtectionTags& expected) {
-    return scene.io.send(scene.command(nvme::IoOpcode::verify, kLba, kCount, kAllChecks, expected)).wait();
+    return scene.io.send(scene.command(nvme::IoOpcode::verify, kLba, scene.count(kCount), kAllChecks, expected)).wait();
   };
   check.success(verify(tags), "good tags");
   check.status(verify(scene.tags_at(kLba, 5)), sc::application_tag_check_error, "another application tag");
@@ -203,10 +203,10 @@ CONFORMANCE_CASE(protection_of_zeroes, "nvme.protection.write-zeroes", roles::co
                  needs(claims_oncs<nvme::oncs_bits::write_zeroes>), needs(has_layout<&beside>)) {
   ProtectedScene scene(bench, &beside);
   const ProtectionTags tags = scene.tags_at(kLba, 0x22);
-  scene.plant(check, kLba, scene.whole(0x4E, kCount, scene.tags_at(kLba)));
-  const auto zero = scene.command(nvme::IoOpcode::write_zeroes, kLba, kCount, {.act = true}, tags);
+  scene.plant(check, kLba, scene.whole(0x4E, scene.count(kCount), scene.tags_at(kLba)));
+  const auto zero = scene.command(nvme::IoOpcode::write_zeroes, kLba, scene.count(kCount), {.act = true}, tags);
   if (!check.success(scene.io.send(zero).wait(), "Write Zeroes with PRACT")) return;
-  const auto reply = scene.read(kLba, kCount, kAllChecks, tags);
+  const auto reply = scene.read(kLba, scene.count(kCount), kAllChecks, tags);
   if (!check.success(reply, "Read with all checks")) return;
   check.bytes("data", scene.block(reply.data, 1).first(scene.layout.data_bytes), Bytes(scene.layout.data_bytes));
   check.equal("application tag", nvme::read_tuple(scene.layout, scene.block(reply.data, 1)).tags.application, 0x22);
@@ -217,10 +217,10 @@ CONFORMANCE_CASE(protection_of_deallocated_blocks, "nvme.protection.deallocated"
                  needs(has_layout<&alone<1>>)) {
   ProtectedScene scene(bench, &alone<1>);
   const ProtectionTags tags = scene.tags_at(kLba, 0x23);
-  scene.plant(check, kLba, scene.whole(0x4F, kCount, tags));
-  const auto range = host::dsm_range(kLba, kCount);
+  scene.plant(check, kLba, scene.whole(0x4F, scene.count(kCount), tags));
+  const auto range = host::dsm_range(kLba, scene.count(kCount));
   check.precondition_success(scene.io.send(host::deallocate(scene.nsid, 1), range.bytes()).wait(), "Deallocate");
-  check.success(scene.read(kLba, kCount, kAllChecks, tags), "Read with all checks");
+  check.success(scene.read(kLba, scene.count(kCount), kAllChecks, tags), "Read with all checks");
 }
 
 CONFORMANCE_CASE(protection_is_ignored_where_there_is_none, "nvme.protection.absent", roles::controller,
@@ -231,7 +231,7 @@ CONFORMANCE_CASE(protection_is_ignored_where_there_is_none, "nvme.protection.abs
     throw CannotArrange{"the first namespace has protection information"};
   }
   const Bytes data = scene.prepare(check, 0, 0x50, 2);
-  auto read = host::as_sqe(host::read(scene.nsid, 0, 2));
+  auto read = host::as_sqe(host::read(scene.nsid, scene.at(0), 2));
   read.edit<nvme::ReadWriteSqe>()
       .set(nvme::rw_sqe::pract, true)
       .set(nvme::rw_sqe::prchk_guard, true)

@@ -94,7 +94,7 @@ inline const furnished protected_namespaces{[](EmbeddedSetup& setup) {
 class ProtectedScene {
  public:
   ProtectedScene(ControllerBench& bench, LayoutPredicate fits, bool enables_extended = true)
-      : association(bench.associate()), io(association.open_io()) {
+      : association(bench.associate()), io(association.open_io()), bench_(bench) {
     const host::NamespaceFacts* const found = find_namespace(bench.declared(), fits);
     if (found == nullptr) throw CannotArrange{"the product has no namespace with such protection information"};
     nsid = found->nsid;
@@ -113,6 +113,9 @@ class ProtectedScene {
     const auto reply = association.admin().send(set, behavior.bytes()).wait();
     if (!reply.ok()) throw CannotArrange{"LBAFEE cannot be set"};
   }
+
+  /// Blocks of a transfer whose length a case leaves open: `usual`, or what the lane wants.
+  std::uint32_t count(std::uint32_t usual) const { return bench_.blocks(usual, layout.bytes()); }
 
   /// Tags that begin with the LBA, as type 1 demands and all others may.
   ProtectionTags tags_at(std::uint64_t lba, std::uint16_t application = 0) const {
@@ -181,6 +184,9 @@ class ProtectedScene {
   std::uint32_t nsid = 0;
   BlockLayout layout;
   std::uint64_t blocks = 0;
+
+ private:
+  ControllerBench& bench_;
 };
 
 /// Each block of `medium` has a good guard and tags that count from these.

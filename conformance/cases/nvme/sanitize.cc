@@ -247,7 +247,7 @@ CONFORMANCE_CASE(sanitize_spares_protected_namespaces, "nvme.sanitize.write-prot
                  with_sanitize, needs(sanitizes), reaches{"sanitize.write_protected"}) {
   Sanitizing host(bench, check);
   const Bytes data = host.manager.prepare(1, 0x42);
-  bench.subsystem().find_namespace(1)->set_write_protection(1);
+  bench.subsystem().find_namespace(bench.nsid())->set_write_protection(1);
   check.status(host.sanitize(host.any()), sc::namespace_write_protected);
   const auto read = host.manager.read(1, 0, 8);
   if (check.success(read, "Read")) check.bytes("the data", read.data, data);

@@ -129,7 +129,7 @@ CONFORMANCE_CASE(verified_media_have_no_tags, "nvme.sanitize.verification.checks
                  with_verification, needs(sanitizes), reaches{"sanitize.verification.checks"}) {
   Verifying scene(bench, check);
   scene.enter();
-  auto command = host::read(1, 0, 8);
+  auto command = host::read(bench.nsid(), 0, 8);
   command.set(nvme::rw_sqe::prchk_guard, true);
   const auto reply = scene.host.manager.io().send(command, scene.before.size()).wait();
   check.status(reply, sc::invalid_field, "Read with PRCHK");

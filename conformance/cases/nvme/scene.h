@@ -108,26 +108,35 @@ inline void is_gone(Check& check, const host::RawReply& reply, ByteView before, 
 class IoScene {
  public:
   explicit IoScene(ControllerBench& bench)
-      : association(bench.associate()), io(association.open_io()), nsid(bench.nsid()) {
+      : association(bench.associate()), io(association.open_io()), nsid(bench.nsid()), bench_(bench) {
     if (nsid == 0) throw CannotArrange{"the product has no active namespace"};
     block_bytes = bench.declared().block_bytes;
     data_bytes = block_bytes;
     if (!bench.declared().namespaces.empty()) data_bytes = bench.declared().namespaces.front().layout.data_bytes;
     blocks = bench.declared().blocks;
+    base_ = bench.first_lba();
+    blocks -= base_;
     if (blocks < 1024) throw CannotArrange{"the namespace has fewer than 1,024 blocks"};
     // Most cases move a few blocks at once, and a block with its metadata may take most of a small MDTS.
     const std::uint64_t most = bench.declared().transfer_max();
     if (most != 0 && most < std::uint64_t{2} * block_bytes) throw CannotArrange{"MDTS is less than two blocks"};
   }
 
+  /// The LBA on the wire of a block of the scene. In the lane of the last blocks the scene is the end of the namespace. What
+  /// no namespace has stays what it is.
+  std::uint64_t at(std::uint64_t lba) const { return lba > UINT64_MAX - base_ ? lba : base_ + lba; }
+
+  /// Blocks of a transfer whose length a case leaves open: `usual`, or what the lane wants.
+  std::uint32_t count(std::uint32_t usual) const { return bench_.blocks(usual); }
+
   host::RawReply read(std::uint64_t lba, std::uint32_t count) {
-    return io.send(host::read(nsid, lba, count), std::size_t{count} * block_bytes).wait();
+    return io.send(host::read(nsid, at(lba), count), std::size_t{count} * block_bytes).wait();
   }
   host::RawReply write(std::uint64_t lba, ByteView data) {
-    return io.send(host::write(nsid, lba, count_of(data)), data).wait();
+    return io.send(host::write(nsid, at(lba), count_of(data)), data).wait();
   }
   host::RawReply compare(std::uint64_t lba, ByteView data) {
-    return io.send(host::compare(nsid, lba, count_of(data)), data).wait();
+    return io.send(host::compare(nsid, at(lba), count_of(data)), data).wait();
   }
   /// Blocks with known content, which the case does not judge.
   Bytes prepare(Check& check, std::uint64_t lba, std::uint8_t mark, std::size_t count) {
@@ -146,9 +155,12 @@ class IoScene {
   std::uint32_t nsid;
   std::uint32_t block_bytes = 512;  ///< with metadata
   std::uint32_t data_bytes = 512;
-  std::uint64_t blocks = 0;
+  std::uint64_t blocks = 0;  ///< of the scene, which is all of the namespace in most lanes
 
  private:
+  ControllerBench& bench_;
+  std::uint64_t base_ = 0;
+
   std::uint32_t count_of(ByteView data) const {
     return static_cast<std::uint32_t>(data.size() / block_bytes);
   }

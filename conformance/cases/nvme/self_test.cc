@@ -310,7 +310,7 @@ CONFORMANCE_CASE(self_test_leaves_io, "nvme.self-test.io", roles::controller, wi
 CONFORMANCE_CASE(self_test_tells_where_it_failed, "nvme.self-test.failed", roles::controller, with_self_tests,
                  needs(tests_itself)) {
   Testing host(bench, check);
-  bench.subsystem().self_tests().fail_next({.segment = 4, .nsid = 1, .lba = 1234});
+  bench.subsystem().self_tests().fail_next({.segment = 4, .nsid = bench.nsid(), .lba = 1234});
   host.begin(SelfTestCode::extended_test, nvme::kAllNamespaces);
   check.precondition(host.ended(extended_limit(bench) + Duration::s(60)), "the self-test ends");
   const auto result = host.result();
@@ -318,7 +318,7 @@ CONFORMANCE_CASE(self_test_tells_where_it_failed, "nvme.self-test.failed", roles
   check.equal("segment", result.get(st::segment), 4u);
   const unsigned both = nvme::self_test_valid_bits::nsid | nvme::self_test_valid_bits::flba;
   check.equal("valid fields", unsigned{result.get(st::valid)} & both, both);
-  check.equal("NSID", result.get(st::nsid), 1u);
+  check.equal("NSID", result.get(st::nsid), bench.nsid());
   check.equal("failing LBA", result.get(st::flba), 1234u);
 }
 

@@ -18,7 +18,7 @@ constexpr std::uint32_t kBytes = 4096;
 void expect_sgl_status(ControllerBench& bench, Check& check, const SglDescriptor& sgl,
                        const OneOf<nvme::Status>& expected) {
   IoQueue io = open_io(bench);
-  io.raw->send_command(with_sgl(host::read(bench.nsid(), 0, blocks_for(bench, kBytes)), sgl));
+  io.raw->send_command(with_sgl(host::read(bench.nsid(), bench.first_lba(), blocks_for(bench, kBytes)), sgl));
   expect_status(check, *io.raw, expected, "Read");
   expect_alive(check, *io.raw);
 }
@@ -61,7 +61,7 @@ CONFORMANCE_CASE(tcp_sgl_shorter_than_data_is_refused, "tcp.sgl.too-short", role
   std::uint16_t cid = kCid;
   for (const std::uint32_t bytes : {512u, kBytes - 4}) {
     ++cid;
-    const auto read = host::read(bench.nsid(), 0, blocks_for(bench, kBytes));
+    const auto read = host::read(bench.nsid(), bench.first_lba(), blocks_for(bench, kBytes));
     io.raw->send_command(with_sgl(read, SglDescriptor::transport(bytes), cid));
     expect_status(check, *io.raw, one_of(sc::data_sgl_length_invalid), "Read", cid);
   }
@@ -70,7 +70,7 @@ CONFORMANCE_CASE(tcp_sgl_shorter_than_data_is_refused, "tcp.sgl.too-short", role
   // nothing behind the descriptor is asked for.
   const std::uint32_t blocks = blocks_for(bench, beyond_capsule(bench));
   const std::uint32_t too_short = blocks * bench.declared().block_bytes - 4;
-  io.raw->send_command(with_sgl(host::write(bench.nsid(), 0, blocks), SglDescriptor::transport(too_short), ++cid));
+  io.raw->send_command(with_sgl(host::write(bench.nsid(), bench.first_lba(), blocks), SglDescriptor::transport(too_short), ++cid));
   const auto first = io.raw->next();
   check.require(first.has_value(), "a Write with a short descriptor is answered", io.raw->instead());
   if (first->type() == static_cast<std::uint8_t>(PduType::r2t)) {
@@ -88,7 +88,7 @@ CONFORMANCE_CASE(read_into_a_capsule_is_refused, "tcp.sgl.read-in-capsule", role
   IoQueue io = open_io(bench);
   const std::uint32_t block = bench.declared().block_bytes;
   const Bytes data(block);
-  io.raw->send_command(with_sgl(host::read(bench.nsid(), 0, 1), SglDescriptor::in_capsule(0, block)), data);
+  io.raw->send_command(with_sgl(host::read(bench.nsid(), bench.first_lba(), 1), SglDescriptor::in_capsule(0, block)), data);
   refuses_capsule(check, *io.raw, "Read with a descriptor of data in its capsule");
 }
 
@@ -113,7 +113,7 @@ CONFORMANCE_CASE(io_capsule_beyond_ioccsz_is_not_executed, "tcp.capsule.io-room"
   check.precondition(most == 0 || std::uint64_t{blocks} * block <= most, "MDTS allows as much");
   const Bytes data = pattern(std::size_t{blocks} * block, 5);
   const auto size = static_cast<std::uint32_t>(data.size());
-  io.raw->send_command(with_sgl(host::write(bench.nsid(), 0, blocks), SglDescriptor::in_capsule(0, size)),
+  io.raw->send_command(with_sgl(host::write(bench.nsid(), bench.first_lba(), blocks), SglDescriptor::in_capsule(0, size)),
                        data);
   refuses_capsule(check, *io.raw, "Write with more data in its capsule than IOCCSZ allows");
 }
@@ -123,7 +123,7 @@ CONFORMANCE_CASE(in_capsule_data_is_what_is_written, "tcp.capsule.data", roles::
   IoQueue io = open_io(bench);
   const std::uint32_t block = bench.declared().block_bytes;
   const Bytes data = pattern(block, 9);
-  io.raw->send_command(with_sgl(host::write(bench.nsid(), 0, 1), SglDescriptor::in_capsule(0, block)), data);
+  io.raw->send_command(with_sgl(host::write(bench.nsid(), bench.first_lba(), 1), SglDescriptor::in_capsule(0, block)), data);
   expect_status(check, *io.raw, one_of(nvme::Status{}), "Write with its data in the capsule");
   io.raw->send_command(read_command(bench, 1, kCid + 1));
   Bytes read;
@@ -142,7 +142,7 @@ CONFORMANCE_CASE(in_capsule_data_beyond_the_capsule_is_refused, "tcp.capsule.off
   const std::uint32_t block = bench.declared().block_bytes;
   const Bytes data = pattern(block / 2, 1);
   // The descriptor speaks of a block, the capsule holds half of it.
-  io.raw->send_command(with_sgl(host::write(bench.nsid(), 0, 1), SglDescriptor::in_capsule(0, block)), data);
+  io.raw->send_command(with_sgl(host::write(bench.nsid(), bench.first_lba(), 1), SglDescriptor::in_capsule(0, block)), data);
   refuses_capsule(check, *io.raw, "Write whose descriptor leaves the capsule", beyond_its_capsule());
 }
 

@@ -28,8 +28,8 @@ std::vector<SeenCapsule> live(Scene& scene, Check& check) {
   HostBench& bench = scene.bench;
   for (const std::uint32_t bytes : {512u, 4096u, 8192u, kLarge}) {
     Bytes& data = bench.keep(pattern(bytes));
-    bench.product().write(1, 0, data).wait_for(kLong);
-    bench.product().read(1, 0, data).wait_for(kLong);
+    bench.product().write(bench.nsid(), 0, data).wait_for(kLong);
+    bench.product().read(bench.nsid(), 0, data).wait_for(kLong);
   }
   std::vector<SeenCapsule> seen;
   for (const auto& c : scene.middle.connections()) {
@@ -101,7 +101,7 @@ CONFORMANCE_CASE(tcp_host_describes_other_data, "tcp.host.sgl.transport", roles:
   std::size_t found = 0;
   for (const SeenCapsule& seen : live(scene, check)) {
     // A host looks for partitions of the other namespaces, too, whose blocks are larger.
-    if (data_behind(seen.pdu) || seen.qid == 0 || !moves_data(seen.pdu) || seen.nsid() != 1) continue;
+    if (data_behind(seen.pdu) || seen.qid == 0 || !moves_data(seen.pdu) || seen.nsid() != bench.nsid()) continue;
     ++found;
     const std::uint32_t blocks = load_le<std::uint16_t>(&seen.pdu.bytes[8 + 48]) + 1u;
     check.equal("descriptor: Transport Data Block", seen.sgl_type(), 0x5A);
@@ -150,7 +150,7 @@ CONFORMANCE_CASE(tcp_host_waits_for_r2t, "tcp.host.h2cdata.after-r2t", roles::ho
   scene.connect();
   Bytes& data = bench.keep(pattern(kLarge));
   scene.catch_command(kWrite);
-  auto writing = bench.product().write(1, 2000, data);
+  auto writing = bench.product().write(bench.nsid(), 2000, data);
   Connection& c = scene.needed(check, "the host writes");
   bench.run_until([] { return false; }, 2_s);
   check.equal("H2CData before an R2T", c.count(PduType::h2c_data), 0u);
@@ -286,8 +286,8 @@ CONFORMANCE_CASE(tcp_host_serves_r2ts_of_several_commands, "tcp.host.r2t.command
     pdus.clear();
   };
   const Bytes sent[] = {pattern(kLarge, 10), pattern(kLarge, 99)};
-  Op<nvme::Status> writes[] = {bench.product().write(1, lbas[0], bench.keep(sent[0])),
-                               bench.product().write(1, lbas[1], bench.keep(sent[1]))};
+  Op<nvme::Status> writes[] = {bench.product().write(bench.nsid(), lbas[0], bench.keep(sent[0])),
+                               bench.product().write(bench.nsid(), lbas[1], bench.keep(sent[1]))};
   bench.run_until([&] { return caught.size() == 2; }, 10_s);
   check.precondition(caught.size() == 2, "the host has two writes under way");
   const std::uint16_t cids[] = {caught[lbas[0]], caught[lbas[1]]};

@@ -65,9 +65,9 @@ CONFORMANCE_CASE(tcp_host_says_nothing_but_icreq_before_icresp, "tcp.host.icreq.
 CONFORMANCE_CASE(tcp_host_says_icreq_once, "tcp.host.icreq.once", roles::host) {
   Scene scene(bench);
   scene.connect();
-  bench.product().flush(1).wait_for(kLong);
+  bench.product().flush(bench.nsid()).wait_for(kLong);
   Bytes& data = bench.keep(Bytes(4096));
-  bench.product().read(1, 0, data).wait_for(kLong);
+  bench.product().read(bench.nsid(), 0, data).wait_for(kLong);
   for (const auto& c : scene.middle.connections()) {
     check.equal("ICReqs of one connection", c->count(PduType::ic_req), 1u);
   }
@@ -188,7 +188,7 @@ CONFORMANCE_CASE(tcp_host_has_a_connection_for_each_queue, "tcp.host.connection.
   Scene scene(bench);
   scene.connect({.io_queues = 2});
   Bytes& data = bench.keep(Bytes(512));
-  bench.product().read(1, 1000, data).wait_for(kLong);
+  bench.product().read(bench.nsid(), 1000, data).wait_for(kLong);
   const auto& all = scene.middle.connections();
   check.that(all.size() >= 2, "the admin queue and an I/O queue", std::to_string(all.size()));
   for (const auto& c : all) {

@@ -123,8 +123,8 @@ void some_io(Scene& scene) {
   HostBench& bench = scene.bench;
   for (const std::uint32_t bytes : {4096u, kLarge}) {
     Bytes& data = bench.keep(pattern(bytes));
-    bench.product().write(1, 0, data).wait_for(kLong);
-    bench.product().read(1, 0, data).wait_for(kLong);
+    bench.product().write(bench.nsid(), 0, data).wait_for(kLong);
+    bench.product().read(bench.nsid(), 0, data).wait_for(kLong);
   }
 }
 
@@ -187,7 +187,7 @@ CONFORMANCE_CASE(tcp_host_takes_pdus_in_any_pieces, "tcp.host.stream.split", rol
   bench.script.data_out = [&](const CommandContext& command, MutableBytes out) {
     if (command.qid == 1 && command.sqe[0] == kRead) std::copy_n(sent.begin(), out.size(), out.begin());
   };
-  const auto status = bench.product().read(1, 0, data).wait_for(kLong);
+  const auto status = bench.product().read(bench.nsid(), 0, data).wait_for(kLong);
   check.require(status.has_value(), "the read ends", "it still waits");
   check.success(*status, "read");
   check.bytes("data of the read", data, sent);
@@ -256,7 +256,7 @@ CONFORMANCE_CASE(tcp_host_notices_a_wrong_header_digest, "tcp.host.digest.header
   check.precondition(io.ic_resp().get(tcp::ic_resp::hdgst_enable), "header digests are in use");
   scene.catch_command(kRead);
   Bytes& data = bench.keep(Bytes(4096));
-  auto reading = bench.product().read(1, 0, data);
+  auto reading = bench.product().read(bench.nsid(), 0, data);
   Connection& c = scene.needed(check, "the host reads");
   Bytes pdu = c.build(data_header(PduType::c2h_data, scene.cid, 0, 4096, flag::last_pdu), pattern(4096));
   pdu[24] ^= 0x10;
@@ -279,7 +279,7 @@ CONFORMANCE_CASE(tcp_host_reports_a_wrong_data_digest, "tcp.host.digest.data-wro
     spoilt = true;
   };
   Bytes& data = bench.keep(Bytes(4096));
-  const auto status = bench.product().read(1, 0, data).wait_for(kLong);
+  const auto status = bench.product().read(bench.nsid(), 0, data).wait_for(kLong);
   check.precondition(spoilt, "C2HData reaches the host");
   check.require(status.has_value(), "the read ends", "it still waits");
   check.that(!status->ok(), "the host reports that the read failed", "it reports success");
@@ -299,10 +299,10 @@ CONFORMANCE_CASE(tcp_host_stays_after_a_wrong_data_digest, "tcp.host.digest.data
     spoilt = true;
   };
   Bytes& data = bench.keep(Bytes(4096));
-  bench.product().read(1, 0, data).wait_for(kLong);
+  bench.product().read(bench.nsid(), 0, data).wait_for(kLong);
   check.precondition(spoilt, "C2HData reaches the host");
   check.that(!io.ended(), "the connection goes on after a wrong data digest", "it ended");
-  const auto again = bench.product().read(1, 8, data).wait_for(kLong);
+  const auto again = bench.product().read(bench.nsid(), 8, data).wait_for(kLong);
   check.that(again.has_value() && again->ok(), "the next read succeeds");
   check.equal("connections", scene.middle.connections().size(), 2u);
 }
@@ -363,7 +363,7 @@ CONFORMANCE_CASE(tcp_host_does_not_take_half_a_pdu_for_data, "tcp.host.connectio
   };
   scene.catch_command(kRead);
   Bytes& data = bench.keep(Bytes(8192));
-  auto reading = bench.product().read(1, 0, data);
+  auto reading = bench.product().read(bench.nsid(), 0, data);
   Connection& c = scene.needed(check, "the host reads");
   // The first half arrives, and of the second a part; then the connection is gone.
   c.say(data_header(PduType::c2h_data, scene.cid, 0, 4096), ByteView(stored).first(4096));

@@ -115,7 +115,7 @@ inline void expect_end_of_command(HostBench& bench, Check& check, std::uint8_t o
   scene.connect();
   Bytes& data = bench.keep(pattern(bytes));
   scene.catch_command(opcode);
-  auto doing = opcode == kRead ? bench.product().read(1, 0, data) : bench.product().write(1, 0, data);
+  auto doing = opcode == kRead ? bench.product().read(bench.nsid(), 0, data) : bench.product().write(bench.nsid(), 0, data);
   Connection& c = scene.needed(check, "the host sends its command");
   say(c, scene.cid);
   expect_host_ends(check, c, bench.world(), after, allowed);
@@ -147,7 +147,7 @@ inline Fetched fetch(Scene& scene, Check& check, std::size_t bytes, const std::v
   Fetched fetched;
   fetched.data = pattern(bytes, 5);
   scene.catch_command(kWrite);
-  auto writing = bench.product().write(1, 0, bench.keep(fetched.data));
+  auto writing = bench.product().write(bench.nsid(), 0, bench.keep(fetched.data));
   Connection& c = scene.needed(check, "the host writes");
   fetched.cid = scene.cid;
   fetched.maxh2cdata = c.ic_resp().get(tcp::ic_resp::maxh2cdata);

@@ -56,7 +56,7 @@ CONFORMANCE_CASE(tcp_host_refuses_r2t_for_the_same_bytes, "tcp.host.r2t.offset",
   scene.connect();
   Bytes& data = bench.keep(pattern(kLarge));
   scene.catch_command(kWrite);
-  auto writing = bench.product().write(1, 0, data);
+  auto writing = bench.product().write(bench.nsid(), 0, data);
   Connection& c = scene.needed(check, "the host writes");
   c.say(r2t(scene.cid, 1, 0, 8192));
   bench.run_until([&] { return c.count(PduType::h2c_data) > 0 || c.ended(); }, 10_s);
@@ -103,7 +103,7 @@ CONFORMANCE_CASE(tcp_host_takes_c2hdata_and_a_response, "tcp.host.c2hdata.taken"
   scene.connect();
   scene.catch_command(kRead);
   Bytes& data = bench.keep(Bytes(kBytes));
-  auto reading = bench.product().read(1, 0, data);
+  auto reading = bench.product().read(bench.nsid(), 0, data);
   Connection& c = scene.needed(check, "the host reads");
   const Bytes sent = pattern(kBytes, 77);
   c.say(c2h(scene.cid, 0, 1024), ByteView(sent).first(1024));
@@ -124,7 +124,7 @@ CONFORMANCE_CASE(tcp_host_takes_success_for_a_response, "tcp.host.c2hdata.succes
                      "the host disables SQ flow control");
   scene.catch_command(kRead);
   Bytes& data = bench.keep(Bytes(kBytes));
-  auto reading = bench.product().read(1, 0, data);
+  auto reading = bench.product().read(bench.nsid(), 0, data);
   Connection& c = scene.needed(check, "the host reads");
   const Bytes sent = pattern(kBytes, 77);
   c.say(c2h(scene.cid, 0, kBytes, flag::last_pdu | flag::success), sent);
@@ -142,7 +142,7 @@ CONFORMANCE_CASE(tcp_host_knows_what_to_make_of_success, "tcp.host.c2hdata.succe
                      "the host uses SQ flow control");
   scene.catch_command(kRead);
   Bytes& data = bench.keep(Bytes(kBytes));
-  auto reading = bench.product().read(1, 0, data);
+  auto reading = bench.product().read(bench.nsid(), 0, data);
   Connection& c = scene.needed(check, "the host reads");
   const Bytes sent = pattern(kBytes, 77);
   c.say(c2h(scene.cid, 0, kBytes, flag::last_pdu | flag::success), sent);
@@ -168,7 +168,7 @@ CONFORMANCE_CASE(tcp_host_refuses_c2hdata_beyond_its_buffer, "tcp.host.c2hdata.r
   scene.catch_command(kRead);
   const Bytes before = pattern(2 * kBytes, 200);
   Bytes& memory = bench.keep(before);
-  auto reading = bench.product().read(1, 0, MutableBytes(memory).first(kBytes));
+  auto reading = bench.product().read(bench.nsid(), 0, MutableBytes(memory).first(kBytes));
   Connection& c = scene.needed(check, "the host reads");
   c.say(c2h(scene.cid, 0, 2 * kBytes, flag::last_pdu), pattern(2 * kBytes));
   expect_host_ends(check, c, bench.world(), "C2HData beyond the buffer",
@@ -228,7 +228,7 @@ CONFORMANCE_CASE(tcp_host_does_not_take_success_for_half_the_data, "tcp.host.c2h
   scene.connect();
   scene.catch_command(kRead);
   Bytes& data = bench.keep(Bytes(kBytes));
-  auto reading = bench.product().read(1, 0, data);
+  auto reading = bench.product().read(bench.nsid(), 0, data);
   Connection& c = scene.needed(check, "the host reads");
   c.say(c2h(scene.cid, 0, 2048, flag::last_pdu | flag::success), pattern(2048));
   bench.run_until([&] { return c.ended() || reading.settled(); }, 10_s);

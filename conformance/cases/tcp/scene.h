@@ -76,7 +76,7 @@ inline std::unique_ptr<RawTcp> open_admin(ControllerBench& bench,
   return raw;
 }
 
-/// An enabled controller with I/O queue 1 by hand.
+/// An enabled controller with an I/O queue by hand.
 struct IoQueue {
   RawAssociation& association;
   std::unique_ptr<RawTcp> raw;
@@ -85,10 +85,10 @@ inline IoQueue open_io(ControllerBench& bench, const Record<tcp::IcReq>& request
                        std::uint8_t cattr = 0) {
   RawAssociation& association = bench.associate();
   auto raw = greeted(bench, request);
-  host::ConnectCommand connect = association.io_connect(1);
+  host::ConnectCommand connect = association.io_connect();
   connect.sqe.set(fabrics::connect_sqe::cattr, cattr);
   raw->send_connect(connect, kCid);
-  (void)raw->needed_response(kCid, "Connect of I/O queue 1");
+  (void)raw->needed_response(kCid, "Connect of the I/O queue");
   return {association, std::move(raw)};
 }
 
@@ -111,7 +111,9 @@ inline std::uint32_t within_mdts(ControllerBench& bench, std::uint32_t bytes) {
 }
 /// Bytes of a write that fits into no capsule: some products know no other way for those that do.
 inline std::uint32_t beyond_capsule(ControllerBench& bench) {
-  return within_mdts(bench, std::max(bench.declared().in_capsule_bytes, 16384u) * 2);
+  const std::uint32_t usual = within_mdts(bench, std::max(bench.declared().in_capsule_bytes, 16384u) * 2);
+  const std::uint32_t block = std::max(bench.declared().block_bytes, 1u);
+  return std::max(usual, bench.blocks(1) * block);
 }
 
 /// Blocks that make up at least `bytes`.
@@ -122,11 +124,11 @@ inline std::uint32_t blocks_for(ControllerBench& bench, std::uint32_t bytes) {
 
 inline nvme::Sqe write_command(ControllerBench& bench, std::uint32_t blocks, std::uint16_t cid = kCid) {
   const std::uint32_t bytes = blocks * bench.declared().block_bytes;
-  return with_sgl(host::write(bench.nsid(), 0, blocks), SglDescriptor::transport(bytes), cid);
+  return with_sgl(host::write(bench.nsid(), bench.first_lba(), blocks), SglDescriptor::transport(bytes), cid);
 }
 inline nvme::Sqe read_command(ControllerBench& bench, std::uint32_t blocks, std::uint16_t cid = kCid) {
   const std::uint32_t bytes = blocks * bench.declared().block_bytes;
-  return with_sgl(host::read(bench.nsid(), 0, blocks), SglDescriptor::transport(bytes), cid);
+  return with_sgl(host::read(bench.nsid(), bench.first_lba(), blocks), SglDescriptor::transport(bytes), cid);
 }
 
 /// The response to a command, judged: there must be one.

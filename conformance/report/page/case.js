@@ -43,7 +43,7 @@ function caseDetails(report, one) {
   else report.ladderOf(one).then(draw);
   return make("div", {class: "details"},
     make("div", {class: "said"}, badge(one.verdict), word(one.disposition, spaced(one.disposition), `badge ${one.disposition}`),
-      make("span", {class: "quiet"}, `${one.suite} · ${one.role} · ${one.transport}`)),
+      make("span", {class: "quiet"}, `${one.suite} · ${one.role} · ${one.place}`)),
     requirementBlock(rule),
     one.waiver ? make("p", {}, make("b", {}, "Waived: "), one.waiver) : null,
     findingsTable(one, rule),

@@ -14,8 +14,9 @@ class CaseList {
       const rule = report.requirements[one.requirement];
       one.shown = shownVerdict(one);
       one.suite = rule.id.split(".")[0];
-      one.id = `${one.name}/${one.transport}`;
-      one.haystack = [one.name, one.transport, one.role, rule.id, rule.document, rule.section, rule.text, one.reason, one.disposition,
+      one.place = one.lane ? `${one.transport}/${one.lane}` : one.transport;
+      one.id = `${one.name}/${one.place}`;
+      one.haystack = [one.name, one.place, one.role, rule.id, rule.document, rule.section, rule.text, one.reason, one.disposition,
         ...(one.findings ?? []).flat(2)].join("\n").toLowerCase();
     }
     this.list.addEventListener("keydown", (event) => this.walk(event));
@@ -160,7 +161,7 @@ class CaseList {
       onclick: () => this.toggle(one)},
       make("span", {class: `badge ${styleOf(verdict)}`, title: WORDS[verdict]}, spaced(verdict)),
       make("span", {class: "name"}, breakable(one.name)),
-      make("span", {class: "where"}, `${one.role} · ${one.transport}`),
+      make("span", {class: "where"}, `${one.role} · ${one.place}`),
       make("span", {class: "why"}, why));
     const item = make("div", {class: "case", role: "listitem", "data-id": one.id}, row);
     return item;
@@ -182,13 +183,13 @@ class CaseList {
       return;
     }
     item.append(caseDetails(this.report, one));
-    history.replaceState(null, "", `#case/${encodeURIComponent(one.name)}/${encodeURIComponent(one.transport)}`);
+    history.replaceState(null, "", `#case/${encodeURIComponent(one.name)}/${encodeURIComponent(one.place)}`);
     this.focus(row);
   }
 
   /** Shows a case whatever the filter was. */
   reveal(name, transport) {
-    const one = this.report.cases.find((each) => each.name === name && (!transport || each.transport === transport));
+    const one = this.report.cases.find((each) => each.name === name && (!transport || each.place === transport));
     if (!one) return;
     const hidden = this.found.indexOf(one);
     if (hidden < 0) {

@@ -41,11 +41,12 @@ class SoftDevice final : public SoftRoceDevice,
         port_(std::move(port)),
         // In braces: drawn from left to right, whatever the compiler.
         memory_{0x100 + static_cast<std::uint32_t>(rng_.below(0x1000)),
-                static_cast<std::uint8_t>(rng_.next())},
+                static_cast<std::uint8_t>(options.engine.near_wrap ? rng_.next() | 0xFE : rng_.next())},
         next_qpn_(kFirstQpn + static_cast<std::uint32_t>(rng_.below(0x10000))),
         ca_guid_(options.ca_guid != 0 ? options.ca_guid : rng_.next() | 1),
         mtu_code_(mtu_code_for(port_->mtu(), std::clamp<std::uint8_t>(options.mtu_code_max, 1, 5))),
         table_(16, nullptr) {
+    if (options_.engine.near_wrap) next_qpn_ = kQpnMask - 2;
     connections_ = make_connection_manager(*this, options_.connections);
     port_->set_receiver(this);
   }
@@ -87,7 +88,8 @@ class SoftDevice final : public SoftRoceDevice,
   World& world() override { return world_; }
   std::uint64_t ca_guid() const override { return ca_guid_; }
   std::uint32_t random_psn() override {
-    return static_cast<std::uint32_t>(rng_.next()) & roce::kPsnMask;
+    const auto drawn = static_cast<std::uint32_t>(rng_.next());
+    return options_.engine.near_wrap ? roce::kPsnMask - drawn % 4 : drawn & roce::kPsnMask;
   }
   SoftHooks& hooks() override {
     return options_.hooks != nullptr ? *options_.hooks : honest_hooks();

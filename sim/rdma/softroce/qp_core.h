@@ -23,6 +23,8 @@ struct EngineOptions {
   Duration ack_delay;
   /// Like Linux rxe: retry count 7 never ends. The specification counts 7 retries.
   bool endless_retry_seven = false;
+  /// PSNs, queue pair numbers and key bytes of the device begin a little before they wrap.
+  bool near_wrap = false;
 };
 
 /// A packet that has passed the device's checks.

@@ -1,3 +1,4 @@
+#include "conformance/report/page.h"
 #include "conformance/report/report.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +51,7 @@ TEST(ResultsJson, HasTheKeysThatScriptsCountOn) {
   EXPECT_EQ(json["digest"], "0000000000000abc");
   EXPECT_EQ(json["canary"], "caught");
   for (const char* key : {"name", "requirement", "section", "suite", "role", "transport", "verdict", "disposition",
-                          "reason", "expected", "seen", "duration_virtual_ns", "duration_wall_us", "digest",
+                          "reason", "lane", "expected", "seen", "duration_virtual_ns", "duration_wall_us", "digest",
                           "capture", "sends_malformed", "replay"}) {
     EXPECT_TRUE(json["cases"][0].contains(key)) << key;
   }
@@ -76,6 +77,27 @@ TEST(Summary, CountsEachCaseOnce) {
   EXPECT_EQ(s.regression, 2u);
   EXPECT_TRUE(s.red);
   EXPECT_FALSE(summarize(run_of({Verdict::pass, Verdict::skip, Verdict::inconclusive})).red);
+}
+
+TEST(Summary, InconclusiveIsRedOnTheEmbeddedProductAlone) {
+  RunResult run = run_of({Verdict::pass, Verdict::inconclusive});
+  EXPECT_FALSE(summarize(run).red);
+  run.cases[1].embedded = true;
+  EXPECT_TRUE(summarize(run).red);
+  EXPECT_NE(terminal_summary(run, kFacts, "r", false).find("inconclusive cases make a run of the embedded product red"), std::string::npos);
+  EXPECT_NE(junit_xml(run, kFacts).find("failures=\"1\""), std::string::npos);
+  EXPECT_NE(tap_text(run, kFacts).find("not ok 2"), std::string::npos);
+}
+
+TEST(Lanes, AreNamedByEveryReport) {
+  RunResult run = run_of({Verdict::fail});
+  run.cases[0].lane = "io-queue-3";
+  EXPECT_EQ(nlohmann::json::parse(results_json(run, kFacts))["cases"][0]["lane"], "io-queue-3");
+  EXPECT_EQ(parse_replay_token(replay_text(run.cases[0], kFacts)).value().lane, "io-queue-3");
+  EXPECT_NE(terminal_summary(run, kFacts, "r", false).find("io-queue-3: "), std::string::npos);
+  EXPECT_NE(junit_xml(run, kFacts).find("[io-queue-3]\""), std::string::npos);
+  EXPECT_NE(tap_text(run, kFacts).find("[io-queue-3]"), std::string::npos);
+  EXPECT_NE(page_html(run, kFacts, nullptr).find("io-queue-3"), std::string::npos);
 }
 
 TEST(Summary, AMissedCanaryIsRed) {

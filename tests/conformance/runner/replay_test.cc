@@ -13,6 +13,10 @@ TEST(ReplayToken, SurvivesTheRoundTrip) {
   const ReplayToken full{"a:b,c%d e", "9", ~std::uint64_t{0}, "rdma://[fd00::1]:4420/nqn.2026-01.a:b",
                          {"one", "t,w:o"}};
   EXPECT_EQ(parse_replay_token(to_string(full)).value(), full);
+  ReplayToken in_lane = plain;
+  in_lane.lane = "io-queue-3";
+  EXPECT_EQ(parse_replay_token(to_string(in_lane)).value(), in_lane);
+  EXPECT_EQ(to_string(plain).find("lane"), std::string::npos) << "a token of a run without lanes is what it was";
   EXPECT_EQ(to_string(full).find_first_of(" \"'$&"), std::string::npos) << "safe in a shell";
 }
 

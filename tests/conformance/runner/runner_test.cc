@@ -180,7 +180,7 @@ TEST(Run, CaptureThatCannotBeWrittenEndsTheRunWithItsReason) {
   const CaseInfo info = fake_case("a", &passes);
   RunOptions options = fake_options();
   options.jobs = 2;
-  options.keep_capture = [](const CaseInfo&, std::string_view, const capture::PcapngWriter&) -> std::string {
+  options.keep_capture = [](const CaseInfo&, std::string_view, std::string_view, const capture::PcapngWriter&) -> std::string {
     throw UserError("the disk is full");
   };
   EXPECT_THROW(run_cases({&info, &info, &info}, options), UserError);

@@ -1,0 +1,274 @@
+#include "conformance/runner/lane.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "conformance/runner/case.h"
+#include "conformance/runner/declared.h"
+#include "conformance/runner/embedded.h"
+#include "conformance/runner/product.h"
+#include "sim/ndk/provider/provider.h"
+
+namespace fb::conformance {
+
+namespace {
+
+using Earlier = Surroundings::Earlier;
+
+// ---- which cases a lane concerns ----
+
+bool controllers(const CaseInfo& info, std::string_view) { return info.role == Role::controller; }
+bool hosts(const CaseInfo& info, std::string_view) { return info.role == Role::host; }
+bool fabrics(const CaseInfo& info, std::string_view) { return info.role == Role::controller || info.role == Role::host; }
+bool namespaces_of_controllers(const CaseInfo& info, std::string_view) {
+  return info.role == Role::controller && info.suite() != "auth";
+}
+bool endpoints(const CaseInfo& info, std::string_view) { return info.role == Role::endpoint; }
+bool ndk_providers(const CaseInfo& info, std::string_view transport) {
+  return info.role == Role::provider && transport == "ndk";
+}
+bool wrapping(const CaseInfo& info, std::string_view transport) {
+  return info.role == Role::controller || info.role == Role::requester || info.role == Role::responder ||
+         (info.role == Role::host && transport == "rdma") || programs(info.role);
+}
+bool rdma_devices(const CaseInfo& info, std::string_view) {
+  return info.role == Role::requester || info.role == Role::responder;
+}
+/// Whatever has an IP address.
+bool addressed(const CaseInfo& info, std::string_view transport) {
+  return fabrics(info, transport) || rdma_devices(info, transport) || programs(info.role);
+}
+
+// ---- what a lane needs ----
+
+template <unsigned Queues>
+std::optional<std::string> grants(const Declared& declared) {
+  if (declared.io_queues >= Queues) return std::nullopt;
+  return "the product grants " + std::to_string(declared.io_queues) + " I/O queues";
+}
+std::optional<std::string> several_namespaces(const Declared& declared) {
+  if (declared.namespaces.size() >= 2) return std::nullopt;
+  return "the product has no second namespace";
+}
+
+// ---- what a lane changes of the emulated product ----
+
+/// The namespaces of a case have other identifiers, and others precede them, which differ in size, format and sharing.
+void number_namespaces(EmbeddedSetup& setup) {
+  const auto taken = [&](std::uint32_t nsid) {
+    return std::any_of(setup.namespaces.begin(), setup.namespaces.end(), [&](const auto& one) { return one.nsid == nsid; });
+  };
+  std::uint32_t nsid = 3;
+  for (subsystem::NamespaceOptions& one : setup.namespaces) {
+    if (one.nsid != 0) continue;
+    while (taken(nsid)) nsid += 2;
+    one.nsid = nsid;
+  }
+  subsystem::NamespaceOptions large, small;
+  large.nsid = 1;
+  large.block_bytes = 4096;
+  large.blocks = 100'000;
+  small.nsid = 2;
+  small.blocks = 3000;
+  small.shared = false;
+  if (!taken(large.nsid)) setup.namespaces.push_back(std::move(large));
+  if (!taken(small.nsid)) setup.namespaces.push_back(std::move(small));
+}
+
+void use_ipv6(EmbeddedSetup& setup) {
+  setup.bench_address = IpAddress::v6({0xFD, 0x0B, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x01});
+  setup.product_address = IpAddress::v6({0xFD, 0x0B, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02});
+}
+
+/// LBAs, byte offsets and sizes beyond 32 bits; nothing of it lies in memory.
+void use_a_large_namespace(EmbeddedSetup& setup) {
+  constexpr std::uint64_t kBlocks = std::uint64_t{1} << 35;
+  if (!setup.namespaces.empty()) setup.namespaces.front().blocks = kBlocks;
+}
+
+void begin_near_wrap(EmbeddedSetup& setup) { setup.engine.near_wrap = true; }
+
+/// Whatever can come in one piece comes in several: R2Ts, data PDUs, packets, RDMA Reads and Writes.
+void cut_transfers(EmbeddedSetup& setup) {
+  setup.tcp.maxh2cdata = 4096;
+  setup.tcp.r2t_bytes = 1024;
+  setup.tcp.c2h_data_bytes = 512;
+  setup.tcp.success_flag = false;
+  setup.mtu_code_max = 1;
+}
+
+std::vector<Lane> make_lanes() {
+  std::vector<Lane> all;
+  all.push_back({.name = "plain", .text = "The usual surroundings: I/O queue 1, the first namespace, one host", .third_party = true});
+  all.push_back({.name = "io-queue-2",
+                 .text = "The first I/O queue of a case is queue 2",
+                 .concerns = controllers,
+                 .around = {.io_queue = 2},
+                 .needs = grants<2>,
+                 .third_party = true});
+  all.push_back({.name = "io-queue-3",
+                 .text = "The first I/O queue of a case is queue 3",
+                 .concerns = controllers,
+                 .around = {.io_queue = 3},
+                 .needs = grants<3>,
+                 .third_party = true});
+  all.push_back({.name = "io-queue-last",
+                 .text = "The first I/O queue of a case is the last that the controller grants",
+                 .concerns = controllers,
+                 .around = {.io_queue = Surroundings::kLastQueue},
+                 .needs = grants<4>,
+                 .third_party = true});
+  all.push_back({.name = "other-namespace",
+                 .text = "Another namespace than the first, among several of unequal size, format and sharing",
+                 .concerns = fabrics,
+                 .around = {.other_namespace = true},
+                 .settle = number_namespaces,
+                 .needs = several_namespaces,
+                 .third_party = true});
+  all.push_back({.name = "second-controller",
+                 .text = "The controller of a case is not the first: another host is connected",
+                 .concerns = fabrics,
+                 .around = {.neighbour = true},
+                 .third_party = true});
+  all.push_back({.name = "busy-neighbour",
+                 .text = "Another host is connected and sends commands meanwhile",
+                 .concerns = controllers,
+                 .around = {.neighbour = true, .busy = true},
+                 .third_party = true});
+  all.push_back({.name = "after-shutdown",
+                 .text = "The host had an association before, and shut the controller down",
+                 .concerns = controllers,
+                 .around = {.earlier = Earlier::shut_down},
+                 .third_party = true});
+  all.push_back({.name = "after-loss",
+                 .text = "The host had an association before, which was lost without a shutdown",
+                 .concerns = controllers,
+                 .around = {.earlier = Earlier::lost},
+                 .third_party = true});
+  all.push_back({.name = "after-reset",
+                 .text = "The controller was reset (CC.EN 1, 0, 1) after an I/O queue was used",
+                 .concerns = controllers,
+                 .around = {.reset = true},
+                 .third_party = true});
+  all.push_back({.name = "second-port",
+                 .text = "Through a further port of the subsystem",
+                 .concerns = fabrics,
+                 .around = {.second_port = true}});
+  all.push_back({.name = "last-blocks",
+                 .text = "The last blocks of a namespace of 2^35 blocks",
+                 .concerns = namespaces_of_controllers,
+                 .around = {.last_blocks = true},
+                 .vary = use_a_large_namespace});
+  all.push_back({.name = "near-wrap",
+                 .text = "Queue heads, CIDs, PSNs, queue pair numbers and keys begin near their wrap",
+                 .concerns = wrapping,
+                 .around = {.near_wrap = true},
+                 .vary = begin_near_wrap});
+  all.push_back({.name = "small-pieces",
+                 .text = "Transfers come in many pieces: R2Ts of 1 KiB, data PDUs of 512 bytes, packets of 256 bytes",
+                 .concerns = fabrics,
+                 .vary = cut_transfers});
+  all.push_back({.name = "long-transfers",
+                 .text = "Transfers of 64 KiB and one block",
+                 .concerns = namespaces_of_controllers,
+                 .around = {.transfer_bytes = 65536},
+                 .third_party = true});
+  all.push_back({.name = "longest-transfers",
+                 .text = "Transfers as long as MDTS allows",
+                 .concerns = namespaces_of_controllers,
+                 .around = {.transfer_bytes = Surroundings::kMdts},
+                 .third_party = true});
+  all.push_back({.name = "host-queues",
+                 .text = "The host uses three I/O queues where a case would be content with one",
+                 .concerns = hosts,
+                 .around = {.host_queues = 3},
+                 .third_party = true});
+  all.push_back({.name = "after-reconnect",
+                 .text = "The host lost its association and has made a new one",
+                 .concerns = hosts,
+                 .around = {.reconnect = true}});
+  all.push_back({.name = "other-connection",
+                 .text = "The device has another connection already",
+                 .concerns = rdma_devices,
+                 .around = {.other_connection = true},
+                 .third_party = true});
+  all.push_back({.name = "mi-other-slot",
+                 .text = "Command slots 0 and 1 change places",
+                 .concerns = endpoints,
+                 .around = {.other_slot = true},
+                 .third_party = true});
+  all.push_back({.name = "mi-other-eid",
+                 .text = "The management endpoint has EID 200",
+                 .concerns = endpoints,
+                 .around = {.eid = 200},
+                 .third_party = false});
+  for (const auto& [name, text, answers] : {std::tuple("ndk-at-once", "Whatever may pend is answered at once", ndk::Answers::at_once),
+                                            std::tuple("ndk-later", "Whatever may pend does, the callback comes later", ndk::Answers::later),
+                                            std::tuple("ndk-drawn", "Each call is answered at once, later or before it returns, as drawn",
+                                                       ndk::Answers::random)}) {
+    all.push_back({.name = name,
+                   .text = text,
+                   .concerns = ndk_providers,
+                   .around = {.answers = static_cast<std::uint8_t>(answers)}});
+  }
+  all.push_back({.name = "ipv6", .text = "Over IPv6", .concerns = addressed, .vary = use_ipv6});
+  return all;
+}
+
+bool matches(std::string_view pattern, std::string_view text) {
+  return fnmatch(std::string(pattern).c_str(), std::string(text).c_str(), 0) == 0;
+}
+
+std::string names_of(const std::vector<Lane>& lanes) {
+  std::string text;
+  for (const Lane& lane : lanes) text += (text.empty() ? "" : ", ") + std::string(lane.name);
+  return text;
+}
+
+}  // namespace
+
+const std::vector<Lane>& all_lanes() {
+  static const std::vector<Lane> lanes = make_lanes();
+  return lanes;
+}
+
+const Lane& plain_lane() { return all_lanes().front(); }
+
+Result<std::vector<const Lane*>> select_lanes(const std::vector<std::string>& names, const Product& product) {
+  std::vector<const Lane*> chosen;
+  // No other host can be put beside one that somebody else drives.
+  const auto allowed = [&](const Lane& lane) {
+    return product.embedded || (lane.third_party && !(product.is_host() && lane.around.neighbour));
+  };
+  for (const std::string& name : names) {
+    const auto lane = std::find_if(all_lanes().begin(), all_lanes().end(), [&](const Lane& one) { return one.name == name; });
+    if (name == "all") {
+      for (const Lane& one : all_lanes()) {
+        if (allowed(one)) chosen.push_back(&one);
+      }
+    } else if (lane == all_lanes().end()) {
+      return Failure{Problem{"no lane '" + name + "'; known are: " + names_of(all_lanes())}};
+    } else if (!allowed(*lane)) {
+      return Failure{Problem{"lane " + name + " needs an emulated product; it cannot be had with " + product.url}};
+    } else {
+      chosen.push_back(&*lane);
+    }
+  }
+  // In the order of the list, each once.
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
+}
+
+std::optional<std::string> excepted(const Lane& lane, const CaseInfo& info, std::string_view transport) {
+  if (lane.plain()) return std::nullopt;
+  for (const LaneException& one : lane_exceptions()) {
+    if (!matches(one.lane, lane.name) || !matches(one.cases, info.name)) continue;
+    if (one.transport.empty() || one.transport == transport) return std::string(one.reason);
+  }
+  return std::nullopt;
+}
+
+}  // namespace fb::conformance
