@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "conformance/cases/mctp/exchange.h"
+#include "conformance/runner/managed_setup.h"
 
 namespace fb::conformance {
 namespace {
@@ -126,17 +127,15 @@ CONFORMANCE_CASE(unknown_commands_are_refused, "mctp.control.unknown", roles::en
   serves(bench, check, "a request afterwards");
 }
 
-CONFORMANCE_CASE(requests_of_a_wrong_length_are_refused, "mctp.control.length", roles::endpoint, needs(packets)) {
-  struct Wrong {
-    Command command;
-    std::vector<std::size_t> sizes;
-  };
-  const Wrong all[] = {
-      {Command::set_endpoint_id, {0, 1, 3, 4}},      {Command::get_endpoint_id, {1, 2, 61}},
-      {Command::get_endpoint_uuid, {1, 16}},         {Command::get_version_support, {0, 2, 3}},
-      {Command::get_message_type_support, {1, 4}},   {Command::get_vendor_support, {0, 2}},
-      {Command::query_supported_interfaces, {1, 2}},
-  };
+namespace {
+
+struct Wrong {
+  Command command;
+  std::vector<std::size_t> sizes;
+};
+
+/// Each is refused, where the command is known at all: only four have to be.
+void are_wrong(EndpointBench& bench, Check& check, const std::vector<Wrong>& all) {
   for (const Wrong& one : all) {
     for (const std::size_t size : one.sizes) {
       // Zeros would do as data, did the length not matter; an EID would be 21h.
@@ -152,6 +151,35 @@ CONFORMANCE_CASE(requests_of_a_wrong_length_are_refused, "mctp.control.length", 
     }
   }
   serves(bench, check, "the EID that it has kept");
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(requests_of_a_wrong_length_are_refused, "mctp.control.length", roles::endpoint, needs(packets)) {
+  are_wrong(bench, check,
+            {{Command::set_endpoint_id, {0, 1, 3, 4}},
+             {Command::get_endpoint_id, {1, 2, 61}},
+             {Command::get_endpoint_uuid, {1, 16}},
+             {Command::get_version_support, {0, 2, 3}},
+             {Command::get_message_type_support, {1, 4}},
+             {Command::get_vendor_support, {0, 2}},
+             {Command::prepare_for_discovery, {1, 4}},
+             {Command::query_supported_interfaces, {1, 2}}});
+}
+
+CONFORMANCE_CASE(rarer_requests_of_a_wrong_length_are_refused, "mctp.control.length", roles::endpoint, needs(packets),
+                 arranged("a network with a name, rates and vendors", [](EmbeddedSetup& setup) {
+                   mctp::DeviceOptions& node = setup.managed->drive.node;
+                   node.network.emplace().fill(0x41);
+                   node.rates.emplace();
+                   node.vendors = {{mctp::control::VendorFormat::pci, 0x1B4B, 1}};
+                 })) {
+  are_wrong(bench, check,
+            {{Command::get_vendor_support, {0, 2, 9}},
+             {Command::get_network_id, {1, 4, 16}},
+             {Command::query_rate_limit, {1, 4}},
+             {Command::request_tx_rate_limit, {0, 6, 8}},
+             {Command::update_rate_limit, {0, 6, 8}}});
 }
 
 CONFORMANCE_CASE(refusals_carry_nothing_but_their_code, "mctp.control.error-size", roles::endpoint,

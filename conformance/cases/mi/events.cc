@@ -202,8 +202,10 @@ CONFORMANCE_CASE(an_event_is_sent_again, "mi.event.retry", roles::endpoint, need
     warm_up(bench);
     const EventMessage first = must_come(bench, check, "the temperature");
     Instant last = first.message.first;
-    for (unsigned retry = 1; retry <= 3; ++retry) {
+    // Three at least; where more come, they are counted to seven.
+    for (unsigned retry = 1; retry <= 7; ++retry) {
       const auto event = next_event(bench, check, delay * 3 + kSoon);
+      if (!event.has_value() && retry > 3) break;
       if (!check.that(event.has_value(), fmt::format("retry {} comes", retry), "no event message came"))
         break;
       check.equal("generation of the retry", event->list.generation, first.list.generation);
