@@ -159,10 +159,11 @@ void print_summary(const monitors::Monitors& judges, const Reading& reading, con
   const auto advices = static_cast<std::uint64_t>(
       std::count_if(findings.begin(), findings.end(), [](const Finding& found) { return monitors::only_advises(found.rule); }));
   const std::uint64_t broken = findings.size() - advices;
-  std::string verdict = broken == 0 ? "no findings" : counted(broken, "finding");
-  if (advices > 0) verdict += fmt::format(", {}", counted(advices, "advice"));
-  print_wrapped(fmt::format("{} of {} rules that had something to judge, {} in all", verdict, judges.judged().size(),
-                            monitors::catalogue().size()), 2);
+  std::string verdict = fmt::format("{} of {} rules that had something to judge ({} in all)",
+                                    broken == 0 ? "no findings" : counted(broken, "finding"), judges.judged().size(),
+                                    monitors::catalogue().size());
+  if (advices > 0) verdict += fmt::format(", {} piece{} of advice", advices, advices == 1 ? "" : "s");
+  print_wrapped(verdict, 2);
 }
 
 // ------------------------------------------------------------------------------------------- reading

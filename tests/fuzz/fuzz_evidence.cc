@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "conformance/evidence/said.h"
+#include "conformance/evidence/tls_opener.h"
 #include "conformance/monitors/monitors.h"
 
 namespace {
@@ -15,8 +16,9 @@ struct Reading {
   bool operator==(const Reading&) const = default;
 };
 
-Reading read(fb::ByteView file) {
-  fb::monitors::Monitors monitors;
+Reading read(fb::ByteView file, bool capture) {
+  fb::evidence::TlsKeys keys;
+  fb::monitors::Monitors monitors({.capture = capture, .tcp_ports = {5000}, .tls_keys = &keys});
   fb::evidence::SaidList words({.entries_max = 1000, .segments = true});
   monitors.dissector().add(words);
   fb::capture::CaptureReader reader(file);
@@ -24,6 +26,7 @@ Reading read(fb::ByteView file) {
   for (;;) {
     const fb::Result<bool> got = reader.next(packet);
     if (!got || !*got) break;
+    if (keys.size() == 0 && !reader.tls_keys().empty()) keys.add(reader.tls_keys());
     monitors.on_packet(packet);
   }
   monitors.finish();
@@ -39,7 +42,9 @@ Reading read(fb::ByteView file) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const Reading one = read({data, size});
-  BENCH_ASSERT(one == read({data, size}), "the same file, the same verdicts");
+  for (const bool capture : {false, true}) {
+    const Reading one = read({data, size}, capture);
+    BENCH_ASSERT(one == read({data, size}, capture), "the same file, the same verdicts");
+  }
   return 0;
 }
