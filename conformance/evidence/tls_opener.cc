@@ -38,7 +38,9 @@ std::string_view next_word(std::string_view& line) {
 Bytes expand(const char* digest, const Bytes& secret, std::string_view label, std::size_t length) {
   Bytes info = {static_cast<std::uint8_t>(length >> 8 & 0xFF), static_cast<std::uint8_t>(length & 0xFF),
                 static_cast<std::uint8_t>(label.size() + 6)};
-  for (const char c : std::string("tls13 ").append(label)) info.push_back(static_cast<std::uint8_t>(c));
+  for (const std::string_view part : {std::string_view("tls13 "), label}) {
+    for (const char c : part) info.push_back(static_cast<std::uint8_t>(c));
+  }
   info.push_back(0);  // no context
   info.push_back(1);  // the first block
   Bytes block(EVP_MAX_MD_SIZE);

@@ -67,7 +67,7 @@ void prefer_another_namespace(const Environment& environment, std::vector<host::
     }
     return;
   }
-  constexpr std::uint64_t kRoom = 1024;
+  static constexpr std::uint64_t kRoom = 1024;
   const auto last = std::find_if(all.rbegin(), all.rend(), [](const auto& one) { return one.blocks >= kRoom; });
   if (last != all.rend()) std::rotate(all.begin(), last.base() - 1, all.end());
 }
