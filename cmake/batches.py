@@ -108,6 +108,9 @@ def name_of(statement: list[str], names: dict[str, str]) -> None:
         head.append(token)
     if head and WORD.fullmatch(head[-1]) and head[-1] not in NOT_NAMES and head[-2:-1] != ["::"] and not head[-1].isupper():
         names[head[-1]] = ""
+        for at, token in enumerate(statement[:-1]):  # further declarators: `int kA = 1, kB = 2`
+            if statement[at + 1] == "=" and WORD.fullmatch(token):
+                names[token] = ""
 
 
 def calls(text: str) -> set[str]:
