@@ -54,7 +54,7 @@ void half_a_page_at_most(const MessageContext& message, Bytes& body) {
 }
 std::optional<Status> windows_of_nothing_refused(const MessageContext& message) {
   if (!is(message, AdminOpcode::identify) || dlen_of(message) != 0) return std::nullopt;
-  return Status::invalid_parameter;
+  return Status::invalid_command_size;
 }
 void everything_for_nothing(const MessageContext& message, Bytes& body) {
   if (is(message, AdminOpcode::identify) && is_done(body) && dlen_of(message) == 0) body.resize(kData + 4096);
@@ -138,7 +138,7 @@ DEVIATION(admin_offset_denied, "mi.admin.window.inside", Product::endpoint, "ref
 DEVIATION(admin_data_cut_at_1_kib, "mi.admin.window.inside", Product::endpoint,
           "returns 1024 bytes of data at most", hooks<ResponseChanged, &half_a_page_at_most>());
 DEVIATION(admin_window_of_nothing_refused, "mi.admin.window.nothing", Product::endpoint,
-          "refuses a DLEN of 0", hooks<SomeNotServed, &windows_of_nothing_refused>());
+          "takes a DLEN of 0 for a wrong size", hooks<SomeNotServed, &windows_of_nothing_refused>());
 DEVIATION(admin_window_of_nothing_is_all, "mi.admin.window.nothing", Product::endpoint,
           "takes a DLEN of 0 for all", hooks<ResponseChanged, &everything_for_nothing>());
 DEVIATION(admin_window_filled_up, "mi.admin.window.end", Product::endpoint,
