@@ -70,7 +70,7 @@ void send_damaged_frame(EndpointBench& bench) {
   bench.peer().send_frame(std::move(frame));
 }
 
-std::optional<std::string> larger_units(const Declared& declared) {
+std::optional<std::string> units_of_128(const Declared& declared) {
   if (declared.endpoint.unit_max() >= 2 * mctp::kBaselineUnit) return std::nullopt;
   return "MMTUS is below 128";
 }
@@ -143,7 +143,7 @@ CONFORMANCE_CASE(a_unit_above_the_agreed_one_sets_utunt, "mi.state.utunt", roles
 }
 
 CONFORMANCE_CASE(another_unit_within_a_message_sets_itu, "mi.state.itu", roles::endpoint, needs(packets),
-                 needs(larger_units), sends_malformed) {
+                 needs(units_of_128), sends_malformed) {
   const std::uint32_t id =
       static_cast<std::uint32_t>(mi::ConfigurationId::transmission_unit) | std::uint32_t{bench.port()} << 24;
   constexpr std::uint32_t kUnit = 2 * mctp::kBaselineUnit;
