@@ -78,7 +78,7 @@ bool RawAssociation::wait_csts(std::uint32_t mask, std::uint32_t value, Duration
 
 void RawAssociation::enable() {
   // It took as long as it may to find that out, and would again in every case.
-  if (!bench_.known_so_far().not_ready.empty()) throw CannotArrange{bench_.known_so_far().not_ready};
+  if (!bench_.embedded() && !bench_.known_so_far().not_ready.empty()) throw CannotArrange{bench_.known_so_far().not_ready};
   const auto cap = record_from_integer<fabrics::Cap>(property(fabrics::property::cap));
   const Duration limit = Duration::ms(500) * (std::int64_t{cap.get(fabrics::cap::to)} + 1);
   needed(set_property(fabrics::property::cc, enabling_cc()), "Property Set of CC");
@@ -193,7 +193,7 @@ const Declared& ControllerBench::declared() {
 }
 
 void ControllerBench::needs_transport() const {
-  if (!known_so_far().no_transport.empty()) throw CannotArrange{"no transport connection: " + known_so_far().no_transport};
+  if (!embedded() && !known_so_far().no_transport.empty()) throw CannotArrange{"no transport connection: " + known_so_far().no_transport};
 }
 
 CannotArrange ControllerBench::nameless() const {
