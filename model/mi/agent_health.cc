@@ -20,7 +20,7 @@ void Agent::subsystem_health_poll(Exchange& exchange) {
       .set(subsystem_health::rnr, !device_.reset_required())
       .set(subsystem_health::p0la, device_.link_active(0))
       .set(subsystem_health::p1la, device_.link_active(1))
-      .set(subsystem_health::sfm, device_.has(Revision::r1_2) && device_.sanitize_failed())
+      .set(subsystem_health::sfm, device_.has(Revision::r2_0) && device_.sanitize_failed())
       .set(subsystem_health::sw, departs(departure::health_warning_polarity) ? warnings : ~warnings & 0xFFu)
       .set(subsystem_health::ctemp,
            kelvins ? device_.subsystem().temperature() & 0xFFu : device_.temperature_code())
@@ -72,7 +72,7 @@ Bytes Agent::controller_health(const subsystem::Controller& controller) const {
       .set(ch::pdlu, subsystem.percentage_used())
       .set(ch::spare, subsystem.available_spare())
       .set(ch::cwarn, controller.smart_warning());
-  if (device_.has(Revision::r1_2)) health.set(ch::chsc, changed);
+  if (device_.has(Revision::r2_0)) health.set(ch::chsc, changed);
   Bytes data{health.bytes().begin(), health.bytes().end()};
   if (departs(departure::health_reserved)) data.back() = 0x5A;
   return data;

@@ -202,7 +202,7 @@ CONFORMANCE_CASE(clearing_is_of_the_controllers_that_were_told_of, "mi.chsp.clea
 }
 
 CONFORMANCE_CASE(changed_flags_are_told_with_the_entry, "mi.chsp.changes", roles::endpoint,
-                 needs(revision_1_2), arranged("health that changes")) {
+                 needs(revision_2_0), arranged("health that changes")) {
   constexpr std::uint16_t kWatched = mi::change_bits::ctemp | mi::change_bits::pdlu | mi::change_bits::spare |
                                      mi::change_bits::cwarn | mi::change_bits::nac;
   clear(bench, check);

@@ -276,7 +276,7 @@ CONFORMANCE_CASE(each_port_has_its_own_link, "mi.health.links.second", roles::en
   }
 }
 
-CONFORMANCE_CASE(a_sanitize_that_failed_is_told, "mi.health.sanitize", roles::endpoint, needs(revision_1_2),
+CONFORMANCE_CASE(a_sanitize_that_failed_is_told, "mi.health.sanitize", roles::endpoint, needs(revision_2_0),
                  arranged("a drive that could not be sanitized")) {
   for (const bool failed : {false, true, false}) {
     bench.drive().device().set_sanitize_failed(failed);
