@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|[A-Za-z_]\w*|::|\S',
@@ -118,39 +119,61 @@ def calls(text: str) -> set[str]:
     return set(re.findall(r"(?<![\w.>:])([a-z]\w*)\(", text)) | set(re.findall(r"(?<![\w.>:])(k?[A-Z]\w*)", text))
 
 
+@dataclass
+class Source:
+    file: Path
+    size: int
+    own: dict[str, str]
+    headers: set[str]
+    calls: set[str]
+
+    def clashes(self, other: Source) -> bool:
+        """A name stands for two things: given by both, or given here and used there for something else."""
+        if any(name in other.own and (not target or other.own[name] != target) for name, target in self.own.items()):
+            return True
+        if any(name in other.headers and name not in self.headers for name in self.own):
+            return True
+        return not (self.own.keys() - other.own.keys()).isdisjoint(other.calls)
+
+
 class Batch:
     def __init__(self) -> None:
-        self.files: list[Path] = []
-        self.names: dict[str, str] = {}
-        self.calls: set[str] = set()
-        self.size = 0
+        self.sources: list[Source] = []
 
-    def has_room(self, names: dict[str, str], called: set[str], size: int, most: int) -> bool:
-        """No name stands for two things: given twice, or given by one source and called by another that means an outer one."""
-        if self.size + size > most and self.files:
-            return False
-        if any(name in self.names and (not target or self.names[name] != target) for name, target in names.items()):
-            return False
-        return not (self.calls - self.names.keys()) & names.keys() and not (called - names.keys()) & self.names.keys()
+    def has_room(self, one: Source, most: int) -> bool:
+        if sum(source.size for source in self.sources) + one.size > most:
+            return not self.sources
+        return not any(one.clashes(source) or source.clashes(one) for source in self.sources)
 
-    def add(self, file: Path, names: dict[str, str], called: set[str], size: int) -> None:
-        self.files.append(file)
-        self.names.update(names)
-        self.calls |= called
-        self.size += size
+    def add(self, one: Source) -> None:
+        self.sources.append(one)
+
+
+def header_names(source: Path, text: str, seen: set[Path]) -> set[str]:
+    """Names that headers of the same folder give."""
+    names: set[str] = set()
+    for name in re.findall(r'^#include "([^"]+\.h)"', text, re.MULTILINE):
+        header = source.parent / Path(name).name
+        if header in seen or not header.exists() or not str(header).endswith(name):
+            continue
+        seen.add(header)
+        inside = header.read_text()
+        names |= own_names(inside).keys()
+        names |= header_names(header, inside, seen)
+    return names
 
 
 def pack(sources: list[Path], most: int) -> list[list[Path]]:
     batches: list[Batch] = []
     for source in sources:
         text = source.read_text()
-        names, called = own_names(text), calls(text)
-        batch = next((one for one in batches if one.has_room(names, called, len(text), most)), None)
+        one = Source(source, len(text), own_names(text), header_names(source, text, set()), calls(text))
+        batch = next((batch for batch in batches if batch.has_room(one, most)), None)
         if batch is None:
             batch = Batch()
             batches.append(batch)
-        batch.add(source, names, called, len(text))
-    return [batch.files for batch in batches]
+        batch.add(one)
+    return [[one.file for one in batch.sources] for batch in batches]
 
 
 def main() -> None:
