@@ -12,7 +12,8 @@ const std::map<std::string_view, nvme::Status>& statuses() {
   static const std::map<std::string_view, nvme::Status> all = {
 #define FB_STATUS_ROW(type, code, id, name) {#id, nvme::sc::id},
       FB_NVME_GENERIC_STATUS(FB_STATUS_ROW) FB_NVME_COMMAND_STATUS(FB_STATUS_ROW) FB_NVME_FABRICS_STATUS(FB_STATUS_ROW)
-          FB_NVME_FABRICS_COMMON_STATUS(FB_STATUS_ROW) FB_NVME_COMMAND_SET_STATUS(FB_STATUS_ROW) FB_NVME_MEDIA_AND_PATH_STATUS(FB_STATUS_ROW)
+          FB_NVME_FABRICS_COMMON_STATUS(FB_STATUS_ROW) FB_NVME_COMMAND_SET_STATUS(FB_STATUS_ROW)
+              FB_NVME_MEDIA_AND_PATH_STATUS(FB_STATUS_ROW)
 #undef FB_STATUS_ROW
   };
   return all;
