@@ -97,6 +97,14 @@ class CaseList {
     const rank = (one) => (one.disposition === "unexpected_pass" ? 0 : VERDICTS.indexOf(one.shown));
     const group = (one) => this.groupOf(one);
     this.found.sort((a, b) => bySection(group(a), group(b)) || rank(a) - rank(b));
+    // What a heading counts: all that fits, whatever its verdict.
+    this.groups = new Map();
+    for (const one of this.wanted.group ? fitting : []) {
+      const counts = this.groups.get(group(one)) ?? {judged: 0, passed: 0};
+      this.groups.set(group(one), counts);
+      counts.judged += one.shown === "skip" ? 0 : 1;
+      counts.passed += one.shown === "pass" ? 1 : 0;
+    }
     this.chips.replaceChildren(...VERDICTS.map((verdict) => this.chip(verdict, fitting)).filter(Boolean));
     byId("shown").textContent = `${plural(this.found.length, "case")} of ${this.report.cases.length.toLocaleString("en")}`;
     this.list.replaceChildren();
@@ -147,9 +155,7 @@ class CaseList {
   }
 
   heading(text) {
-    const cases = this.found.filter((one) => this.groupOf(one) === text);
-    const judged = cases.filter((one) => one.shown !== "skip").length;
-    const passed = cases.filter((one) => one.shown === "pass").length;
+    const {judged, passed} = this.groups.get(text);
     return make("div", {class: "group-head", role: "listitem"}, make("h3", {}, text), make("span", {class: "quiet"},
       judged === 0 ? "not judged" : `${passed} of ${judged} passed`));
   }
