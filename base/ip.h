@@ -27,7 +27,7 @@ class IpAddress {
     address.bytes_ = bytes;
     return address;
   }
-  /// "192.0.2.1" or "fd00::1" (also in square brackets).
+  /// "192.0.2.1", "fd00::1" or "fe80::1%eth0" (see ip_scope.h), also in square brackets.
   static std::optional<IpAddress> parse(std::string_view text);
 
   constexpr bool is_v4() const {

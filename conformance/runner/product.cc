@@ -1,10 +1,13 @@
 #include "conformance/runner/product.h"
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <optional>
 
+#include "base/ip_scope.h"
 #include "base/rng.h"
+#include "sim/net/resolve.h"
 #include "wire/fabrics/nqn.h"
 
 namespace fb::conformance {
@@ -16,6 +19,12 @@ constexpr std::string_view kForm = "rdma://ADDRESS:PORT[/NQN] or tcp://ADDRESS:P
 
 Failure<Problem> wrong(std::string_view text, std::string_view why) {
   return {Problem{"'" + std::string(text) + "': " + std::string(why)}};
+}
+
+/// Products answer to names that are no NQN ("nvmet-test"), and are tested under them.
+bool usable_name(std::string_view name) {
+  return name.size() <= fabrics::kNqnBytesMax &&
+         std::none_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
 }
 
 }  // namespace
@@ -36,26 +45,29 @@ Result<FabricUrl> parse_fabric_url(std::string_view text, UrlPort known) {
   if (slash != std::string_view::npos) {
     url.nqn = std::string(rest.substr(slash + 1));
     rest = rest.substr(0, slash);
-    if (!url.nqn.empty() && !fabrics::valid_nqn(url.nqn)) return wrong(text, "what follows / is no NQN");
+    if (!usable_name(url.nqn))
+      return wrong(text, "what follows the / is longer than an NQN may be (223 bytes), or holds control characters");
   }
   const std::size_t colon = rest.rfind(':');
-  if (colon == std::string_view::npos || rest.ends_with(']')) {
-    if (known == UrlPort::needed) return wrong(text, "no port: " + url.transport + "://ADDRESS:PORT[/NQN]");
-    const auto address = IpAddress::parse(rest);
-    if (!address) return wrong(text, "no IP address: '" + std::string(rest) + "'");
-    const bool subsystem = !url.nqn.empty() && url.nqn != fabrics::kDiscoveryNqn;
-    url.to = {*address, subsystem ? std::uint16_t{4420} : discovery_port(url.transport)};
-    return url;
+  const bool has_port = colon != std::string_view::npos && !rest.ends_with(']');
+  if (!has_port && known == UrlPort::needed) return wrong(text, "no port: " + url.transport + "://ADDRESS:PORT[/NQN]");
+  const bool subsystem = !url.nqn.empty() && url.nqn != fabrics::kDiscoveryNqn;
+  unsigned port = subsystem ? 4420 : discovery_port(url.transport);
+  if (has_port) {
+    const std::string_view digits = rest.substr(colon + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    if (error != std::errc() || end != digits.data() + digits.size() || port == 0 || port > 65535) {
+      return wrong(text, "no port number: '" + std::string(digits) + "'");
+    }
+    rest = rest.substr(0, colon);
   }
-  const auto address = IpAddress::parse(rest.substr(0, colon));
-  if (!address) return wrong(text, "no IP address: '" + std::string(rest.substr(0, colon)) + "'");
-  const std::string_view digits = rest.substr(colon + 1);
-  unsigned port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc() || end != digits.data() + digits.size() || port == 0 || port > 65535) {
-    return wrong(text, "no port number: '" + std::string(digits) + "'");
+  const auto number = static_cast<std::uint16_t>(port);
+  const auto address = url.transport == "tcp" ? net::resolve_service(rest, number) : net::resolve_host(rest);
+  if (!address) return wrong(text, address.error().text);
+  if (url.transport == "rdma" && scope_of(*address) != 0) {
+    return wrong(text, "RoCEv2 from this bench does not use link-local addresses; give both sides a routable one");
   }
-  url.to = {*address, static_cast<std::uint16_t>(port)};
+  url.to = {*address, number};
   return url;
 }
 
@@ -140,8 +152,8 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
     product.transport = kProviderTransport;
     if (product.path.empty()) return wrong(url, "no path of a provider's library: ND:PATH");
     if (local.empty()) return product;
-    const auto adapter = IpAddress::parse(local);
-    if (!adapter) return wrong(local, "--local is no address of the provider");
+    const auto adapter = net::resolve_host(local);
+    if (!adapter) return Failure{Problem{"--local: " + adapter.error().text}};
     product.local.address = *adapter;
     return product;
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/net/l2_host.h"
+#include "sim/net/resolve.h"
 #include "sim/net/udp_port.h"
 
 namespace fb::net {
@@ -32,8 +33,9 @@ std::vector<std::string_view> split(std::string_view text) {
 Result<LocalHost> parse_local_host(std::string_view text) {
   const bool sockets = text.starts_with(kL2);
   if (!sockets && !text.starts_with(kPacket)) {
-    const auto address = IpAddress::parse(text);
-    if (!address) return wrong(text, "no IP address, and not l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS");
+    const auto address = resolve_host(text);
+    if (!address)
+      return Failure{Problem{address.error().text + "; our own side is an address, l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS"}};
     return LocalHost{.address = *address};
   }
   const auto parts = split(text.substr(text.find(':') + 1));

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "base/ip_scope.h"
 #include "base/rng.h"
 
 namespace fb::net {
@@ -34,10 +35,10 @@ TcpTrace::TcpTrace(World& world, const Endpoint& local, const Endpoint& peer) : 
 }
 
 void TcpTrace::ends(const Endpoint& local, const Endpoint& peer) {
-  local_ = local;
-  peer_ = peer;
-  ours_.isn = isn_of(local, peer);
-  theirs_.isn = isn_of(peer, local);
+  local_ = {without_scope(local.address), local.port};
+  peer_ = {without_scope(peer.address), peer.port};
+  ours_.isn = isn_of(local_, peer_);
+  theirs_.isn = isn_of(peer_, local_);
 }
 
 void TcpTrace::show_handshake(bool we_began) {

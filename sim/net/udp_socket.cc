@@ -11,6 +11,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/ip_scope.h"
+
 namespace fb::net::socket_detail {
 
 namespace {
@@ -68,7 +70,8 @@ SocketAddress::SocketAddress(const Endpoint& endpoint) {
     any_.v6 = {};
     any_.v6.sin6_family = AF_INET6;
     any_.v6.sin6_port = htons(endpoint.port);
-    std::memcpy(&any_.v6.sin6_addr, bytes.data(), 16);
+    std::memcpy(&any_.v6.sin6_addr, without_scope(endpoint.address).bytes().data(), 16);
+    any_.v6.sin6_scope_id = scope_of(endpoint.address);
   }
 }
 
@@ -81,7 +84,7 @@ std::optional<Endpoint> SocketAddress::endpoint() const {
   }
   if (any_.plain.sa_family != AF_INET6) return std::nullopt;
   std::memcpy(bytes.data(), &any_.v6.sin6_addr, 16);
-  return Endpoint{IpAddress::v6(bytes), ntohs(any_.v6.sin6_port)};
+  return Endpoint{with_scope(IpAddress::v6(bytes), any_.v6.sin6_scope_id), ntohs(any_.v6.sin6_port)};
 }
 
 Result<OpenSocket> open_udp(const Endpoint& local, int buffer_bytes) {

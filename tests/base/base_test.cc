@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/ip_scope.h"
+#include "base/suggest.h"
 #include "base/bytes.h"
 #include "base/ip.h"
 #include "base/lifetime.h"
@@ -54,6 +56,32 @@ TEST(Rng, BelowStaysBelowAndReachesAll) {
   for (int i = 0; i < 1000; ++i) seen.insert(rng.below(7));
   EXPECT_EQ(seen.size(), 7u);
   EXPECT_EQ(*seen.rbegin(), 6u);
+}
+
+TEST(Ip, LinkLocalAddressesHaveAnInterface) {
+  const auto address = IpAddress::parse("[fe80::1%lo]");
+  ASSERT_TRUE(address);
+  EXPECT_NE(scope_of(*address), 0u);
+  EXPECT_EQ(to_string(*address), "fe80::1%lo");
+  EXPECT_EQ(to_string(without_scope(*address)), "fe80::1");
+  EXPECT_EQ(with_scope(without_scope(*address), scope_of(*address)), *address);
+  EXPECT_EQ(IpAddress::parse("fe80::1%1"), IpAddress::parse("fe80::1%lo")) << "lo is the first interface";
+  for (const char* bad : {"fe80::1%no-such-interface", "fe80::1%", "fd00::1%lo", "127.0.0.1%lo"}) EXPECT_FALSE(IpAddress::parse(bad)) << bad;
+  const auto plain = *IpAddress::parse("fd00:0:1:2::1");
+  EXPECT_EQ(with_scope(plain, 5), plain) << "of other addresses these bytes are the subnet";
+}
+
+TEST(Suggest, NamesTheNearestWord) {
+  const std::vector<std::string_view> words = {"fabrics", "nvme", "rdma", "tcp", "--suite", "--seed", "kato_ms", "connect_refuses_sqsize_zero"};
+  EXPECT_EQ(nearest_word("fabric", words), "fabrics");
+  EXPECT_EQ(nearest_word("fabircs", words), "fabrics");
+  EXPECT_EQ(nearest_word("rmda", words), "rdma");
+  EXPECT_EQ(nearest_word("--suit", words), "--suite");
+  EXPECT_EQ(nearest_word("kato", words), "kato_ms") << "the beginning of one word";
+  EXPECT_EQ(nearest_word("connect-refuses-sqsize-zero", words), "connect_refuses_sqsize_zero");
+  for (const char* far : {"", "x", "golf", "something-else", "no-such-suite"}) EXPECT_EQ(nearest_word(far, words), "") << far;
+  EXPECT_EQ(did_you_mean("fabric", words), "; did you mean 'fabrics'?");
+  EXPECT_EQ(did_you_mean("golf", words), "");
 }
 
 TEST(Ip, ParsesAndPrints) {
