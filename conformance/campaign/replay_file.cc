@@ -9,6 +9,7 @@
 
 #include "base/or_throw.h"
 #include "conformance/campaign/shapes.h"
+#include "conformance/runner/json_problem.h"
 #include "conformance/runner/runner.h"
 
 namespace fb::conformance {
@@ -99,7 +100,7 @@ Result<ReplayFile> parse_replay_file(std::string_view text, const std::string& s
     }
     return read(json);
   } catch (const nlohmann::json::exception& problem) {
-    return wrong(problem.what());
+    return wrong(json_problem(problem));
   } catch (const UserError& problem) {
     return wrong(problem.what());
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/rng.h"
+#include "base/suggest.h"
 #include "conformance/campaign/recipe.h"
 
 namespace fb::conformance {
@@ -31,8 +32,12 @@ Result<WorldKind> world_kind(std::string_view workload, std::uint64_t seed) {
     return draw < 2 ? WorldKind::rdma : draw < 4 ? WorldKind::tcp : WorldKind::management;
   }
   std::string known;
-  for (const WorkloadFacts& facts : workloads()) known += (known.empty() ? "" : ", ") + std::string(facts.name);
-  return Failure{Problem{fmt::format("no workload '{}'; known are: {}", workload, known)}};
+  std::vector<std::string_view> names;
+  for (const WorkloadFacts& facts : workloads()) {
+    names.push_back(facts.name);
+    known += (known.empty() ? "" : ", ") + std::string(facts.name);
+  }
+  return Failure{Problem{fmt::format("no workload '{}'; known are: {}{}", workload, known, did_you_mean(workload, names))}};
 }
 
 FabricShape fabric_shape(WorldKind kind, std::uint64_t seed) {

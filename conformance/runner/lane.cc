@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/suggest.h"
 #include "conformance/runner/case.h"
 #include "conformance/runner/declared.h"
 #include "conformance/runner/embedded.h"
@@ -249,7 +250,9 @@ Result<std::vector<const Lane*>> select_lanes(const std::vector<std::string>& na
         if (allowed(one)) chosen.push_back(&one);
       }
     } else if (lane == all_lanes().end()) {
-      return Failure{Problem{"no lane '" + name + "'; known are: " + names_of(all_lanes())}};
+      std::vector<std::string_view> words;
+      for (const Lane& one : all_lanes()) words.push_back(one.name);
+      return Failure{Problem{"no lane '" + name + "'; known are: " + names_of(all_lanes()) + did_you_mean(name, words)}};
     } else if (!allowed(*lane)) {
       return Failure{Problem{"lane " + name + " needs an emulated product; it cannot be had with " + product.url}};
     } else {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/suggest.h"
 #include "conformance/requirements/ledger.h"
 
 namespace fb::conformance {
@@ -95,11 +96,13 @@ Result<void> add_named_profile(const std::string& name, Expectations& to) {
     return add_profile(text.str(), name, to);
   }
   std::string known;
+  std::vector<std::string_view> names;
   for (const BuiltInProfile& profile : built_in_profiles()) {
+    names.push_back(profile.name);
     if (profile.name == name) return add_profile(std::string(profile.text), name + ".yaml", to);
     known += (known.empty() ? "" : ", ") + std::string(profile.name);
   }
-  return Failure{Problem{"no profile '" + name + "'; known are " + known + ", or a file NAME.yaml"}};
+  return Failure{Problem{"no profile '" + name + "'; known are " + known + ", or a file NAME.yaml" + did_you_mean(name, names)}};
 }
 
 }  // namespace fb::conformance

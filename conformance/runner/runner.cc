@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "base/suggest.h"
 #include "conformance/runner/watched.h"
 
 namespace fb::conformance {
@@ -74,19 +75,27 @@ Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& 
   const auto suites = all_of(from, [](const CaseInfo& info) { return info.suite(); });
   for (const std::string& suite : selection.suites) {
     if (!suites.contains(suite)) {
-      return Failure{Problem{"no suite '" + suite + "'; known are: " + joined(suites)}};
+      return Failure{Problem{"no suite '" + suite + "'; known are: " + joined(suites) + did_you_mean(suite, suites)}};
     }
   }
   const auto roles = all_of(from, [](const CaseInfo& info) { return name_of(info.role); });
   for (const std::string& role : selection.roles) {
     if (!roles.contains(role)) {
-      return Failure{Problem{"no case for the role '" + role + "'; known are: " + joined(roles)}};
+      return Failure{Problem{"no case for the role '" + role + "'; known are: " + joined(roles) + did_you_mean(role, roles)}};
     }
   }
   for (const std::string& glob : selection.cases) {
     const bool any = std::any_of(from.begin(), from.end(),
                                  [&](const CaseInfo* info) { return matches({glob}, info->name); });
-    if (!any) return Failure{Problem{"no case matches '" + glob + "' (fabricbench list shows them all)"}};
+    if (any) continue;
+    const auto names = all_of(from, [](const CaseInfo& info) { return info.name; });
+    return Failure{Problem{"no case matches '" + glob + "'" + did_you_mean(glob, names) + " (fabricbench list shows them all)"}};
+  }
+  std::set<std::string> carriers{std::string(kKernelTransport)};
+  for (const CaseInfo* info : from) carriers.insert(info->options.transports.begin(), info->options.transports.end());
+  if (!selection.transport.empty() && !carriers.contains(selection.transport)) {
+    return Failure{Problem{"no transport '" + selection.transport + "'; known are: " + joined(carriers) +
+                           did_you_mean(selection.transport, carriers)}};
   }
   std::vector<const CaseInfo*> chosen;
   for (const CaseInfo* info : from) {
@@ -100,7 +109,7 @@ Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& 
       chosen.push_back(info);
     }
   }
-  if (chosen.empty()) return Failure{Problem{"no case is left by this choice of suite, role and case"}};
+  if (chosen.empty()) return Failure{Problem{"no case is left by this choice of suite, role, transport and case"}};
   return chosen;
 }
 

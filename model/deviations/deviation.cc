@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/suggest.h"
+
 namespace fb::deviations {
 
 std::string_view name_of(Product product) {
@@ -104,7 +106,12 @@ Result<DeviationSet> DeviationSet::of_names(const std::vector<std::string>& name
       if (!found) return Failure{found.error()};
       deviation = *found;
     }
-    if (deviation == nullptr) return Failure{Problem{"no deviation is called '" + name + "'"}};
+    if (deviation == nullptr) {
+      std::vector<std::string_view> known;
+      for (const Deviation* one : all_deviations()) known.push_back(one->name);
+      return Failure{
+          Problem{"no deviation is called '" + name + "'" + did_you_mean(name, known) + " ('fabricbench list --deviations' shows them)"}};
+    }
     if (std::find(chosen.begin(), chosen.end(), deviation) == chosen.end()) chosen.push_back(deviation);
   }
   return DeviationSet(std::move(chosen));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/rng.h"
+#include "base/suggest.h"
 
 namespace fb::fault {
 
@@ -47,8 +48,10 @@ Result<void> fits(const Plan& plan, const std::vector<Place>& places) {
     const Site site = facts_of(rule.kind).site;
     bool fitting = false;
     std::string known;
+    std::vector<std::string_view> names;
     for (const Place& place : places) {
       if (place.site != site) continue;
+      names.push_back(place.where);
       fitting = fitting || rule.where.empty() || rule.where == place.where;
       known += (known.empty() ? "" : ", ") + place.where;
     }
@@ -57,7 +60,7 @@ Result<void> fits(const Plan& plan, const std::vector<Place>& places) {
     const std::string at = plan.source.empty() ? "" : fmt::format("{}:{}: ", plan.source, rule.line);
     const std::string why = known.empty() ? fmt::format("{} has no place in these worlds", name_of(rule.kind))
                                           : fmt::format("{} strikes at one of: {}", name_of(rule.kind), known);
-    return Failure{Problem{fmt::format("{}no place '{}': {}", at, rule.where, why)}};
+    return Failure{Problem{fmt::format("{}no place '{}': {}{}", at, rule.where, why, did_you_mean(rule.where, names))}};
   }
   if (any) return {};
   const std::string which = plan.source.empty() ? plan.name : plan.source;

@@ -3,7 +3,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
+#include <set>
 
+#include "base/suggest.h"
 #include "sim/fault/plan.h"
 
 namespace fb::fault {
@@ -17,6 +19,22 @@ struct PlanFault {
 };
 
 [[noreturn]] void fail(const YAML::Node& node, std::string text) { throw PlanFault{node.Mark().line + 1, std::move(text)}; }
+
+const std::vector<std::string_view> kRuleFields = {"kind", "where", "every", "most", "from", "to", "amount"};
+const std::vector<std::string_view> kPlanFields = {"name", "swarm", "faults"};
+
+/// The keys of a map, each once: the library takes the last of several without a word.
+class Keys {
+ public:
+  std::string next(const YAML::Node& key) {
+    if (!key.IsScalar()) fail(key, "a field has a name");
+    if (!seen_.insert(key.Scalar()).second) fail(key, fmt::format("'{}' stands twice here", key.Scalar()));
+    return key.Scalar();
+  }
+
+ private:
+  std::set<std::string> seen_;
+};
 
 std::uint64_t whole(const YAML::Node& node, const char* what, std::uint64_t low, std::uint64_t high) {
   const std::string text = node.IsScalar() ? node.Scalar() : "";
@@ -71,14 +89,21 @@ Rule read_rule(const YAML::Node& node) {
   const YAML::Node kind = node["kind"];
   if (!kind) fail(node, "a fault has a 'kind'");
   const KindFacts* const facts = find_kind(kind.IsScalar() ? kind.Scalar() : "");
-  if (facts == nullptr) fail(kind, fmt::format("no kind of fault is named '{}'", kind.IsScalar() ? kind.Scalar() : "?"));
+  if (facts == nullptr) {
+    const std::string typed = kind.IsScalar() ? kind.Scalar() : "?";
+    std::vector<std::string_view> names;
+    for (const KindFacts& one : all_kinds()) names.push_back(one.name);
+    fail(kind,
+         fmt::format("no kind of fault is named '{}'{} (fabricbench campaign --list-faults has them)", typed, did_you_mean(typed, names)));
+  }
   Rule rule;
   rule.kind = facts->kind;
   rule.line = node.Mark().line + 1;
   rule.low = facts->low;
   rule.high = facts->high;
+  Keys keys;
   for (const auto& entry : node) {
-    const std::string name = entry.first.Scalar();
+    const std::string name = keys.next(entry.first);
     const YAML::Node& value = entry.second;
     if (name == "kind") continue;
     if (name == "where" && value.IsScalar()) rule.where = value.Scalar();
@@ -87,16 +112,20 @@ Rule read_rule(const YAML::Node& node) {
     else if (name == "from") rule.from = whole(value, "from", 0, 1'000'000'000);
     else if (name == "to") rule.to = whole(value, "to", 1, 1'000'000'000);
     else if (name == "amount") read_amount(value, *facts, rule);
-    else fail(entry.first, fmt::format("a fault has no field '{}'; known are kind, where, every, most, from, to, amount", name));
+    else fail(entry.first, fmt::format("a fault has no field '{}'; known are kind, where, every, most, from, to, amount{}", name,
+                                       did_you_mean(name, kRuleFields)));
   }
+  if (rule.from >= rule.to)
+    fail(node, fmt::format("from {} to {} is empty: 'to' is the first that is not affected any more", rule.from, rule.to));
   return rule;
 }
 
 Plan read_plan(const YAML::Node& root) {
   if (!root.IsMap()) fail(root, "a plan is a map with 'faults'");
   Plan plan;
+  Keys keys;
   for (const auto& entry : root) {
-    const std::string name = entry.first.Scalar();
+    const std::string name = keys.next(entry.first);
     const YAML::Node& value = entry.second;
     if (name == "name" && value.IsScalar()) {
       plan.name = value.Scalar();
@@ -107,7 +136,7 @@ Plan read_plan(const YAML::Node& root) {
       if (!value.IsSequence()) fail(value, "'faults' is a list");
       for (const YAML::Node& rule : value) plan.rules.push_back(read_rule(rule));
     } else {
-      fail(entry.first, fmt::format("a plan has no field '{}'; known are name, swarm, faults", name));
+      fail(entry.first, fmt::format("a plan has no field '{}'; known are name, swarm, faults{}", name, did_you_mean(name, kPlanFields)));
     }
   }
   return plan;

@@ -180,7 +180,7 @@ TEST(Run, CaptureThatCannotBeWrittenEndsTheRunWithItsReason) {
   const CaseInfo info = fake_case("a", &passes);
   RunOptions options = fake_options();
   options.jobs = 2;
-  options.keep_capture = [](const CaseInfo&, std::string_view, std::string_view, const capture::PcapngWriter&) -> std::string {
+  options.keep_capture = [](const CaseResult&, std::string_view, std::string_view, const capture::PcapngWriter&) -> std::string {
     throw UserError("the disk is full");
   };
   EXPECT_THROW(run_cases({&info, &info, &info}, options), UserError);
@@ -259,7 +259,7 @@ TEST(Selection, NamesWhatIsUnknownAndWhatIsKnown) {
   EXPECT_EQ(select(all, {.cases = {"conn*", "rdma_?"}}).value().size(), 2u);
   const auto suite = select(all, {.suites = {"rmda"}});
   ASSERT_FALSE(suite);
-  EXPECT_EQ(suite.error().text, "no suite 'rmda'; known are: fabrics, rdma");
+  EXPECT_EQ(suite.error().text, "no suite 'rmda'; known are: fabrics, rdma; did you mean 'rdma'?");
   EXPECT_NE(select(all, {.cases = {"conn*", "nothing"}}).error().text.find("nothing"), std::string::npos);
   EXPECT_NE(select(all, {.roles = {"host"}}).error().text.find("host"), std::string::npos);
   EXPECT_FALSE(select(all, {.suites = {"rdma"}, .cases = {"conn*"}}));

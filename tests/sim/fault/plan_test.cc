@@ -71,6 +71,12 @@ TEST(Plan, SaysWhatIsWrongAndInWhichLine) {
       {"faults:\n  - kind: delay\n    amount: 9000s\n", "plan.yaml:3: the amount of delay lies between"},
       {"faults:\n  - kind: delay\n    amount: [2ms, 1ms]\n", "plan.yaml:3: the lowest amount is above"},
       {"faults:\n  - kind: delay\n    amount: 99999999999999999999s\n", "plan.yaml:3: "},
+      {"faults:\n  - kind: drop\n    from: 20\n    to: 10\n", "plan.yaml:2: from 20 to 10 is empty"},
+      {"faults:\n  - kind: drop\n    from: 20\n    to: 20\n", "plan.yaml:2: from 20 to 20 is empty"},
+      {"faults:\n  - kind: drop\n    every: 5\n    every: 7\n", "plan.yaml:4: 'every' stands twice"},
+      {"name: a\nname: b\n", "plan.yaml:2: 'name' stands twice"},
+      {"faults:\n  - kind: dropp\n", "plan.yaml:2: no kind of fault is named 'dropp'; did you mean 'drop'?"},
+      {"faults:\n  - kind: drop\n    evry: 5\n", "plan.yaml:3: a fault has no field 'evry'; known are kind, where, every, most, from, to, amount; did you mean 'every'?"},
       {"swarm: perhaps\n", "plan.yaml:1: swarm is true or false"},
       {"faults: drop\n", "plan.yaml:1: 'faults' is a list"},
   };
