@@ -95,7 +95,7 @@ class Suite {
     options.seed = seed;
     options.deviations = or_throw(deviations::DeviationSet::of_names(deviations));
     options.interrupter = &interrupter;
-    options.keep_capture = [&](const CaseInfo&, std::string_view, std::string_view, const capture::PcapngWriter& writer) {
+    options.keep_capture = [&](const CaseResult&, std::string_view, std::string_view, const capture::PcapngWriter& writer) {
       capture = writer.bytes();
       return std::string();
     };

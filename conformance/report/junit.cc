@@ -44,6 +44,7 @@ std::string details(const CaseResult& result, const ReportFacts& facts) {
     text += "  seen     " + one.seen + "\n";
   }
   if (!result.capture.empty()) text += "capture: " + result.capture + "\n";
+  if (!result.waiver_problem.empty()) text += "waiver: " + result.waiver_problem + "\n";
   return text + "replay: fabricbench replay " + replay_text(result, facts) + "\n";
 }
 
@@ -72,9 +73,12 @@ void append_case(std::string& out, const CaseResult& result, const ReportFacts& 
   if (result.verdict == Verdict::error) {
     append_element(out, "error", result, facts, result.reason);
   } else if (result.disposition == Disposition::waived) {
-    out += "      <skipped message=\"waived: " + escaped(result.waiver) + "\"/>\n";
+    const std::string owner = result.waiver_owner.empty()
+                                  ? ""
+                                  : " (" + result.waiver_owner + ", until " + result.waiver_expires + ", " + result.waiver_link + ")";
+    out += "      <skipped message=\"waived: " + escaped(result.waiver + owner) + "\"/>\n";
   } else if (result.disposition == Disposition::unexpected_pass) {
-    append_element(out, "failure", result, facts, "passed although a waiver says that it fails");
+    append_element(out, "failure", result, facts, "passed, but " + result.waiver_problem);
   } else if (result.verdict == Verdict::fail || is_red(result)) {
     append_element(out, "failure", result, facts, headline_of(result));
   } else if (result.verdict != Verdict::pass) {

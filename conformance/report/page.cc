@@ -74,7 +74,11 @@ Json case_json(const CaseResult& result, const ReportFacts& facts, RequirementTa
             {"replay", replay_text(result, facts)}};
   if (result.lane != plain_lane().name) json["lane"] = result.lane;
   for (const Finding& one : result.findings) json["findings"].push_back({one.what, one.expected, one.seen});
-  if (!result.waiver.empty()) json["waiver"] = result.waiver;
+  if (!result.waiver.empty()) {
+    json["waiver"] = {
+        {"reason", result.waiver}, {"owner", result.waiver_owner}, {"link", result.waiver_link}, {"expires", result.waiver_expires}};
+  }
+  if (!result.waiver_problem.empty()) json["waiver_problem"] = result.waiver_problem;
   for (const std::string_view rule : broken_rules(result)) json["rules"].push_back(rule);
   for (const CaseInfo* shown : result.shown_by) json["shown_by"].push_back(shown->name);
   if (!result.capture.empty()) json["capture"] = result.capture;

@@ -2,6 +2,8 @@
 // page.h, several runs beside each other in matrix.h.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -54,21 +56,35 @@ std::string coverage_text(const std::vector<const CaseInfo*>& cases);
 
 class Gatherer;
 
+/// Which captures a report keeps.
+enum class Captures : std::uint8_t { all, failures, none };
+
 /// A folder that a report is written into.
 class ReportFolder {
  public:
-  /// Makes the folder and captures/ in it, and sees that it can be written to.
-  static Result<ReportFolder> open(const std::string& path);
+  /// Makes the folder and captures/ in it, sees that it can be written to, and removes the results and captures of an earlier
+  /// run of fabricbench.
+  static Result<ReportFolder> open(const std::string& path, Captures kept = Captures::all);
   const std::string& path() const { return path_; }
-  /// Writes captures/CASE.pcapng; returns that name. Throws UserError.
-  std::string keep_capture(const CaseInfo& info, std::string_view transport, std::string_view lane,
+  Captures kept() const { return kept_; }
+  /// Writes captures/CASE.pcapng; returns that name, or nothing where the capture is not kept. After the first that cannot be
+  /// written no more are tried: see capture_problem().
+  std::string keep_capture(const CaseResult& result, std::string_view transport, std::string_view lane,
                            const capture::PcapngWriter& writer) const;
-  /// results.json, junit.xml, results.tap and index.html, each as a whole or not at all.
-  Result<void> write(const RunResult& run, const ReportFacts& facts, const Gatherer* gathered = nullptr) const;
+  /// Why captures stopped; empty: they did not.
+  std::string capture_problem() const;
+  /// results.json, junit.xml, results.tap and index.html, each as a whole or not at all, in this order. Where space is short,
+  /// captures make room, those of passed cases first. The Problem is the first file that could not be written nevertheless.
+  Result<void> write(RunResult& run, const ReportFacts& facts, const Gatherer* gathered = nullptr) const;
 
  private:
-  explicit ReportFolder(std::string path) : path_(std::move(path)) {}
+  struct Stopped;
+  ReportFolder(std::string path, Captures kept);
+  bool make_room(RunResult& run) const;
+
   std::string path_;
+  Captures kept_;
+  std::shared_ptr<Stopped> stopped_;
 };
 
 }  // namespace fb::conformance

@@ -56,6 +56,10 @@ Json case_json(const CaseResult& result, const ReportFacts& facts) {
   json["waiver"] = result.waiver;
   json["rules_broken"] = broken_rules(result);
   if (!result.shown_by.empty()) json["shown_by"] = names_of(result.shown_by);
+  json["waiver_owner"] = result.waiver_owner;
+  json["waiver_link"] = result.waiver_link;
+  json["waiver_expires"] = result.waiver_expires;
+  json["waiver_problem"] = result.waiver_problem;
   json["duration_virtual_ns"] = result.duration_virtual_ns;
   json["duration_wall_us"] = result.duration_wall_us;
   json["digest"] = digest_text(result.digest);

@@ -60,6 +60,7 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
       out += fmt::format("      seen: {}\n", quoted(one.seen));
     }
   }
+  if (!result.waiver_problem.empty()) out += fmt::format("  waiver: {}\n", quoted(result.waiver_problem));
   out += fmt::format("  replay: {}\n  ...\n", quoted("fabricbench replay " + replay_text(result, facts)));
 }
 

@@ -91,6 +91,7 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
     out += wrapped("  in           ", cases_text(result.shown_by));
   }
   for (const std::string_view rule : broken_rules(result)) out += wrapped("  besides      ", "broke the rule " + std::string(rule));
+  if (!result.waiver_problem.empty()) out += wrapped("  waiver       ", result.waiver_problem);
   if (!result.capture.empty()) out += wrapped("  capture      ", folder + "/" + result.capture);
   out += "  again with   fabricbench replay \\\n" + replay_text(result, facts) + "\n";
 }
@@ -108,9 +109,11 @@ std::string counts_text(const Summary& s, std::size_t cases) {
   for (const auto& [count, word] : counts) {
     if (count == 0) continue;
     text += (first ? "" : ", ") + std::to_string(count) + " " + word;
+    if (&count == &counts[0].first && s.unexpected_pass > 0) {
+      text += " (" + std::to_string(s.unexpected_pass) + " unexpectedly: a waiver expects a failure)";
+    }
     first = false;
   }
-  if (s.unexpected_pass > 0) text += " (" + std::to_string(s.unexpected_pass) + " of them unexpectedly)";
   return text;
 }
 
@@ -130,7 +133,10 @@ std::string terminal_summary(const RunResult& run, const ReportFacts& facts, con
         out += wrapped("SKIP  " + name_text(result) + lane + ": ", result.reason);
       }
       if (result.disposition == Disposition::waived) {
-        out += wrapped("WAIVED  " + name_text(result) + ": ", result.waiver);
+        const std::string owner = result.waiver_owner.empty()
+                                      ? ""
+                                      : " (" + result.waiver_owner + ", until " + result.waiver_expires + ", " + result.waiver_link + ")";
+        out += wrapped("WAIVED  " + name_text(result) + ": ", result.waiver + owner);
       }
     }
   }

@@ -243,7 +243,7 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
   }
   if (writer) {
     const std::string_view lane = environment.lane != nullptr ? environment.lane->name : plain_lane().name;
-    result.capture = options.keep_capture(info, environment.transport, lane, *writer);
+    result.capture = options.keep_capture(result, environment.transport, lane, *writer);
   }
   return result;
 }

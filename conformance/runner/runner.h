@@ -39,7 +39,11 @@ struct CaseResult {
   std::string capture;  ///< where the capture was left, relative to the report folder
   /// Of a rule that holds for every exchange (rule_case()): the cases in which the product broke it.
   std::vector<const CaseInfo*> shown_by = {};
-  std::string waiver;   ///< the reason of the waiver that applies
+  /// The waiver that covers this failure, or expects a failure that did not come; all empty without one. What a peer profile
+  /// knows has a reason alone.
+  std::string waiver = {}, waiver_owner = {}, waiver_link = {}, waiver_expires = {};
+  /// Why a waiver of this case does not help: expired, another failure, or no failure at all.
+  std::string waiver_problem = {};
   bool finished = false;  ///< false: interrupted before its end
 };
 
@@ -108,8 +112,8 @@ struct RunOptions {
   /// The product is down before the first case: none is run.
   std::optional<Stopped> stopped = {};
   Interrupter* interrupter = nullptr;
-  /// Given the capture of each finished case, from the thread that ran it; returns where it was left.
-  std::function<std::string(const CaseInfo&, std::string_view transport, std::string_view lane, const capture::PcapngWriter&)>
+  /// Given the capture of each finished case with its result, from the thread that ran it; returns where it was left.
+  std::function<std::string(const CaseResult&, std::string_view transport, std::string_view lane, const capture::PcapngWriter&)>
       keep_capture;
   /// A watcher for a case that begins, or nothing; called in the thread that runs it.
   std::function<std::unique_ptr<CaseWatcher>(const CaseInfo&, std::string_view transport, std::string_view lane)> watch;
@@ -143,7 +147,8 @@ struct RunResult {
   bool canary_caught = false;
   bool interrupted = false;
   std::optional<Stopped> stopped = {};
-  std::vector<std::string> remarks = {};  ///< what a reader should know of the run as a whole
+  /// What the reader of a report should know beside the cases: waivers that cover nothing, captures that could not be kept.
+  std::vector<std::string> remarks = {};
 };
 
 /// All of them, each over every transport that it and the product have and in every lane that concerns it, and the canary.

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/suggest.h"
+
 namespace fb::conformance {
 
 namespace {
@@ -18,6 +20,12 @@ struct Key {
 constexpr Key kKeys[] = {{"case", &Waiver::case_glob}, {"owner", &Waiver::owner},
                          {"reason", &Waiver::reason},  {"link", &Waiver::link},
                          {"expires", &Waiver::expires}, {"signature", &Waiver::signature}};
+
+std::vector<std::string_view> key_names() {
+  std::vector<std::string_view> names;
+  for (const Key& key : kKeys) names.emplace_back(key.name);
+  return names;
+}
 
 class Parser {
  public:
@@ -60,12 +68,14 @@ class Parser {
   Result<Waiver> parse_waiver(const YAML::Node& node) const {
     if (!node.IsMap()) return wrong(node, "a waiver is a mapping");
     Waiver waiver;
+    waiver.place = name_ + ":" + std::to_string(node.Mark().line + 1);
     for (const auto& entry : node) {
       const std::string key = entry.first.as<std::string>();
       const auto known = std::find_if(std::begin(kKeys), std::end(kKeys),
                                       [&](const Key& one) { return key == one.name; });
-      if (known == std::end(kKeys)) return wrong(entry.first, "a waiver has no '" + key + "'");
+      if (known == std::end(kKeys)) return wrong(entry.first, "a waiver has no '" + key + "'" + did_you_mean(key, key_names()));
       if (!entry.second.IsScalar()) return wrong(entry.second, "'" + key + "' is a text");
+      if (!(waiver.*(known->field)).empty()) return wrong(entry.first, "'" + key + "' stands twice in this waiver");
       waiver.*(known->field) = entry.second.as<std::string>();
     }
     for (const Key& key : kKeys) {
@@ -134,35 +144,92 @@ bool fails_as(const CaseResult& result, const KnownDeviation& known) {
 
 }  // namespace
 
+namespace {
+
+/// "the waiver of jane (f.yaml:3, https://tracker/123)".
+std::string named(const Waiver& waiver) { return "the waiver of " + waiver.owner + " (" + waiver.place + ", " + waiver.link + ")"; }
+
+std::string seen_instead(const CaseResult& result) {
+  if (result.verdict == Verdict::error) return "this is an ERROR of the bench, which no waiver covers";
+  return result.findings.empty() ? "this failure has no finding" : "this failure is '" + signature_of(result.findings.front()) + "'";
+}
+
+void take(CaseResult& result, const Waiver& waiver) {
+  result.waiver = waiver.reason;
+  result.waiver_owner = waiver.owner;
+  result.waiver_link = waiver.link;
+  result.waiver_expires = waiver.expires;
+}
+
+/// What the waivers say of it: true if one covers it. `expected`: one that counts expects the case to fail.
+bool waived(CaseResult& result, const std::vector<Waiver>& waivers, std::string_view today, const Waiver*& expected) {
+  for (const Waiver& waiver : waivers) {
+    if (!matches(waiver.case_glob, std::string(result.info->name))) continue;
+    const bool counts = today <= waiver.expires;
+    if (counts && expected == nullptr) expected = &waiver;
+    if (result.verdict != Verdict::fail && result.verdict != Verdict::error) continue;
+    if (counts && fails_with(result, waiver.signature)) {
+      result.waiver_problem.clear();
+      take(result, waiver);
+      return true;
+    }
+    if (!counts) {
+      result.waiver_problem = named(waiver) + " expired on " + waiver.expires + ": " + waiver.reason;
+    } else {
+      result.waiver_problem = named(waiver) + " expects '" + waiver.signature + "'; " + seen_instead(result);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 void dispose(CaseResult& result, const Expectations& expectations, std::string_view today) {
   const std::string name(result.info->name);
-  bool named = false;  // something is known of this case, whether or not it covers this failure
-  const auto waive = [&](const std::string& reason) {
+  const Waiver* waiver = nullptr;          // one that counts and names this case, whether or not it covers this failure
+  const KnownDeviation* always = nullptr;  // the same of a profile
+  if (waived(result, expectations.waivers, today, waiver)) {
     result.disposition = Disposition::waived;
-    result.waiver = reason;
-  };
-  for (const Waiver& waiver : expectations.waivers) {
-    if (!matches(waiver.case_glob, name)) continue;
-    named = true;
-    if (fails_with(result, waiver.signature) && today <= waiver.expires) return waive(waiver.reason);
+    return;
   }
   for (const KnownDeviation& known : expectations.deviations) {
     if (!matches(known.requirement, std::string(result.info->requirement))) continue;
     if (!known.case_glob.empty() && !matches(known.case_glob, name)) continue;
     if (!known.transport.empty() && known.transport != result.transport) continue;
-    named = named || known.shows != kSometimes;
+    if (known.shows != kSometimes) always = &known;
     if (fails_as(result, known)) {
-      return waive(expectations.product + ": " + known.reason + " (" + known.source + ")");
+      result.disposition = Disposition::waived;
+      result.waiver = expectations.product + ": " + known.reason + " (" + known.source + ")";
+      return;
     }
   }
   switch (result.verdict) {
     case Verdict::pass:
-      result.disposition = named ? Disposition::unexpected_pass : Disposition::as_expected;
+      result.disposition = waiver != nullptr || always != nullptr ? Disposition::unexpected_pass : Disposition::as_expected;
+      if (waiver != nullptr) {
+        take(result, *waiver);
+        result.waiver_problem = named(*waiver) + " expects '" + waiver->signature + "' until " + waiver->expires + ": delete it";
+      } else if (always != nullptr) {
+        result.waiver_problem = "the profile of " + expectations.product + " expects '" + always->signature + "': " + always->reason;
+      }
       break;
     case Verdict::skip:
     case Verdict::inconclusive: result.disposition = Disposition::as_expected; break;
     default: result.disposition = Disposition::regression; break;
   }
+}
+
+std::vector<std::string> remarks_on(const Expectations& expectations, const std::vector<const CaseInfo*>& suite, std::string_view today) {
+  std::vector<std::string_view> names;
+  for (const CaseInfo* info : suite) names.push_back(info->name);
+  std::vector<std::string> remarks;
+  for (const Waiver& waiver : expectations.waivers) {
+    const bool any = std::ranges::any_of(names, [&](std::string_view name) { return matches(waiver.case_glob, std::string(name)); });
+    if (!any) remarks.push_back(waiver.place + ": no case matches '" + waiver.case_glob + "'" + did_you_mean(waiver.case_glob, names));
+    if (today > waiver.expires)
+      remarks.push_back(named(waiver) + " for '" + waiver.case_glob + "' expired on " + waiver.expires + " and covers nothing");
+  }
+  return remarks;
 }
 
 bool is_red(const CaseResult& result) {

@@ -29,6 +29,7 @@ struct Waiver {
   std::string link;
   std::string expires;  ///< the last day on which it counts: 2027-01-31
   std::string signature;
+  std::string place = {};  ///< FILE:LINE
 };
 
 /// KnownDeviation::shows of a deviation that depends on a race in the product.
@@ -59,8 +60,11 @@ Result<Expectations> read_expectations(const std::string& path);
 /// "2027-01-31" and an existing day.
 bool is_date(std::string_view text);
 
-/// Sets disposition (and the waiver's reason) of one result. `today` as 2027-01-31.
+/// Sets disposition and the waiver of one result. `today` as 2027-01-31. An expired waiver does not count.
 void dispose(CaseResult& result, const Expectations& expectations, std::string_view today);
+
+/// What is wrong with the waivers themselves: expired, or naming no case of the suite. One sentence each.
+std::vector<std::string> remarks_on(const Expectations& expectations, const std::vector<const CaseInfo*>& suite, std::string_view today);
 
 /// Whether this result makes a run red. INCONCLUSIVE does on an emulated product: whatever a case needs, the bench can arrange there.
 bool is_red(const CaseResult& result);

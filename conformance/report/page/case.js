@@ -34,6 +34,21 @@ function caseFacts(one) {
     one.malformed ? " · sends malformed bytes" : "");
 }
 
+/** Reason, owner, expiry and link of the waiver, and why it does not help. Only links of the web are links. */
+function waiverBlock(one) {
+  const {waiver} = one;
+  if (!waiver && !one.waiver_problem) return null;
+  const parts = [];
+  if (waiver) {
+    parts.push(make("b", {}, one.disposition === "waived" ? "Waived: " : "Waiver: "), waiver.reason);
+    if (waiver.owner) parts.push(` · owner ${waiver.owner}`);
+    if (waiver.expires) parts.push(` · expires ${waiver.expires}`);
+    if (waiver.link) parts.push(" · ", /^https?:\/\//.test(waiver.link) ? make("a", {href: waiver.link}, waiver.link) : waiver.link);
+  }
+  if (one.waiver_problem) parts.push(make("span", {class: "seen"}, `${waiver ? " · " : ""}${one.waiver_problem}`));
+  return make("p", {class: "waiver"}, ...parts);
+}
+
 function caseDetails(report, one) {
   const rule = report.requirements[one.requirement];
   const command = `fabricbench replay ${one.replay}`;
@@ -45,7 +60,7 @@ function caseDetails(report, one) {
     make("div", {class: "said"}, badge(one.verdict), word(one.disposition, spaced(one.disposition), `badge ${one.disposition}`),
       make("span", {class: "quiet"}, `${one.suite} · ${one.role} · ${one.place}`)),
     requirementBlock(rule),
-    one.waiver ? make("p", {}, make("b", {}, "Waived: "), one.waiver) : null,
+    waiverBlock(one),
     findingsTable(one, rule),
     one.shown_by ? make("p", {}, `${one.reason}. Broken in ${one.shown_by.length} cases, whose own verdicts stand: `,
       one.shown_by.flatMap((name, i) => [i > 0 ? ", " : "", make("a", {href: `#case/${encodeURIComponent(name)}`}, name)])) : null,

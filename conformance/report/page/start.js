@@ -23,6 +23,7 @@ function showSummary(report) {
     bar,
     ...(report.remarks ?? []).map((remark) => make("p", {class: "seen"}, remark)),
     report.interrupted ? make("p", {}, make("b", {}, "Interrupted: "), "the cases below are those that were finished.") : null,
+    ...(report.remarks ?? []).map((remark) => make("p", {class: "remark"}, make("b", {}, "Note: "), remark)),
     report.canary === "missed" ? make("p", {class: "seen"}, "The case that must fail did not: trust no verdict here.") : null,
     make("ul", {class: "counts"}, VERDICTS.filter((verdict) => counts[verdict] > 0).map((verdict) =>
       make("li", {}, `${counts[verdict].toLocaleString("en")} `, badge(verdict))), others)].filter(Boolean));

@@ -9,7 +9,7 @@ const WORDS = {
   inconclusive: "No condition such as the case needs could be made, or its rule was not confirmed and a person should look. Blames nobody.",
   error: "The bench itself broke. Never the product's fault; please report it.",
   as_expected: "The verdict is what was expected of this product.",
-  regression: "It was expected to pass and did not. Makes the run red.",
+  regression: "It was expected to pass and did not (\"regression\" in JSON). Makes the run red.",
   unexpected_pass: "A waiver names a failure that no longer happens: delete the waiver. Makes the run red.",
   canary: "A case that must fail, in every run. Caught: what turns a wrong answer into a FAIL worked in this very run. "
     + "Missed: trust no verdict here.",
@@ -22,7 +22,9 @@ const WORDS = {
 };
 const VERDICTS = ["fail", "error", "inconclusive", "waived", "pass", "skip"];
 
-const spaced = (word) => word.replaceAll("_", " ");
+// JSON says "regression" of a first run, too, where nothing was better before.
+const SHOWN = {regression: "unexpected failure"};
+const spaced = (name) => SHOWN[name] ?? name.replaceAll("_", " ");
 /** "skip" is also the class of the link to the cases. */
 const styleOf = (word) => (word === "skip" ? "skip-verdict" : word);
 

@@ -138,11 +138,20 @@ TEST(Folder, IsWrittenAsAWholeOrNotAtAll) {
   const auto path = std::filesystem::temp_directory_path() / "fabricbench_folder_test";
   std::filesystem::remove_all(path);
   const ReportFolder folder = ReportFolder::open(path.string()).value();
-  ASSERT_TRUE(folder.write(run_of({Verdict::pass}), kFacts));
+  RunResult run = run_of({Verdict::pass});
+  ASSERT_TRUE(folder.write(run, kFacts));
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(path)) names.insert(entry.path().filename());
   EXPECT_EQ(names, (std::set<std::string>{"captures", "index.html", "junit.xml", "results.json", "results.tap"})) << "no temporary file is left";
+  // What an earlier run left is gone, and what is somebody else's stays.
+  for (const char* name : {"captures/gone_case.pcapng", "captures/notes.txt", "mine.txt"}) std::ofstream(path / name) << "x";
+  ASSERT_TRUE(ReportFolder::open(path.string()));
+  EXPECT_FALSE(std::filesystem::exists(path / "results.json"));
+  EXPECT_FALSE(std::filesystem::exists(path / "captures/gone_case.pcapng"));
+  EXPECT_TRUE(std::filesystem::exists(path / "captures/notes.txt"));
+  EXPECT_TRUE(std::filesystem::exists(path / "mine.txt"));
   std::filesystem::remove_all(path);
+  EXPECT_FALSE(ReportFolder::open(""));
   const auto wrong = ReportFolder::open("/proc/no/such");
   ASSERT_FALSE(wrong);
   EXPECT_NE(wrong.error().text.find("/proc/no/such"), std::string::npos);

@@ -90,6 +90,40 @@ TEST(Signature, HasNothingThatDiffersBetweenRuns) {
   EXPECT_EQ(of("status of T10", "type1 in sha256"), "status of T10: type1 in sha256");
 }
 
+TEST_F(Disposed, SaysWhyAWaiverDoesNotHelp) {
+  const auto problem = [&](CaseResult result, std::string_view today = "2026-11-21") {
+    dispose(result, expectations, today);
+    return result.waiver_problem;
+  };
+  EXPECT_EQ(problem(result_of(info, Verdict::fail)), "");
+  EXPECT_EQ(problem(result_of(other, Verdict::fail)), "");
+  EXPECT_EQ(problem(result_of(info, Verdict::fail), "2027-02-01"),
+            "the waiver of jane (f.yaml:3, https://tracker/123) expired on 2027-01-31: fixed in 3.2");
+  EXPECT_EQ(problem(result_of(info, Verdict::fail, "status", "silence")),
+            "the waiver of jane (f.yaml:3, https://tracker/123) expects 'status: Success (0/00h)'; this failure is 'status: silence'");
+  EXPECT_EQ(problem(result_of(info, Verdict::pass)),
+            "the waiver of jane (f.yaml:3, https://tracker/123) expects 'status: Success (0/00h)' until 2027-01-31: delete it");
+  EXPECT_EQ(of(result_of(info, Verdict::pass), "2027-02-01"), Disposition::as_expected) << "an expired waiver does not count";
+}
+
+TEST_F(Disposed, KeepsOwnerLinkAndExpiry) {
+  for (const Verdict verdict : {Verdict::fail, Verdict::pass}) {
+    CaseResult result = result_of(info, verdict);
+    dispose(result, expectations, "2026-11-21");
+    EXPECT_EQ(result.waiver, "fixed in 3.2");
+    EXPECT_EQ(result.waiver_owner + " " + result.waiver_link + " " + result.waiver_expires, "jane https://tracker/123 2027-01-31");
+  }
+}
+
+TEST_F(Disposed, RemarksOnWaiversThatCoverNothing) {
+  EXPECT_TRUE(remarks_on(expectations, {&info, &other}, "2026-11-21").empty());
+  EXPECT_EQ(remarks_on(expectations, {&info, &other}, "2027-02-01"),
+            (std::vector<std::string>{"the waiver of jane (f.yaml:3, https://tracker/123) for 'connect_*' expired on 2027-01-31 and covers nothing"}));
+  expectations.waivers.front().case_glob = "conect_a";
+  EXPECT_EQ(remarks_on(expectations, {&info, &other}, "2026-11-21"),
+            (std::vector<std::string>{"f.yaml:3: no case matches 'conect_a'; did you mean 'connect_a'?"}));
+}
+
 std::string fault(std::string text, const std::string& old, const std::string& by) {
   const std::size_t at = text.find(old);
   EXPECT_NE(at, std::string::npos);
@@ -99,7 +133,8 @@ std::string fault(std::string text, const std::string& old, const std::string& b
 }
 
 TEST(Expectations, FaultsNameFileAndLine) {
-  EXPECT_EQ(fault(kGood, "owner", "owned"), "f.yaml:4: a waiver has no 'owned'");
+  EXPECT_EQ(fault(kGood, "owner", "owned"), "f.yaml:4: a waiver has no 'owned'; did you mean 'owner'?");
+  EXPECT_EQ(fault(kGood, "    owner: jane\n", "    owner: jane\n    owner: joe\n"), "f.yaml:5: 'owner' stands twice in this waiver");
   EXPECT_EQ(fault(kGood, "    owner: jane\n", ""), "f.yaml:3: a waiver without 'owner'");
   EXPECT_EQ(fault(kGood, "2027-01-31", "2027-02-30"), "f.yaml:3: '2027-02-30' is no date like 2027-01-31");
   EXPECT_EQ(fault(kGood, "waivers:", "waiver:"), "f.yaml:2: 'waiver' is not 'product' (text) or 'waivers' (a list)");
