@@ -19,6 +19,7 @@
 #include "model/drive/drive.h"
 #include "model/drive/variants.h"
 #include "model/mi/requester.h"
+#include "model/subsystem/check_options.h"
 #include "sim/fault/frame_faults.h"
 #include "sim/mctp/network.h"
 
@@ -166,7 +167,7 @@ std::unique_ptr<PyOp> bytes_op(const HeldRequester& self, Op<mi::Answer<Bytes>> 
     if (!answer.value) check_admin(answer.reply, what);
     if (!answer.value) check_reply(answer.reply, what);
     return to_python(*answer.value);
-  });
+  }, false);
 }
 
 std::unique_ptr<PyOp> done_op(const HeldRequester& self, Op<mi::Reply> op, const char* what) {
@@ -261,11 +262,15 @@ void bind_bus(py::module_& m) {
              options.endpoint.port = medium.pcie() != nullptr ? 0 : 1;
              set_options(options.endpoint, endpoint, "endpoint");
              set_options(options.subsystem, subsystem, "subsystem");
+             if (const auto good = subsystem::check_options(options.subsystem); !good)
+               throw py::value_error("subsystem." + good.error().text);
              if (namespaces.size() != 0) {
                options.namespaces.clear();
                for (const auto& one : namespaces) {
                  options.namespaces.emplace_back();
                  set_options(options.namespaces.back(), py::reinterpret_borrow<py::dict>(one), "namespace");
+                 const auto good = subsystem::check_options(options.namespaces.back());
+                 if (!good) throw py::value_error("namespace." + good.error().text);
                }
              }
              options.node.static_eid = static_eid;
@@ -486,7 +491,7 @@ void bind_requester(py::module_& m) {
                                [](const mi::Answer<std::vector<std::uint16_t>>& answer) -> py::object {
                                  check_reply(answer.reply, "read controller list");
                                  return py::cast(*answer.value);
-                               });
+                               }, false);
            })
       .def("health",
            [](const Held_& self, mctp::Eid eid, bool clear) {
@@ -503,7 +508,7 @@ void bind_requester(py::module_& m) {
                                  for (const auto& one : *answer.value)
                                    all.append(make_record(*find_layout("ControllerHealth"), one.bytes()));
                                  return all;
-                               });
+                               }, false);
            })
       .def("read_vpd",
            [](const Held_& self, mctp::Eid eid, std::uint16_t offset, std::uint16_t length) {

@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "base/or_throw.h"
 #include "bindings/errors.h"
 #include "bindings/hooks.h"
 #include "bindings/names.h"
 #include "bindings/product_options.h"
+#include "model/subsystem/check_options.h"
 #include "model/transport/rdma_controller.h"
 #include "model/transport/tcp_controller.h"
+#include "model/transport/transfer_limit.h"
 
 namespace fb::python {
 
@@ -24,10 +29,61 @@ TargetSide::TargetSide(const std::shared_ptr<Box>& box, const py::object& produc
   target_ = std::make_unique<subsystem::Target>(box->world(), hooks_.get());
 }
 
+namespace {
+
+void check_listener(const transport::ControllerFabricOptions& options) {
+  const auto within = [](const char* field, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
+    if (value < low || value > high) throw py::value_error(fmt::format("listen.{}: {} is outside {} to {}", field, value, low, high));
+  };
+  within("admin_entries_max", options.admin_entries_max, 32, 4096);
+  within("io_entries_max", options.io_entries_max, 2, 65535);
+  within("io_queues_max", options.io_queues_max, 1, 65534);
+  within("in_capsule_bytes", options.in_capsule_bytes, 0, 1u << 20);
+  if (options.in_capsule_bytes % 16 != 0)
+    throw py::value_error(fmt::format("listen.in_capsule_bytes: {} is no multiple of 16", options.in_capsule_bytes));
+  within("transfer_bytes_max", options.transfer_bytes_max, 4096, transport::kLargestTransfer);
+  within("msdbd", options.msdbd, 1, 16);
+  within("connections_max", options.connections_max, 1, 1u << 20);
+}
+
+}  // namespace
+
+/// What a subsystem says of its transfers holds through every listener.
+void TargetSide::bound_transfers(std::uint64_t bytes) {
+  if (bytes == transport::kLargestTransfer) return;
+  if (transfer_claimed_ > bytes) {
+    throw py::value_error(fmt::format("listen.transfer_bytes_max: {} is below what a subsystem of the target allows ({}: its mdts)", bytes,
+                                      transfer_claimed_));
+  }
+  transfer_most_ = transfer_most_ == 0 ? bytes : std::min(transfer_most_, bytes);
+}
+
+subsystem::Subsystem& TargetSide::add_subsystem(subsystem::SubsystemOptions options) {
+  if (const auto good = subsystem::check_options(options); !good) throw py::value_error("subsystem." + good.error().text);
+  if (target_->find_subsystem(options.nqn) != nullptr) {
+    throw py::value_error("subsystem.nqn: the target has " + options.nqn + " already");
+  }
+  if (transfer_most_ != 0) {
+    const auto bound = static_cast<std::uint8_t>(std::bit_width(transfer_most_ / 4096) - 1);
+    if (bound == 0) {
+      throw py::value_error(
+          fmt::format("subsystem.mdts: no value stands for the {} bytes that a listener moves (transfer_bytes_max): 8192 is the least",
+                      transfer_most_));
+    }
+    options.mdts = options.mdts == 0 ? bound : std::min(options.mdts, bound);
+  }
+  transfer_claimed_ =
+      std::max(transfer_claimed_, options.mdts == 0 ? std::uint64_t{transport::kLargestTransfer} : std::uint64_t{4096} << options.mdts);
+  return target_->add_subsystem(std::move(options));
+}
+
 const Endpoint& TargetSide::listen(Machine& machine, const std::string& transport, std::uint16_t portid,
                                    const py::dict& options, const py::dict& tcp, const Tls& tls) {
   transport::ControllerFabricOptions chosen;
+  chosen.transfer_bytes_max = transport::kLargestTransfer;
   set_options(chosen, options, "listen");
+  check_listener(chosen);
+  bound_transfers(chosen.transfer_bytes_max);
   subsystem::PortOptions port;
   port.portid = portid;
   port.traddr = to_string(machine.address());
@@ -106,21 +162,17 @@ HeldSubsystem add_subsystem(const HeldTarget& target, const py::dict& options, c
     chosen.authentication.secrets = or_throw(auth::parse_secrets(string_of(secrets, "secrets"), "secrets"));
     chosen.authentication.required = required;
   }
-  if (target->target().find_subsystem(chosen.nqn) != nullptr) {
-    throw py::value_error("subsystem.nqn: the target has " + chosen.nqn + " already");
-  }
-  return {target.box, &target->target().add_subsystem(std::move(chosen))};
+  return {target.box, &target->add_subsystem(std::move(chosen))};
 }
 
 TargetNamespace add_namespace(const HeldSubsystem& subsystem, const py::dict& options, const py::object& file) {
   subsystem::NamespaceOptions chosen;
   set_options(chosen, options, "namespace");
+  if (const auto good = subsystem::check_options(chosen); !good) throw py::value_error("namespace." + good.error().text);
   if (!file.is_none()) {
     const std::uint64_t bytes = chosen.blocks * (chosen.block_bytes + chosen.metadata_bytes);
     chosen.store = or_throw(subsystem::open_file_store(string_of(py::str(file), "file"), bytes));
   }
-  if (chosen.block_bytes != 512 && chosen.block_bytes != 4096)
-    throw py::value_error("namespace.block_bytes: 512 or 4096");
   // Names are not used again: a host could take the new namespace for the old one.
   chosen.incarnation = subsystem->incarnations(chosen.nsid != 0 ? chosen.nsid : subsystem->free_nsid());
   subsystem::Namespace* const made = or_throw(subsystem->add_namespace(std::move(chosen)));

@@ -19,6 +19,8 @@ class TargetSide {
              Fabric* fabric, const std::string& name);
 
   subsystem::Target& target() { return *target_; }
+  /// Throws ValueError for options of no product. MDTS is at most what the listeners move.
+  subsystem::Subsystem& add_subsystem(subsystem::SubsystemOptions options);
   /// `security` is "", "offered" or "required"; `psks` the text of a key file. Both are of TCP.
   struct Tls {
     std::string security;
@@ -28,7 +30,11 @@ class TargetSide {
                          const py::dict& tcp, const Tls& tls);
 
  private:
+  void bound_transfers(std::uint64_t bytes);
+
   Box& box_;
+  std::uint64_t transfer_most_ = 0;  ///< the least that a listener moves with one command; 0: no listener has a bound
+  std::uint64_t transfer_claimed_ = 0;  ///< the most that a subsystem allows
   deviations::DeviationSet deviations_;
   std::unique_ptr<subsystem::SubsystemHooks> hooks_;
   std::vector<std::unique_ptr<TlsEnd>> tls_;                             // outlive the listeners

@@ -2,6 +2,7 @@
 
 #include "conformance/runner/embedded_controller.h"
 #include "conformance/runner/managed_setup.h"
+#include "model/transport/transfer_limit.h"
 #include "sim/rdma/verbs/verbs_device.h"
 
 namespace fb::conformance {
@@ -167,6 +168,7 @@ std::unique_ptr<transport::ControllerFabric> EmbeddedController::listen(std::uin
                                                                         transport::ControllerAcceptor& acceptor) {
   transport::ControllerFabricOptions options = fabric_options_;
   options.port = port;
+  options.transfer_bytes_max = transport::kLargestTransfer;
   const auto listening = [](auto started) -> std::unique_ptr<transport::ControllerFabric> {
     if (!started) throw UserError(started.error().text);
     return std::move(started).value();
