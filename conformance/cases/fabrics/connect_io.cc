@@ -121,7 +121,7 @@ CONFORMANCE_CASE(io_connect_refuses_an_ended_association, "fabrics.connect.io-en
   RawAssociation& association = bench.associate();
   const host::ConnectCommand command = association.io_connect();
   association.admin().disconnect();
-  bench.world().run_for(1_s);  // the controller notices
+  bench.world().run_for(wait_limit(bench.world(), 1_s));  // the controller notices
   check.status(try_io(check, association, command),
                one_of(sc::connect_invalid_parameters, sc::controller_busy), "Connect of the I/O queue");
 }

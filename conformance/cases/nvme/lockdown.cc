@@ -230,7 +230,7 @@ CONFORMANCE_CASE(lockdown_survives_resets, "nvme.lockdown.reset", roles::control
   scene.association->enable();
   check.status(scene.try_command(code), sc::prohibited_by_lockdown, "the command after a controller reset");
   bench.subsystem().reset_subsystem();
-  bench.world().run_for(kSoon);
+  bench.world().run_for(kSettled);
   scene.association = &bench.associate();
   check.status(scene.try_command(code), sc::prohibited_by_lockdown, "the command after an NVM subsystem reset");
 }
@@ -240,7 +240,7 @@ CONFORMANCE_CASE(lockdown_ends_with_the_power, "nvme.lockdown.power", roles::con
   const std::uint8_t code = scene.any(kCommand);
   scene.prohibit(kCommand, code);
   bench.subsystem().power_cycle();
-  bench.world().run_for(kSoon);
+  bench.world().run_for(kSettled);
   scene.association = &bench.associate();
   const auto reply = scene.try_command(code);
   check.that(!refused(reply), "the command is prohibited no more", nvme::to_string(reply.status()));

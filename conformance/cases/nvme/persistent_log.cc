@@ -141,7 +141,7 @@ CONFORMANCE_CASE(persistent_events_survive_resets, "nvme.persistent.kept", roles
   }
   check.precondition(!before.empty(), "there are events");
   bench.subsystem().reset_subsystem();
-  bench.world().run_for(kSoon);
+  bench.world().run_for(kSettled);
   PersistentScene scene(bench, check);
   const auto lost = new_events(scene.events(), before);
   check.that(lost.empty(), "the earlier events are there still", std::to_string(lost.size()) + " are gone");

@@ -12,9 +12,12 @@
 
 namespace fb::conformance {
 
-/// How long an answer that must come may take, and how long a case listens for one that must not.
-inline constexpr Duration kSoon = Duration::s(2);
+/// How long an answer that must come may take. No specification has a limit: a product, its machine or this one may be busy.
+inline constexpr Duration kSoon = Duration::s(8);
+/// How long a case listens for an answer that must not come.
 inline constexpr Duration kSilence = Duration::ms(200);
+/// Until a product has settled after a reset, or after a connection ended.
+inline constexpr Duration kSettled = Duration::s(2);
 
 inline constexpr std::uint8_t lid_of(nvme::LogPage page) { return static_cast<std::uint8_t>(page); }
 

@@ -186,7 +186,7 @@ CONFORMANCE_CASE(telemetry_of_the_controller_survives_resets, "nvme.telemetry.pe
     before = reply.data;
   }
   bench.subsystem().reset_subsystem();
-  bench.world().run_for(kSoon);
+  bench.world().run_for(kSettled);
   TelemetryScene scene(bench, check);
   check.that(scene.header(LogPage::telemetry_controller).get(tm::da1lb) != 0, "there is data still", "area 1 is empty");
   const auto after = scene.read(LogPage::telemetry_controller, kBlock, kBlock);
