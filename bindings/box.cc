@@ -80,6 +80,7 @@ void Box::close() {
   if (world_ == nullptr) return;
   if (running_) throw BusyError("the world cannot be closed while it runs");
   closing_ = true;
+  op_watch_.reset();
   for (Told* told = first_told_; told != nullptr; told = told->next_) told->on_closing();
   while (!parts_.empty()) parts_.pop_back();
   disposed_.clear();

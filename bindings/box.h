@@ -54,6 +54,8 @@ class Told {
   Told* next_ = nullptr;
 };
 
+class OpWatch;
+
 class Box : public std::enable_shared_from_this<Box> {
  public:
   Box(std::uint64_t seed, bool real, bool busy_poll);
@@ -113,6 +115,10 @@ class Box : public std::enable_shared_from_this<Box> {
   void tell(Told& told);
   void forget(Told& told);
 
+  /// Null unless a test watches its operations.
+  OpWatch* op_watch() { return op_watch_.get(); }
+  void watch_ops(std::shared_ptr<OpWatch> watch) { op_watch_ = std::move(watch); }
+
   /// Drops something that may reach into the world: now, or when nobody runs it.
   void dispose(std::shared_ptr<void> thing);
 
@@ -137,6 +143,7 @@ class Box : public std::enable_shared_from_this<Box> {
   bool raised_ = false;  ///< somebody has got the failure; it may come from outside of any run
   std::string ended_;    ///< why the world does not go on
   std::unique_ptr<Changes> changes_;
+  std::shared_ptr<OpWatch> op_watch_;
   unsigned calling_ = 0;
   bool closing_ = false;
   bool running_ = false;

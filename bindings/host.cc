@@ -6,6 +6,7 @@
 #include "base/or_throw.h"
 #include "bindings/completion.h"
 #include "bindings/errors.h"
+#include "bindings/found_connect.h"
 #include "bindings/hooks.h"
 #include "bindings/names.h"
 #include "bindings/op.h"
@@ -199,7 +200,8 @@ std::unique_ptr<PyOp> connect(const HeldHost& self, const std::string& address, 
   const auto parsed = [](const py::object& text) { return or_throw(auth::Secret::parse(string_of(text, "secret"))); };
   if (!secret.is_none()) chosen.authentication.secret = parsed(secret);
   if (!controller_secret.is_none()) chosen.authentication.controller_secret = parsed(controller_secret);
-  return make_py_op(self.box, self->host().connect(std::move(chosen)),
+  auto begun = nqn.empty() ? connect_to_found(*self.box, *self, std::move(chosen)) : self->host().connect(std::move(chosen));
+  return make_py_op(self.box, std::move(begun),
                     [self](const host::Controller::Outcome& outcome) -> py::object {
                       if (!outcome) throw_host_error(outcome.error());
                       return py::cast(HostController{self, *outcome});
@@ -258,7 +260,10 @@ void check_blocks(std::uint64_t blocks) {
   if (blocks == 0) throw py::value_error("blocks: at least one");
 }
 
-std::unique_ptr<PyOp> read(const HostNamespace& self, std::uint64_t lba, std::uint64_t blocks, const py::object& into) {
+/// `first` and `count` are checked here and not by their types: a wrong one is named in one line, at no cost of a read.
+std::unique_ptr<PyOp> read(const HostNamespace& self, const py::object& first, const py::object& count, const py::object& into) {
+  constexpr std::uint64_t kAny = ~std::uint64_t{0};
+  const std::uint64_t lba = integer_of(first, "lba", 0, kAny), blocks = integer_of(count, "blocks", 0, kAny);
   const std::uint32_t block = self->block_bytes();
   if (!into.is_none()) {
     Memory memory = memory_of(into, true, "into");
@@ -439,7 +444,7 @@ void bind_host(py::module_& m) {
                one["log_page"] = event.event.lid;
                one["log"] = to_python(event.log);
                return one;
-             });
+             }, false);
            })
       .def_property_readonly("events_waiting", [](const HeldHost& self) { return self->events_waiting(); });
 

@@ -1,6 +1,11 @@
 // Op<T> as Python sees it: a value that will be there, waited for with the interpreter's lock free.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
 #include "bindings/box.h"
 #include "sim/core/op.h"
 
@@ -16,9 +21,47 @@ class WaitError : public std::runtime_error {
   WaitEnd end_;
 };
 
+class PyOp;
+
+/// The operations of a world whose value nobody has taken yet, with the line of the script that started each: what the end
+/// of a test looks through.
+class OpWatch {
+ public:
+  /// Frames of sources in `package` are not the script's.
+  explicit OpWatch(std::string package) : package_(std::move(package)) {}
+  /// A number for the operation that begins.
+  std::uint64_t begin(PyOp& op);
+  /// Its value, or why there is none, reached the script.
+  void taken(std::uint64_t number) { entries_.erase(number); }
+  /// The script waited for it, or looked whether it is over.
+  void waited(std::uint64_t number);
+  /// Its Python object is gone. `settled` and `outcome` (which may raise) stand for it; null where it cannot be asked any more.
+  void left(std::uint64_t number, std::function<bool()> settled, std::function<py::object()> outcome);
+  /// (file, line, what, error or None, waited) of each, in the order of their start.
+  py::list report();
+
+ private:
+  struct Entry {
+    PyOp* op = nullptr;
+    std::function<bool()> settled;
+    std::function<py::object()> outcome;
+    std::string what, file;
+    int line = 0;
+    bool waited = false;
+  };
+  std::string error_of(const Entry& entry);
+
+  std::string package_;
+  std::uint64_t count_ = 0;
+  std::map<std::uint64_t, Entry> entries_;
+};
+
 class PyOp : private Told {
  public:
-  explicit PyOp(std::shared_ptr<Box> box) : box_(std::move(box)) { box_->tell(*this); }
+  explicit PyOp(std::shared_ptr<Box> box) : box_(std::move(box)) {
+    box_->tell(*this);
+    if (OpWatch* const watch = box_->op_watch()) watched_ = watch->begin(*this);
+  }
   ~PyOp() override { box_->forget(*this); }
 
   virtual bool settled() const = 0;
@@ -39,7 +82,16 @@ class PyOp : private Told {
 
   const std::shared_ptr<Box>& box() const { return box_; }
 
+  /// For the watch: the script has its value, or has looked whether it is over.
+  void taken();
+  void waited();
+
  protected:
+  /// The watch that asks for what becomes of it once it is gone; null: none does.
+  OpWatch* watch() const { return watched_ == 0 ? nullptr : box_->op_watch(); }
+  std::uint64_t watched() const { return watched_; }
+  const std::vector<py::function>& calls() const { return calls_; }
+
   virtual py::object value() const = 0;
   /// settled() or ended(), asked after each event of a run.
   virtual bool finished() const = 0;
@@ -53,6 +105,7 @@ class PyOp : private Told {
   }
   bool closed_ = false;
   bool done_before_ = false;
+  std::uint64_t watched_ = 0;
   std::vector<py::function> calls_;
   py::object value_;
   std::shared_ptr<py::error_already_set> raised_;
@@ -64,9 +117,12 @@ class PyOp : private Told {
 template <class T, class Convert>
 class OpOf final : public PyOp {
  public:
-  OpOf(std::shared_ptr<Box> box, Op<T> op, Convert convert)
-      : PyOp(std::move(box)), op_(std::make_shared<Op<T>>(std::move(op))), convert_(std::move(convert)) {}
-  ~OpOf() override { box_->dispose(std::move(op_)); }
+  OpOf(std::shared_ptr<Box> box, Op<T> op, Convert convert, bool may_linger)
+      : PyOp(std::move(box)), op_(std::make_shared<Op<T>>(std::move(op))), convert_(std::move(convert)), may_linger_(may_linger) {}
+  ~OpOf() override {
+    if (OpWatch* const asks = watch()) leave(*asks);
+    box_->dispose(std::move(op_));
+  }
 
   bool settled() const override { return op_->settled(); }
   std::optional<WaitEnd> ended() const override { return op_->ended(); }
@@ -79,14 +135,25 @@ class OpOf final : public PyOp {
  private:
   py::object value() const override { return convert_(op_->value()); }
   bool finished() const override { return op_->settled() || op_->ended().has_value(); }
+  void leave(OpWatch& watch) {
+    // Who settles some operations looks whether they are held, and gives the value to the next otherwise.
+    if (!may_linger_ && !op_->settled()) return watch.left(watched(), {}, {});
+    watch.left(watched(), [op = op_] { return op->settled(); },
+               [op = op_, convert = std::move(convert_), then = calls()]() -> py::object {
+                 py::object made = convert(op->value());
+                 for (const py::function& call : then) made = call(made);
+                 return made;
+               });
+  }
 
   std::shared_ptr<Op<T>> op_;
   Convert convert_;
+  bool may_linger_;
 };
 
 template <class T, class Convert>
-std::unique_ptr<PyOp> make_py_op(const std::shared_ptr<Box>& box, Op<T> op, Convert convert) {
-  return std::make_unique<OpOf<T, Convert>>(box, std::move(op), std::move(convert));
+std::unique_ptr<PyOp> make_py_op(const std::shared_ptr<Box>& box, Op<T> op, Convert convert, bool may_linger = true) {
+  return std::make_unique<OpOf<T, Convert>>(box, std::move(op), std::move(convert), may_linger);
 }
 
 /// A Python object that C++ holds for a while, from whatever thread it lets go.

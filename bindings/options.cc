@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/suggest.h"
 #include "bindings/product_options.h"
 
 namespace fb::python {
@@ -116,22 +117,6 @@ FB_TABLE(host::RawQueueOptions, RawQueueOptions, FB_ROW(qid), FB_ROW(entries), F
 
 namespace {
 
-/// Edits between two names, bounded by the longer one.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t corner = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = corner + (a[i - 1] == b[j - 1] ? 0 : 1);
-      corner = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
 template <class S>
 void add_table(py::dict& all) {
   py::dict table;
@@ -142,14 +127,7 @@ void add_table(py::dict& all) {
 }  // namespace
 
 void no_such_option(std::string_view what, std::string_view name, const std::vector<std::string_view>& known) {
-  std::string_view nearest;
-  std::size_t least = name.size() / 2 + 1;
-  for (const std::string_view candidate : known) {
-    if (const std::size_t edits = distance(name, candidate); edits < least) {
-      least = edits;
-      nearest = candidate;
-    }
-  }
+  const std::string_view nearest = nearest_word(name, known);
   throw py::type_error(nearest.empty() ? fmt::format("{}: no option '{}'", what, name)
                                        : fmt::format("{}: no option '{}'; is '{}' meant?", what, name, nearest));
 }

@@ -87,7 +87,7 @@ void bind_raw_queue(py::module_& m) {
       .def("post_capsule", [](const HeldQueue& self,
                               const py::object& capsule) { return self->post_capsule(bytes_of(capsule, "capsule")); })
       .def("next_response",
-           [](const HeldQueue& self) { return make_py_op(self.box, self->next_response(), shown); })
+           [](const HeldQueue& self) { return make_py_op(self.box, self->next_response(), shown, false); })
       .def("ended",
            [](const HeldQueue& self) {
              return make_py_op(self.box, self->ended(),

@@ -4,12 +4,14 @@
 #include <pybind11/stl.h>
 
 #include "base/or_throw.h"
+#include "base/suggest.h"
 #include "bindings/convert.h"
 #include "bindings/errors.h"
 #include "bindings/machine.h"
 #include "bindings/op.h"
 #include "bindings/parts.h"
 #include "bindings/product_options.h"
+#include "conformance/runner/product.h"
 
 namespace fb::python {
 
@@ -53,6 +55,7 @@ std::unique_ptr<PyOp> sleep(const std::shared_ptr<Box>& box, Alarms& alarms, con
 
 /// Runs until one of them is over; its number. None: the time has passed. Throws what a wait would.
 py::object run_until_any(Box& box, const std::vector<PyOp*>& ops, const py::object& limit) {
+  for (PyOp* const op : ops) op->waited();
   std::size_t found = ops.size();
   const auto any = [&] {
     for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -127,6 +130,12 @@ void bind_world(py::module_& m) {
              const auto end = box.run(ask, box.after(optional_duration(limit, "limit")));
              return !end.has_value() || met;
            })
+      .def("watch_ops", [](Box& box, std::string package) { box.watch_ops(std::make_shared<OpWatch>(std::move(package))); })
+      .def("unobserved_ops",
+           [](Box& box) {
+             box.look();
+             return box.op_watch() == nullptr ? py::list() : box.op_watch()->report();
+           })
       .def("pending", [](Box& box) { return box.world().describe_pending(); })
       .def("marks", [](Box& box, const std::string& name) { return box.world().trace().marks(name); })
       .def("note",
@@ -145,6 +154,14 @@ void bind_world(py::module_& m) {
         for (auto& word : drawn) word = rng.next();
         return drawn;
       });
+
+  m.def("parse_url", [](const std::string& text) {
+    const auto url = or_throw(conformance::parse_fabric_url(text, conformance::UrlPort::known));
+    return py::make_tuple(url.transport, to_string(url.to.address), url.to.port, url.nqn);
+  });
+  m.def("nearest_word", [](const std::string& typed, const std::vector<std::string>& known) {
+    return std::string(nearest_word(typed, {known.begin(), known.end()}));
+  });
 
   py::class_<Alarms>(m, "Alarms");
   m.def(

@@ -14,6 +14,12 @@ Every action gives an Op: ``wait()`` for its value, or start several before the 
 such as "250 us"; sizes are bytes, or text such as "64M".
 """
 
+try:
+    from fabricbench import _core
+except ImportError as _problem:
+    from fabricbench._wrong_python import explain
+    raise explain(_problem) from None
+
 from fabricbench import campaign, commands, enums, ladder, sc, suite, wire
 from fabricbench._core import Completion, MiReply, Op, SeenCommand, Status, TargetController, __version__
 from fabricbench._errors import (Abandoned, BenchBroken, Busy, Cancelled, Closed, CommandError, ConnectError, ConnectionLost, Deadlock,

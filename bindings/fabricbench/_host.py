@@ -11,7 +11,7 @@ from fabricbench._logs import Features, Logs
 from fabricbench._raw_queue import RawQueue
 from fabricbench._reprs import safe
 from fabricbench._target import Port, Subsystem
-from fabricbench._units import split_url
+from fabricbench._units import keywords, plain_messages, split_url
 from fabricbench.enums import AnaState, Cns, CommitAction, EventType, SelfTestCode, ZoneSendAction, ZoneState
 from fabricbench.wire import IdentifyController, IdentifyNamespace
 
@@ -73,13 +73,16 @@ class Path(NamedTuple):
 
 
 def _where(host: Host, to: Subsystem | Port | str, portid: int | None = None, subnqn: str | None = None) -> tuple[str, int, str]:
-    transport = host.transport
     if isinstance(to, str):
         kind, address, port, named = split_url(to)
-        if kind != transport:
-            raise ValueError(f"connect: this host speaks {transport}, and {to} is {kind}")
+        if (transport := host._follow(kind)) != kind:
+            raise ValueError(f"connect: this host speaks {transport}, and {to} is {kind}; make it with transport='{kind}'")
         return address, port, subnqn or named
+    transport = host.transport
     if isinstance(to, Port):
+        if to.transport != transport:
+            raise ValueError(f"connect: this host speaks {transport}, and port {to.portid} is {to.transport}; "
+                             f"make it with transport='{to.transport}'")
         return to.address, to.port, subnqn or ""
     if not isinstance(to, Subsystem):
         raise TypeError(f"connect: a Subsystem, a Port or a URL is wanted, not {type(to).__name__}")
@@ -87,22 +90,38 @@ def _where(host: Host, to: Subsystem | Port | str, portid: int | None = None, su
         raise ValueError(f"connect: {to.nqn} is of another world than this host")
     ports = [port for port in to.target.ports if port.transport == transport and portid in (None, port.portid)]
     if not ports:
-        raise ValueError(f"connect: the target has no port over {transport}" + (f" with number {portid}" if portid else ""))
+        others = sorted({port.transport for port in to.target.ports if portid in (None, port.portid)})
+        hint = f"; it has one over {others[0]}: make the host with transport='{others[0]}'" if others else ""
+        raise ValueError(f"connect: the target has no port over {transport}" + (f" with number {portid}" if portid else "") + hint)
     return ports[0].address, ports[0].port, subnqn or to.nqn
 
 
+@plain_messages
 class Host:
     """A host of the world. Made by World.host()."""
 
-    def __init__(self, world: World, core: _core.Host, machine: _core.Machine) -> None:
+    def __init__(self, world: World, make: Callable[[str], _core.Host], machine: _core.Machine, transport: str | None) -> None:
         self._world = world
-        self._core = core
+        self._make = make
+        self._made: _core.Host | None = None if transport is None else make(transport)
         self._machine = machine
+
+    @property
+    def _core(self) -> _core.Host:
+        if self._made is None:
+            self._made = self._make("rdma")
+        return self._made
+
+    def _follow(self, transport: str) -> str:
+        """Of a host whose transport is not decided yet, it is that of the first URL."""
+        if self._made is None:
+            self._made = self._make(transport)
+        return self._made.transport
 
     @property
     def name(self) -> str:
         """Of its machine, as links have it."""
-        return self._core.name
+        return self._machine.name
 
     @property
     def hostnqn(self) -> str:
@@ -119,17 +138,19 @@ class Host:
         """rdma or tcp."""
         return self._core.transport
 
+    @keywords("connect", "ConnectOptions")
     def connect(self, to: Subsystem | Port | str, *, port: int | None = None, subnqn: str | None = None, secret: str | None = None,
                 controller_secret: str | None = None, tls: bool = False, **options: Unpack[ConnectOptions]) -> Op[Controller]:
         """An association: admin queue, initialisation, I/O queues, namespaces found. Done when it is live.
 
         `to` is a Subsystem (with the number of a `port`, or its first), a Port with `subnqn`, or a URL such as
-        ``tcp://192.0.2.7:4420/NQN``. Raises ConnectError where there is none to be had. `secret` (DHHC-1:...) is what the
-        host authenticates with, `controller_secret` what it asks of the controller; `tls` secures every connection.
+        ``tcp://192.0.2.7:4420/NQN``. Without an NQN the URL is that of a discovery service, and the subsystem that it lists is
+        connected to. Raises ConnectError if there is no association. `secret` (DHHC-1:...) is what the host authenticates
+        with, `controller_secret` what it requires of the controller; `tls` secures every connection.
         """
         address, number, nqn = _where(self, to, port, subnqn)
-        if not nqn:
-            raise ValueError("connect: which subsystem? Put its NQN behind the address, or give subnqn")
+        if not nqn and isinstance(to, Port):
+            raise ValueError("connect: which subsystem? Give its NQN as subnqn")
         op = self._core.connect(address, number, nqn, dict(options), secret, controller_secret, tls)
         return op.then(lambda core: Controller(self, core))
 
@@ -173,6 +194,7 @@ class Host:
         """Events that next_event() would give at once."""
         return self._core.events_waiting
 
+    @keywords("raw_queue", "RawQueueOptions")
     def raw_queue(self, to: Subsystem | Port | str, *, port: int | None = None, subnqn: str | None = None,
                   **options: Unpack[RawQueueOptions]) -> RawQueue:
         """The raw level: one queue that sends exactly the entries it is given. Not connected yet."""
@@ -194,6 +216,7 @@ class Host:
         return f"<Host {self.name} over {self.transport}>"
 
 
+@plain_messages
 class Controller:
     """One association with a controller, as its host sees it."""
 
@@ -393,6 +416,7 @@ class Zone:
     state: ZoneState
 
 
+@plain_messages
 class Namespace:
     """A namespace as a block device, over one controller or several.
 

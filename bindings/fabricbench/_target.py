@@ -10,7 +10,7 @@ from fabricbench import _core
 from fabricbench._core import TargetController
 from fabricbench._products import TargetProduct, product_of
 from fabricbench._reprs import safe
-from fabricbench._units import check_transport, names_of, size_of
+from fabricbench._units import blocks_of, check_transport, keywords, names_of, plain_messages
 from fabricbench.enums import AnaState
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Port:
         return f"<Port {self.portid} {self.url}>"
 
 
+@plain_messages
 class Target:
     """An emulated target. Its discovery service answers on every port under the well-known name."""
 
@@ -61,6 +62,7 @@ class Target:
         """Of the machine with its first port."""
         return self._name
 
+    @keywords("add_port", "ListenerOptions")
     def add_port(self, *, transport: str = "rdma", address: str | None = None, tcp: TcpTargetOptions | None = None,
                  tls: str = "", psks: str = "", device: str = "softroce", **listen: Unpack[ListenerOptions]) -> Port:
         """Listens on a further machine. Subsystems are reachable through every port unless they are hidden there.
@@ -76,6 +78,7 @@ class Target:
         self.ports.append(Port(portid, transport, name, at, port))
         return self.ports[-1]
 
+    @keywords("subsystem", "SubsystemOptions")
     def add_subsystem(self, *, secrets: str | None = None, authentication_required: bool = True,
                       **options: Unpack[SubsystemOptions]) -> Subsystem:
         """A subsystem without namespaces. With `secrets` (lines ``HOSTNQN DHHC-1:...``) hosts authenticate."""
@@ -98,6 +101,7 @@ class Target:
         return f"<Target {self._name}, {len(self.ports)} ports>"
 
 
+@plain_messages
 class Subsystem:
     """An emulated NVM subsystem, seen from behind: what a test changes while hosts are at work."""
 
@@ -119,13 +123,14 @@ class Subsystem:
         """Its NVMe Qualified Name."""
         return self._core.nqn
 
+    @keywords("namespace", "NamespaceOptions")
     def add_namespace(self, *, size: int | str | None = None, file: str | os.PathLike[str] | None = None,
                       **options: Unpack[NamespaceOptions]) -> TargetNamespace:
         """A namespace of `size` bytes ("64M") or of `blocks`; hosts are told. `file` keeps its data."""
         if size is not None:
             if "blocks" in options:
                 raise ValueError("namespace: size or blocks, not both")
-            options["blocks"] = size_of(size, "size") // options.get("block_bytes", 512)
+            options["blocks"] = blocks_of(size, options.get("block_bytes", 512))
         return TargetNamespace(self._core.add_namespace(dict(options), file))
 
     @property
@@ -234,6 +239,7 @@ class Subsystem:
         return f"<Subsystem {self.nqn}>"
 
 
+@plain_messages
 class TargetNamespace:
     """A namespace behind the controllers: its blocks without a host in between."""
 

@@ -1,24 +1,47 @@
-"""Sizes and URLs as people write them."""
+"""Sizes, URLs and keywords as people write them, and what is said of those that are wrong."""
 
 from __future__ import annotations
 
+import difflib
+import functools
+import inspect
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from fabricbench import _core
+
+C = TypeVar("C", bound=Callable[..., Any])
+T = TypeVar("T", bound=type)
 
 _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def size_of(value: int | str, field: str) -> int:
     """Bytes: an int, or text such as "64M" or "4KiB"."""
+    if isinstance(value, bool):
+        raise TypeError(f"{field}: bytes are wanted, as an int or text such as '64M', not bool")
     if isinstance(value, int):
         if value < 0:
             raise ValueError(f"{field}: {value} is negative")
         return value
+    if not isinstance(value, str):
+        raise TypeError(f"{field}: bytes are wanted, as an int or text such as '64M', not {type(value).__name__}")
     found = re.fullmatch(r"(\d+)\s*([KMGT]?)(i?B)?", value)
     if found is None:
         raise ValueError(f"{field}: '{value}' is no size; write 4096, '64M' or '1G'")
     return int(found[1]) * _SIZES[found[2]]
+
+
+def blocks_of(size: int | str, block_bytes: int, field: str = "size") -> int:
+    """The blocks of so many bytes: at least one, and no part of one left over."""
+    wanted = size_of(size, field)
+    if not isinstance(block_bytes, int) or block_bytes <= 0:
+        return wanted  # what is wrong with block_bytes is said where it is looked at
+    if wanted == 0 or wanted % block_bytes != 0:
+        raise ValueError(f"{field}: {wanted} bytes are not a whole number of blocks of {block_bytes} bytes")
+    return wanted // block_bytes
 
 
 def check_transport(transport: str, device: str) -> None:
@@ -39,11 +62,10 @@ def names_of(value: Iterable[str], field: str) -> list[str]:
 
 
 def split_url(url: str) -> tuple[str, str, int, str]:
-    """Transport, address, port and NQN of ``tcp://ADDRESS:PORT[/NQN]`` or ``rdma://...``."""
-    found = re.fullmatch(r"(tcp|rdma)://(\[[0-9a-fA-F:]+\]|[0-9.]+):(\d+)(?:/(.+))?", url)
-    if found is None:
+    """Transport, address, port and NQN of ``tcp://HOST:PORT[/NQN]`` or ``rdma://...``. Names are resolved."""
+    if not isinstance(url, str) or not url.startswith(("tcp://", "rdma://")):
         raise ValueError(f"'{url}' is no place to connect to; write tcp://ADDRESS:PORT/NQN or rdma://ADDRESS:PORT/NQN")
-    return found[1], found[2].strip("[]"), int(found[3]), found[4] or ""
+    return _core.parse_url(url)
 
 
 def address_towards(url: str) -> str:
@@ -51,8 +73,87 @@ def address_towards(url: str) -> str:
     if not url.startswith(("tcp://", "rdma://")):
         return ""
     _, address, port, _ = split_url(url)
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect((address, port))
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        host, _, scope = address.partition("%")
+        probe.connect((host, port, 0, socket.if_nametoindex(scope)) if scope else (host, port))
         own: str = probe.getsockname()[0]
-    return own
+    return f"{own}%{scope}" if scope and "%" not in own else own
+
+
+#: What --fb-dut and Suite take, by how it begins.
+_PRODUCTS = ("embedded", "tcp://", "rdma://", "mctp:", "serial:", "ND:", "verbs:", "host:")
+
+
+def check_product(url: str) -> None:
+    """ValueError for what is no product at all."""
+    if url == "embedded" or url.startswith(_PRODUCTS[1:]):
+        return
+    near = difflib.get_close_matches(url.partition(":")[0], [one.partition(":")[0] for one in _PRODUCTS], 1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    raise ValueError(f"'{url}' is no product; known are embedded, tcp://HOST:PORT[/NQN], rdma://HOST:PORT[/NQN], mctp:NET,EID, "
+                     f"serial:PATH, ND:LIBRARY, verbs:NAME and host:COMMAND{hint}")
+
+
+def keywords(what: str, table: str) -> Callable[[C], C]:
+    """For a function with options of a table: an option that there is not is named, with the one that comes near."""
+    def decorate(call: C) -> C:
+        known = [name for name, one in inspect.signature(call).parameters.items() if name != "self" and one.kind is not one.VAR_KEYWORD]
+        known += _core.option_tables[table]
+
+        @functools.wraps(call)
+        def checked(*args: Any, **given: Any) -> Any:
+            for name in given:
+                if name not in known:
+                    near = _core.nearest_word(name, known)
+                    raise TypeError(f"{what}: no option '{name}'" + (f"; is '{near}' meant?" if near else ""))
+            return call(*args, **given)
+
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def _plain(error: TypeError, call: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> Exception:
+    """What does not fit of the arguments, in place of the extension's list of all that would."""
+    text = str(error)
+    found = re.search(r"^\s*1\. \((.*)\) ->", text, re.MULTILINE)
+    types = dict(re.findall(r"(\w+): ([\w.]+)", found[1])) if found else {}
+    bound = inspect.signature(call).bind(*args, **given)
+    bound.apply_defaults()
+    name = call.__name__
+    for field, value in bound.arguments.items():
+        if field == "self" or isinstance(value, (tuple, dict)):
+            continue
+        wanted = types.get(field, "")
+        if isinstance(value, int) and not isinstance(value, bool) and not 0 <= value < 1 << 64:
+            return ValueError(f"{name}: {field}: {value} is {'negative' if value < 0 else 'too large'}")
+        if wanted in ("int", "str", "bool", "bytes", "float") and type(value).__name__ != wanted and not isinstance(value, int):
+            return TypeError(f"{name}: {field}: {'an' if wanted == 'int' else 'a'} {wanted} is wanted, not {type(value).__name__}")
+    shown = ", ".join(f"{field}={value!r}" for field, value in bound.arguments.items() if field != "self")
+    return TypeError(f"{name}: these arguments do not fit: {shown}")
+
+
+def _plainly(call: C) -> C:
+    @functools.wraps(call)
+    def checked(*args: Any, **given: Any) -> Any:
+        try:
+            return call(*args, **given)
+        except TypeError as error:
+            if "incompatible function arguments" not in str(error):
+                raise
+            wrong = _plain(error, call, args, given)
+        raise wrong
+
+    return checked  # type: ignore[return-value]
+
+
+def plain_messages(made: T) -> T:
+    """For a class in front of the extension: arguments that do not fit are named in one line."""
+    for name, one in list(vars(made).items()):
+        if name.startswith("_"):
+            continue
+        if inspect.isfunction(one):
+            setattr(made, name, _plainly(one))
+        elif isinstance(one, property) and one.fset is not None:
+            setattr(made, name, property(one.fget, _plainly(one.fset), one.fdel, one.__doc__))
+    return made

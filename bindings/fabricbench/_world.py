@@ -17,7 +17,7 @@ from fabricbench._products import HostProduct, TargetProduct, product_of
 from fabricbench._raw import RawRoce, RawTcp
 from fabricbench._reprs import safe
 from fabricbench._target import Subsystem, Target
-from fabricbench._units import check_transport, names_of, size_of
+from fabricbench._units import blocks_of, check_transport, keywords, names_of, plain_messages
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -76,6 +76,7 @@ class Link:
         other bytes that are no longer, or None. None takes it off. Of what TCP carries nothing is told."""
         self._each(_core.link_watch, call)
 
+    @keywords("link", "LinkOptions")
     def configure(self, *, bandwidth: int | None = None, **options: Unpack[LinkOptions]) -> None:
         """Another latency, MTU, queue or bandwidth (bits a second, 0 for any) from now on."""
         self._each(_core.link_set, dict(options), bandwidth)
@@ -93,6 +94,7 @@ class Link:
         return f"<Link {', '.join('->'.join(ends) for ends in self._directions)}>"
 
 
+@plain_messages
 class World:
     """Everything that a scenario consists of, on one clock.
 
@@ -103,10 +105,11 @@ class World:
     `monitors` holds the rules that are read from any trace against it. Close it, or use it in a ``with`` statement.
     """
 
+    @keywords("World", "LinkOptions")
     def __init__(self, seed: int = 1, *, real: bool = False, faults: Plan | Schedule | None = None, record: bool = False,
                  monitors: bool = False, busy_poll: bool = False, bandwidth: int | None = None, title: str = "",
                  **links: Unpack[LinkOptions]) -> None:
-        if not isinstance(seed, int) or not 0 <= seed < 1 << 64:
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 1 << 64:
             raise ValueError(f"seed: {seed!r} is no number from 0 to 2**64 - 1")
         plan = argument_of(faults)
         if real and (plan is not None or links):
@@ -246,6 +249,7 @@ class World:
             directions.append((names[1], names[0]))
         return Link(self, self._fabric, directions)
 
+    @keywords("target", "ListenerOptions")
     def target(self, name: str = "target", *, transport: str = "rdma", address: str | None = None, ports: int = 1,
                product: TargetProduct | None = None, deviations: Sequence[str] = (), tcp: TcpTargetOptions | None = None,
                tls: str = "", psks: str = "", device: str = "softroce", **listen: Unpack[ListenerOptions]) -> Target:
@@ -254,36 +258,48 @@ class World:
         `product` decides how it departs from the specification; `deviations` are named misbehaviours of the catalogue.
         `device` is what its RDMA runs on: softroce, or ND:default or NDK:default for that behind NetworkDirect or NDK.
         """
+        if not isinstance(ports, int) or isinstance(ports, bool) or ports < 1:
+            raise ValueError(f"ports: {ports!r} is no number of ports from 1 on")
         made = Target(self, name, product, deviations)
         for number in range(ports):
             made.add_port(transport=transport, address=address if number == 0 else None, tcp=tcp, tls=tls, psks=psks,
                           device=device, **listen)
         return made
 
+    @keywords("subsystem", "SubsystemOptions")
     def subsystem(self, *, transport: str = "rdma", size: int | str | None = "64M", block_bytes: int = 512, ports: int = 1,
                   product: TargetProduct | None = None, deviations: Sequence[str] = (), device: str = "softroce",
                   **options: Unpack[SubsystemOptions]) -> Subsystem:
         """The short way: a target, a subsystem behind all of its ports, and a namespace of `size` (None: none)."""
-        wanted = None if size is None else size_of(size, "size")
+        if size is not None:
+            blocks_of(size, block_bytes)
         target = self.target(transport=transport, ports=ports, product=product, deviations=deviations, device=device)
         made = target.add_subsystem(**options)
-        if wanted is not None:
-            made.add_namespace(size=wanted, block_bytes=block_bytes)
+        if size is not None:
+            made.add_namespace(size=size, block_bytes=block_bytes)
         return made
 
-    def host(self, name: str = "host", *, transport: str = "rdma", address: str | None = None, hostnqn: str = "",
+    def host(self, name: str = "host", *, transport: str | None = None, address: str | None = None, hostnqn: str = "",
              policy: str = "round_robin", product: HostProduct | None = None, deviations: Sequence[str] = (),
              mtu_code: int = 5, tcp: TcpHostOptions | None = None, psks: str = "", device: str = "softroce") -> Host:
         """A host that behaves, unless `product` or `deviations` say otherwise.
 
+        `transport` is rdma unless given; in real time it is that of the first URL the host connects to.
         `policy` chooses among the paths of a namespace: round_robin, queue_depth or numa. With keys (`psks`, lines
         ``HOSTNQN SUBNQN NVMeTLSkey-1:...``) its connections over TCP may be TLS. `device` is that of :meth:`target`.
         """
-        check_transport(transport, device)
-        product, named = product_of(product, HostProduct), names_of(deviations, "deviations")
+        if transport is None and (self._fabric is not None or device != "softroce"):
+            transport = "rdma"
+        if transport is None and (tcp or psks):
+            transport = "tcp"
+        check_transport(transport or "rdma", device)
+        given, named = product_of(product, HostProduct), names_of(deviations, "deviations")
         machine = self._machine("host", name, address, mtu_code, device)
-        core = _core.make_host(self._core, machine._core, transport, hostnqn, policy, dict(tcp or {}), product, named, psks)
-        return Host(self, core, machine._core)
+
+        def make(chosen: str) -> _core.Host:
+            return _core.make_host(self._core, machine._core, chosen, hostnqn, policy, dict(tcp or {}), given, named, psks)
+
+        return Host(self, make, machine._core, transport)
 
     def mctp_bus(self, medium: str = "smbus", *, name: str = "bus") -> MctpBus:
         """An MCTP network whose owner has EID 8, with one medium: smbus, pcie or serial."""

@@ -14,6 +14,7 @@ import pathlib
 import re
 import shlex
 import tempfile
+import warnings
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -21,7 +22,7 @@ import pytest
 from _pytest.runner import collect_one_node
 
 import fabricbench as fb
-from fabricbench._units import address_towards
+from fabricbench._units import address_towards, check_product
 from fabricbench.suite import Case, CaseResult, Suite, deviations, requirements, suites_of
 
 _MARKERS = [
@@ -51,7 +52,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                     help="run these suites as items: fabrics, nvme, rdma, cm, tcp, auth, mctp, mi; nvmeof, all")
 
 
+class NeverWaited(UserWarning):
+    """A test started an operation and never looked at its value."""
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    try:
+        check_product(str(config.getoption("--fb-dut")))
+    except ValueError as problem:
+        raise pytest.UsageError(f"--fb-dut {problem}") from None
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
     # Whoever asks for suites and names no file wants the suites alone.
@@ -96,7 +105,9 @@ def world(request: pytest.FixtureRequest, fb_seed: int, faults: fb.Plan | fb.Sch
         pytest.skip("its faults strike simulated links: it needs the emulated product")
     with fb.World(seed=fb_seed, real=real, faults=faults, record=True, monitors=True, title=request.node.name) as made:
         request.node.fb_world = made
+        made._core.watch_ops(os.path.dirname(os.path.abspath(fb.__file__)))
         yield made
+        _check_operations(request.node, made)
         allowed: set[str] = set()
         for marker in request.node.iter_markers("breaks"):
             allowed.update(marker.args)
@@ -107,6 +118,21 @@ def world(request: pytest.FixtureRequest, fb_seed: int, faults: fb.Plan | fb.Sch
             for one in broken[:10]:
                 lines.append(f"{one['rule']} ({one['requirement']}) by {one['actor']}, packet {one['packet']}: {one['text']}")
             pytest.fail("\n".join(lines), pytrace=False)
+
+
+def _check_operations(item: pytest.Item, world: fb.World) -> None:
+    """Fails a test that left an error in an operation, and warns of operations that nobody waited for."""
+    if world.closed or getattr(item, "fb_failed", False):
+        return
+    errors = []
+    for file, line, what, error, waited in world._core.unobserved_ops():
+        if error is not None:
+            errors.append(f"{file}:{line}: {what}: {error}")
+        elif not waited:
+            warnings.warn_explicit(f"never waited for: {what}; call .wait(), or .cancel() where its value does not matter",
+                                   NeverWaited, file or str(item.path), line)
+    if errors:
+        pytest.fail("\n".join(["operations ended with an error that the test did not look at; call .wait():", *errors[:10]]), pytrace=False)
 
 
 def _deviations(request: pytest.FixtureRequest) -> list[str]:
@@ -208,6 +234,8 @@ def _reproduce(item: pytest.Item) -> str:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
     outcome = yield
     report: pytest.TestReport = outcome.get_result()
+    if call.when == "call":
+        setattr(item, "fb_failed", report.failed)
     for marker in item.iter_markers("requirement"):
         if call.when == "call":
             item.user_properties.append(("requirement", str(marker.args[0])))
