@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <iostream>
 
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "conformance/runner/runner.h"
 #include "sim/core/world.h"
 
@@ -16,25 +20,6 @@ void complain(std::string text) {
     if (c == '\n') c = ' ';
   }
   std::fprintf(stderr, "fabricbench: %s\n", text.c_str());
-}
-
-/// CLI11 would say that a command is missing; better to name the word that is none.
-void check_command_names(const CLI::App& app, int argc, const char* const* argv) {
-  const CLI::App* at = &app;
-  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
-    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
-    if (commands.empty()) return;
-    std::string known;
-    const CLI::App* found = nullptr;
-    for (const CLI::App* command : commands) {
-      if (command->get_name() == argv[i]) found = command;
-      known += (known.empty() ? "" : ", ") + command->get_name();
-    }
-    if (found == nullptr) {
-      throw UserError("no command '" + std::string(argv[i]) + "'; known are: " + known);
-    }
-    at = found;
-  }
 }
 
 /// For commands that run a program: what stands behind its name is its own, as if `--` stood in front of it.
@@ -71,6 +56,7 @@ void take_one_value_each(CLI::App& app) {
 int parse_and_run(CLI::App& app, Outcome& outcome, int argc, const char* const* argv) {
   try {
     auto words = with_program_marked(app, {argv + std::min(argc, 1), argv + argc});
+    if (const std::string unknown = unknown_command(app, words); !unknown.empty()) throw UserError(unknown);
     std::reverse(words.begin(), words.end());  // as it wants them
     app.parse(std::move(words));
     return outcome.code;
@@ -81,21 +67,52 @@ int parse_and_run(CLI::App& app, Outcome& outcome, int argc, const char* const* 
   } catch (const CLI::CallForVersion& version) {
     return app.exit(version);
   } catch (const CLI::ParseError& wrong) {
-    complain(std::string(wrong.what()) + " (fabricbench --help shows the use)");
+    complain(explain(app, wrong));
     return exit_code::wrong_use;
   }
+}
+
+int guarded(CLI::App& app, Outcome& outcome, int argc, const char* const* argv) {
+  try {
+    return parse_and_run(app, outcome, argc, argv);
+  } catch (const UserError& problem) {
+    complain(problem.what());
+    return exit_code::wrong_use;
+  } catch (const WaitFailure& failure) {
+    if (failure.end() == WaitEnd::interrupted) return exit_code::interrupted;
+    complain(failure.what());
+    return exit_code::red;
+  } catch (const std::exception& broken) {
+    // fmt::print() throws when a stream takes no more; close_output() says so.
+    if (std::ferror(stdout) != 0) return exit_code::wrong_use;
+    complain(std::string("the bench broke: ") + broken.what());
+    return exit_code::red;
+  }
+}
+
+/// What could not be written to standard output did not reach anybody: that is no success. A reader that has gone, as
+/// `head` does, wants no more.
+int close_output(int code) {
+  std::cout.flush();
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  const int error = errno;
+  if ((flushed && std::ferror(stdout) == 0) || error == EPIPE) return code;
+  complain(std::string("standard output cannot be written: ") + (error == 0 ? "the device is full, or gone" : std::strerror(error)));
+  return code == exit_code::good ? exit_code::wrong_use : code;
 }
 
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
   block_signals();
-  CLI::App app("A simulator and conformance test bench for NVMe over Fabrics.\n"
-               "Example: fabricbench run --suite fabrics --report report");
+  CLI::App app("A simulator and conformance test bench for NVMe over Fabrics and NVMe-MI.");
   app.name("fabricbench");
-  app.set_version_flag("--version", "fabricbench " + std::string(conformance::tool_version()));
+  app.set_version_flag("--version", "fabricbench " + std::string(conformance::tool_version()), "Show the version and exit");
   app.require_subcommand(1);
   app.fallthrough(false);
+  set_help(app, "  fabricbench run --suite fabrics --report report\n"
+                "  fabricbench run --dut tcp://192.0.2.7:4420 --report report\n");
   Outcome outcome;
   add_run(app, outcome);
   add_selftest(app, outcome);
@@ -112,20 +129,8 @@ int run_program(int argc, const char* const* argv) {
   add_mctp(app, outcome);
   add_networkdirect(app, outcome);
   take_one_value_each(app);
-  try {
-    check_command_names(app, argc, argv);
-    return parse_and_run(app, outcome, argc, argv);
-  } catch (const UserError& problem) {
-    complain(problem.what());
-    return exit_code::wrong_use;
-  } catch (const WaitFailure& failure) {
-    if (failure.end() == WaitEnd::interrupted) return exit_code::interrupted;
-    complain(failure.what());
-    return exit_code::red;
-  } catch (const std::exception& broken) {
-    complain(std::string("the bench broke: ") + broken.what());
-    return exit_code::red;
-  }
+  finish_commands(app);
+  return close_output(guarded(app, outcome, argc, argv));
 }
 
 }  // namespace fb::cli

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/suggest.h"
+
 namespace fb::cli {
 
 namespace {
@@ -26,8 +28,12 @@ std::vector<Value> chosen(std::string_view option, const std::vector<std::string
         std::find_if(all.begin(), all.end(), [&](Value one) { return typed(name_of(one)) == typed(name); });
     if (found == all.end()) {
       std::string known;
-      for (const Value one : all) known += (known.empty() ? "" : ", ") + typed(name_of(one));
-      throw UserError(std::string(option) + ": '" + name + "' is none of " + known);
+      std::vector<std::string> words;
+      for (const Value one : all) {
+        words.push_back(typed(name_of(one)));
+        known += (known.empty() ? "" : ", ") + words.back();
+      }
+      throw UserError(std::string(option) + ": '" + name + "' is none of " + known + did_you_mean(name, words));
     }
     values.push_back(*found);
   }
@@ -53,7 +59,7 @@ std::vector<auth::DhGroup> AuthenticationArguments::chosen_groups() const {
 
 void add_secret_file(CLI::App& command, AuthenticationArguments& arguments) {
   command.add_option("--dhchap-secret-file", arguments.secret_file,
-                  "DH-HMAC-CHAP: lines '[HOSTNQN] DHHC-1:... [DHHC-1:... of the controller]', mode 0600")
+                  "DH-HMAC-CHAP secrets, one per line: [HOSTNQN] DHHC-1:... [DHHC-1:... of the controller]; mode 0600")
       ->type_name("FILE");
 }
 

@@ -8,8 +8,10 @@
 
 #include "cli/common.h"
 #include "cli/remote_seeds.h"
+#include "cli/usage.h"
 #include "conformance/campaign/campaign.h"
 #include "conformance/report/report.h"
+#include "conformance/runner/json_problem.h"
 
 namespace fb::cli {
 
@@ -61,7 +63,15 @@ void list_faults() {
     if (facts.lies) what += " *";
     std::printf("%-17s %-11s %s\n", std::string(facts.name).c_str(), std::string(fault::name_of(facts.site)).c_str(), what.c_str());
   }
-  std::puts("* no check can notice it: a world where it struck is inconclusive at worst");
+  std::puts("* cannot be detected: a world in which it struck is inconclusive at worst");
+}
+
+void print_faults_json() {
+  nlohmann::ordered_json kinds = nlohmann::ordered_json::array();
+  for (const fault::KindFacts& facts : fault::all_kinds()) {
+    kinds.push_back({{"kind", facts.name}, {"where", fault::name_of(facts.site)}, {"what", facts.story}, {"undetectable", facts.lies}});
+  }
+  std::puts(nlohmann::ordered_json{{"faults", kinds}}.dump(1).c_str());
 }
 
 /// "data: stale" -> "data-stale".
@@ -147,7 +157,7 @@ CampaignState read_state(const std::string& path, const CampaignOptions& options
                                 std::stoull(one.at("digest").get<std::string>(), nullptr, 16)});
     }
   } catch (const nlohmann::json::exception& problem) {
-    throw UserError(path + " is no result of a campaign: " + problem.what());
+    throw UserError(path + " is no result of a campaign: " + json_problem(problem));
   } catch (const std::logic_error&) {
     throw UserError(path + " is no result of a campaign: it holds a digest that is none");
   }
@@ -200,7 +210,7 @@ void run_elsewhere(CampaignOptions& options, RemoteSeeds& remote, std::string& l
 
 int campaign(const CampaignArguments& arguments) {
   if (arguments.list_faults) {
-    list_faults();
+    arguments.json ? print_faults_json() : list_faults();
     return exit_code::good;
   }
   CampaignOptions options;
@@ -257,6 +267,12 @@ int campaign(const CampaignArguments& arguments) {
   }
   if (!lost.empty()) throw UserError(lost);
   if (result.interrupted) return exit_code::interrupted;
+  if (replays.empty() && result.state.strikes == 0 && !options.plan.rules.empty()) {
+    throw UserError(
+        fmt::format("no fault of plan {} struck in {}, so nothing was tested under faults; look at 'from', 'to' and 'every' of its "
+                    "rules, or run more seeds ('--faults none' is a campaign without faults)",
+                    options.plan.name, counted(result.worlds, "world", "worlds")));
+  }
   return replays.empty() && result.canary == "caught" ? exit_code::good : exit_code::red;
 }
 
@@ -264,31 +280,38 @@ int campaign(const CampaignArguments& arguments) {
 
 void add_campaign(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<CampaignArguments>();
-  CLI::App* command = app.add_subcommand("campaign", "Run many seeded worlds under faults, and tell what fails in them");
+  CLI::App* command = app.add_subcommand("campaign", "Run many seeded worlds under faults and collect the failures");
   std::string known;
   for (const WorkloadFacts& facts : workloads()) known += (known.empty() ? "" : ", ") + std::string(facts.name);
-  command->footer("Examples:\n"
+  set_help(*command,
                   "  fabricbench campaign --seeds 1..10000\n"
-                  "  fabricbench campaign --workload tcp --faults plan.yaml --seeds 1..500 --out nightly\n"
+                  "  fabricbench campaign --workload tcp --faults plan.yaml --seeds 1..500 --output nightly\n"
                   "  fabricbench campaign --print-plan > plan.yaml\n"
                   "  fabricbench campaign --deviation responder_executes_duplicates --seeds 1..200\n"
-                  "  fabricbench campaign --seeds 1..1000000 --dask tcp://scheduler:8786");
+                  "  fabricbench campaign --seeds 1..1000000 --dask tcp://scheduler:8786\n",
+                  exit_codes("no failure", "a failure, or a missed canary"));
   command->add_option("--workload", arguments->workload, "What the worlds do: " + known)->type_name("NAME")->capture_default_str();
-  command->add_option("--faults", arguments->plan, "The plan; left out: the standard one, 'none': no faults")->type_name("FILE");
-  command->add_option("--seeds", arguments->seeds, "One world a seed: a number or a range")->type_name("A..B")->capture_default_str();
-  command->add_option("--steps", arguments->steps, "Commands of one world")->check(CLI::Range(1u, 100000u))->capture_default_str();
-  CLI::Option* jobs =
-      command->add_option("--jobs", arguments->jobs, "Worlds at a time")->check(CLI::Range(1u, 256u))->capture_default_str();
+  command->add_option("--faults", arguments->plan, "Fault plan; default: the standard plan; none: no faults")->type_name("FILE");
+  command->add_option("--seeds", arguments->seeds, "One world for each seed: a number or a range")
+      ->type_name("A..B")
+      ->capture_default_str();
+  command->add_option("--steps", arguments->steps, "Commands of one world")
+      ->check(CLI::Range(1u, 100000u))
+      ->type_name("N")
+      ->capture_default_str();
+  CLI::Option* jobs = command->add_option("--jobs", arguments->jobs, "Worlds at a time")
+                          ->check(CLI::Range(1u, 256u))
+                          ->type_name("N")
+                          ->capture_default_str();
   command->add_option("--dask", arguments->dask, "Run them on the workers of this Dask scheduler")->type_name("URL")->excludes(jobs);
-  command->add_option("--deviation", arguments->deviations, "Make the products misbehave in one way")
+  command->add_option("--deviation", arguments->deviations, "Make the products misbehave in this way (list --deviations)")
       ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false);
-  const CLI::Option* out = command->add_option("--out", arguments->out, "Folder of the result and of files to replay")
-                               ->type_name("DIR")
-                               ->capture_default_str();
-  command->add_option("--resume", arguments->resume, "Go on where this result (campaign.json) ended")->type_name("FILE");
-  command->add_option("--stop-after", arguments->failures_max, "Stop after so many distinct failures; 0: never")->type_name("N");
+  CLI::Option* out = add_output(*command, arguments->out, "Folder for the result and the files to replay", "DIR");
+  add_hidden_name(*command, "--report", *out);
+  command->add_option("--resume", arguments->resume, "Continue where this result (campaign.json) ended")->type_name("FILE");
+  command->add_option("--stop-after", arguments->failures_max, "Stop after this many distinct failures; 0: never")->type_name("N");
   command->add_flag("--twice", arguments->twice, "Run each world twice and compare the digests");
   command->add_flag("--list-faults", arguments->list_faults, "Print the kinds of faults and stop");
   command->add_flag("--print-plan", arguments->print_plan, "Print the plan as YAML and stop");

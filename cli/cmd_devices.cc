@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "sim/rdma/verbs/device_list.h"
 
 namespace fb::cli {
@@ -60,8 +61,8 @@ int run_devices(bool json) {
 
 void add_devices(CLI::App& app, Outcome& outcome) {
   CLI::App* command = app.add_subcommand("devices", "List the RDMA devices of this machine, for --device");
-  command->footer("Example:\n  fabricbench devices\n"
-                  "The software device, softroce, needs none of them.");
+  set_help(*command, "  fabricbench devices\n",
+           "The software device, softroce, needs none of them.\n" + exit_codes("devices were listed", "not used"));
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "Print one JSON document");
   command->callback([json, &outcome] { outcome.code = run_devices(*json); });

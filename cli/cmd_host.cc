@@ -5,12 +5,14 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "cli/common.h"
 #include "cli/drive/driver.h"
 #include "cli/drive/sessions.h"
 #include "cli/host_session.h"
 #include "cli/io_run.h"
+#include "cli/usage.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/zones.h"
 
@@ -25,24 +27,48 @@ int guarded(const HostArguments& arguments, Body&& body) {
     return body(session);
   } catch (const WaitFailure& failure) {
     if (failure.end() == WaitEnd::interrupted) return exit_code::interrupted;
-    throw UserError(fmt::format("{}: {}", arguments.url, failure.what()));
+    throw UserError(fmt::format("{}: {}{}", arguments.url, failure.what(), transport_hint(arguments.url)));
   }
+}
+
+using Json = nlohmann::ordered_json;
+
+void print_json(const Json& json) { std::puts(json.dump(1, ' ', false, Json::error_handler_t::replace).c_str()); }
+
+const char* kind_of(const host::DiscoveredEntry& entry) {
+  return entry.subtype == fabrics::SubsystemType::nvm        ? "subsystem"
+         : entry.subtype == fabrics::SubsystemType::referral ? "referral"
+                                                             : "discovery";
+}
+
+const char* tls_of(const host::DiscoveredEntry& entry) {
+  if (entry.sectype == fabrics::TcpSecurity::none) return "none";
+  const bool required = (entry.treq & fabrics::treq_bits::secure_channel_mask) == fabrics::treq_bits::secure_channel_required;
+  return required ? "required" : "offered";
+}
+
+Json log_json(const host::DiscoveryResult& result) {
+  Json entries = Json::array();
+  for (const host::DiscoveredEntry& entry : result.entries) {
+    entries.push_back({{"kind", kind_of(entry)},
+                       {"traddr", entry.traddr},
+                       {"trsvcid", entry.trsvcid},
+                       {"subnqn", entry.subnqn},
+                       {"portid", entry.portid},
+                       {"cntlid", entry.cntlid},
+                       {"tls", tls_of(entry)}});
+  }
+  return {{"genctr", result.genctr}, {"entries", std::move(entries)}};
 }
 
 void print_log(const host::DiscoveryResult& result) {
   fmt::print("generation {}, {} entries\n", result.genctr, result.entries.size());
   for (const host::DiscoveredEntry& entry : result.entries) {
-    const bool tls = entry.sectype != fabrics::TcpSecurity::none;
-    const bool required = (entry.treq & fabrics::treq_bits::secure_channel_mask) ==
-                          fabrics::treq_bits::secure_channel_required;
-    fmt::print("  {:<9} {}:{}  {}{}\n",
-               entry.subtype == fabrics::SubsystemType::nvm ? "subsystem"
-               : entry.subtype == fabrics::SubsystemType::referral    ? "referral"
-                                                                       : "discovery",
-               entry.traddr, entry.trsvcid, entry.subnqn,
-               !tls ? "" : required ? "  (TLS required)" : "  (TLS offered)");
+    const std::string tls = tls_of(entry);
+    fmt::print("  {:<9} {}:{}  {}{}\n", kind_of(entry), entry.traddr, entry.trsvcid, entry.subnqn,
+               tls == "none" ? "" : "  (TLS " + tls + ")");
   }
-  std::fflush(stdout);
+  flush_output();
 }
 
 struct DiscoverArguments {
@@ -53,7 +79,8 @@ struct DiscoverArguments {
 
 int run_discover(HostSession& session, const DiscoverArguments& arguments) {
   if (!arguments.persistent) {
-    print_log(session.discover(!arguments.no_referrals));
+    const host::DiscoveryResult found = session.discover(!arguments.no_referrals);
+    arguments.host.json ? print_json(log_json(found)) : print_log(found);
     return 0;
   }
   try {
@@ -75,8 +102,28 @@ std::string zones_text(const host::Namespace& space) {
   return text;
 }
 
-int run_connect(HostSession& session) {
+Json namespaces_json(HostSession& session) {
+  Json all = Json::array();
+  for (const host::Namespace* space : session.host().namespaces()) {
+    const host::ZoneGeometry& zones = space->facts().zones;
+    all.push_back({{"nsid", space->nsid()},
+                   {"blocks", space->blocks()},
+                   {"block_bytes", space->block_bytes()},
+                   {"zone_blocks", zones.zone_blocks}});
+  }
+  return all;
+}
+
+int run_connect(HostSession& session, bool json) {
   const host::Controller& controller = session.connect();
+  if (json) {
+    print_json({{"subnqn", controller.facts().subnqn},
+                {"cntlid", controller.facts().cntlid},
+                {"io_queues", controller.facts().io_queues},
+                {"io_entries", controller.facts().io_entries},
+                {"namespaces", namespaces_json(session)}});
+    return 0;
+  }
   fmt::print("connected to {}\n  controller {}, {} I/O queues of {} entries\n",
              controller.facts().subnqn, controller.facts().cntlid, controller.facts().io_queues,
              controller.facts().io_entries);
@@ -87,8 +134,29 @@ int run_connect(HostSession& session) {
   return 0;
 }
 
-int run_identify(HostSession& session) {
+/// Every field: a number, or bytes as text where they are text, otherwise as hexadecimal digits.
+Json identify_json(ByteView bytes) {
+  Json json = Json::object();
+  nvme::IdentifyController::for_each([&](auto field) {
+    using F = decltype(field);
+    if constexpr (F::is_bytes) {
+      const ByteView content{F::get(bytes.data())};
+      std::string text = text_of(content);
+      const bool printable = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F; });
+      json[std::string(F::name)] = printable ? text : to_hex(content);
+    } else {
+      json[std::string(F::name)] = F::get_raw(bytes.data());
+    }
+  });
+  return json;
+}
+
+int run_identify(HostSession& session, bool json) {
   const host::Controller& controller = session.connect();
+  if (json) {
+    print_json({{"controller", identify_json(controller.facts().identify)}, {"namespaces", namespaces_json(session)}});
+    return 0;
+  }
   fmt::print("{}\n", describe<nvme::IdentifyController>(controller.facts().identify));
   for (const host::Namespace* space : session.host().namespaces()) {
     fmt::print("namespace {}: nsze={} block={}{}\n", space->nsid(), space->blocks(),
@@ -104,17 +172,30 @@ struct ReadWriteArguments {
   std::string file;
 };
 
+void report_blocks(const HostArguments& arguments, const char* did, std::uint64_t blocks, std::uint64_t lba) {
+  if (arguments.json) print_json({{"did", did}, {"blocks", blocks}, {"lba", lba}});
+  else fmt::print("{} {} block{} {} LBA {}\n", did, blocks, blocks == 1 ? "" : "s", std::string_view(did) == "read" ? "from" : "at", lba);
+}
+
 int run_read(HostSession& session, const ReadWriteArguments& arguments) {
   session.connect();
   host::Namespace& space = session.name_space();
+  if (arguments.blocks > space.blocks()) {
+    throw UserError(fmt::format("--blocks {}: namespace {} has {} blocks", arguments.blocks, space.nsid(), space.blocks()));
+  }
   Bytes data(arguments.blocks * space.block_bytes());
   const nvme::Status status = space.read(arguments.lba, data).wait();
   if (!status.ok()) throw UserError("read: " + nvme::to_string(status));
   std::ofstream file(arguments.file, std::ios::binary);
   file.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
   if (!file.flush()) throw UserError(arguments.file + ": cannot be written");
-  fmt::print("read {} blocks from LBA {}\n", arguments.blocks, arguments.lba);
+  report_blocks(arguments.host, "read", arguments.blocks, arguments.lba);
   return 0;
+}
+
+void check_whole_blocks(const std::string& file, std::size_t bytes, const host::Namespace& space) {
+  if (bytes != 0 && bytes % space.block_bytes() == 0) return;
+  throw UserError(fmt::format("{}: {} bytes are not a whole number of blocks of {} bytes", file, bytes, space.block_bytes()));
 }
 
 int run_write(HostSession& session, const ReadWriteArguments& arguments) {
@@ -123,13 +204,10 @@ int run_write(HostSession& session, const ReadWriteArguments& arguments) {
   Bytes data((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   session.connect();
   host::Namespace& space = session.name_space();
-  if (data.empty() || data.size() % space.block_bytes() != 0) {
-    throw UserError(fmt::format("{}: {} bytes are no whole blocks of {}", arguments.file,
-                                data.size(), space.block_bytes()));
-  }
+  check_whole_blocks(arguments.file, data.size(), space);
   const nvme::Status status = space.write(arguments.lba, data).wait();
   if (!status.ok()) throw UserError("write: " + nvme::to_string(status));
-  fmt::print("wrote {} blocks at LBA {}\n", data.size() / space.block_bytes(), arguments.lba);
+  report_blocks(arguments.host, "wrote", data.size() / space.block_bytes(), arguments.lba);
   return 0;
 }
 
@@ -145,6 +223,16 @@ int run_zones(HostSession& session, const ZoneArguments& arguments) {
   session.connect();
   const host::ZoneReport report = session.name_space().report_zones(arguments.lba).wait();
   if (!report.status.ok()) throw UserError("report of zones: " + nvme::to_string(report.status));
+  if (arguments.host.json) {
+    Json zones = Json::array();
+    for (const nvme::ZoneFacts& zone : report.zones) {
+      Json one = {{"start", zone.start}, {"capacity", zone.capacity}, {"write_pointer", nullptr}, {"state", nvme::name_of(zone.state)}};
+      if (zone.write_pointer != nvme::kNoWritePointer) one["write_pointer"] = zone.write_pointer;
+      zones.push_back(std::move(one));
+    }
+    print_json({{"zones", std::move(zones)}});
+    return 0;
+  }
   fmt::print("{:>12} {:>12} {:>12}  state\n", "start", "capacity", "pointer");
   for (const nvme::ZoneFacts& zone : report.zones) {
     const bool valid = zone.write_pointer != nvme::kNoWritePointer;
@@ -159,9 +247,10 @@ int run_append(HostSession& session, const ZoneArguments& arguments) {
   if (!file) throw UserError(arguments.file + ": cannot be read");
   Bytes data((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   session.connect();
+  check_whole_blocks(arguments.file, data.size(), session.name_space());
   const host::ZoneAppended done = session.name_space().zone_append(arguments.lba, data).wait();
   if (!done.status.ok()) throw UserError("append: " + nvme::to_string(done.status));
-  fmt::print("appended {} blocks at LBA {}\n", data.size() / session.name_space().block_bytes(), done.lba);
+  report_blocks(arguments.host, "appended", data.size() / session.name_space().block_bytes(), done.lba);
   return 0;
 }
 
@@ -176,7 +265,8 @@ int run_zone(HostSession& session, const ZoneArguments& arguments) {
   const nvme::ZoneSendAction action = kZoneActions.at(arguments.action);
   const nvme::Status status = session.name_space().zone_send(action, arguments.lba, arguments.all).wait();
   if (!status.ok()) throw UserError(arguments.action + ": " + nvme::to_string(status));
-  fmt::print("{}: done\n", arguments.action);
+  if (arguments.host.json) print_json({{"action", arguments.action}, {"lba", arguments.lba}, {"all", arguments.all}});
+  else fmt::print("{}: done\n", arguments.action);
   return 0;
 }
 
@@ -196,6 +286,24 @@ void print_figures(const char* what, const IoFigures& figures) {
              figures.bytes / static_cast<std::uint64_t>(us),
              figures.commands * 1'000'000 / static_cast<std::uint64_t>(us),
              to_string(figures.latency_median), to_string(figures.latency_99));
+}
+
+Json figures_json(const IoFigures& figures) {
+  return {{"commands", figures.commands},
+          {"bytes", figures.bytes},
+          {"seconds", static_cast<double>(figures.elapsed.count_ns()) / 1e9},
+          {"latency_median_ns", figures.latency_median.count_ns()},
+          {"latency_99_ns", figures.latency_99.count_ns()},
+          {"latency_max_ns", figures.latency_max.count_ns()}};
+}
+
+int print_io(IoRun& run, const IoArguments& arguments) {
+  Json json = {{"write", figures_json(run.write_all())}, {"segments_repeated", run.repeated()}};
+  if (!run.failed()) json["read"] = figures_json(run.read_all());
+  json["verified"] = arguments.verify && !run.failed();
+  json["failure"] = run.failure();
+  print_json(json);
+  return run.failed() ? exit_code::red : exit_code::good;
 }
 
 int run_io(HostSession& session, const IoArguments& arguments) {
@@ -219,6 +327,7 @@ int run_io(HostSession& session, const IoArguments& arguments) {
                                 size_text(space.blocks() * space.block_bytes())));
   }
   IoRun run(session.world(), space, options);
+  if (arguments.host.json) return print_io(run, arguments);
   print_figures("write", run.write_all());
   if (run.repeated() > 0) {
     fmt::print("{} segment(s) written again: they were not flushed when the association was lost\n",
@@ -236,64 +345,66 @@ int run_io(HostSession& session, const IoArguments& arguments) {
 CLI::App* add_one(CLI::App& host, const char* name, const char* what, HostArguments& arguments,
                   const std::string& example) {
   CLI::App* command = host.add_subcommand(name, what);
-  command->add_option("url", arguments.url, "rdma://ADDRESS[:PORT][/NQN] or tcp://...")->required()->type_name("URL");
+  command->add_option("url", arguments.url, "tcp://HOST[:PORT][/NQN] or rdma://...")->required()->type_name("URL");
   command
       ->add_option("--local", arguments.local,
-                   "Our own address, or l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS; RoCEv2 takes UDP port 4791 of it")
+                   "The host's own address, or l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS; RoCEv2 uses its UDP port 4791")
       ->type_name("HOST");
   add_rdma_device(*command, arguments.device);
-  command->add_option("--hostnqn", arguments.hostnqn, "Name of this host")->type_name("NQN");
+  command->add_option("--hostnqn", arguments.hostnqn, "NQN of this host")->type_name("NQN");
   command->add_flag("--hdr-digest", arguments.header_digest, "Header digests (TCP)");
   command->add_flag("--data-digest", arguments.data_digest, "Data digests (TCP)");
   add_authentication(*command, arguments.authentication);
   add_tls_host(*command, arguments.tls);
   command->add_flag("--tls-concat", arguments.tls.concatenated,
-                    "TLS with a key that DH-HMAC-CHAP makes (--dhchap-secret-file)");
-  command->add_option("--capture", arguments.capture, "Leave a capture here at the end, with the keys of TLS")
+                    "TLS with a key generated by DH-HMAC-CHAP (--dhchap-secret-file)");
+  command->add_option("--capture", arguments.capture, "Write a capture here at the end, with the TLS keys")
       ->type_name("FILE");
-  command->footer("Example:\n  fabricbench host " + example);
+  command->add_flag("--json", arguments.json, "Print the result as one JSON document");
+  set_help(*command, "  fabricbench host " + example + "\n", exit_codes("success", "data differ, or the connection was lost"));
   return command;
 }
 
 }  // namespace
 
 void add_host(CLI::App& app, Outcome& outcome) {
-  CLI::App* host = app.add_subcommand("host", "A host (initiator) over RoCEv2 or TCP");
+  CLI::App* host = app.add_subcommand("host", "A host (initiator) over NVMe/TCP or RoCEv2");
   host->require_subcommand(1);
-  host->footer("Examples:\n"
+  set_help(*host,
                "  fabricbench host io tcp://127.0.0.1:4420 --verify\n"
                "  fabricbench host io rdma://127.0.0.2:4420 --local 127.0.0.3 --verify\n"
-               "  fabricbench host io rdma://192.0.2.7:4420 --device verbs:rxe0 --verify");
+               "  fabricbench host io rdma://192.0.2.7:4420 --device verbs:rxe0 --verify\n");
 
-  const auto simple = [&](const char* name, const char* what, int (*run)(HostSession&)) {
+  const auto simple = [&](const char* name, const char* what, int (*run)(HostSession&, bool)) {
     auto arguments = std::make_shared<HostArguments>();
     CLI::App* command = add_one(*host, name, what, *arguments,
                                 std::string(name) + " rdma://127.0.0.2:4420 --local 127.0.0.3");
     command->callback([arguments, run, &outcome] {
-      outcome.code = guarded(*arguments, run);
+      outcome.code = guarded(*arguments, [&](HostSession& session) { return run(session, arguments->json); });
     });
   };
   auto find = std::make_shared<DiscoverArguments>();
   CLI::App* discover = add_one(*host, "discover", "List what a discovery service offers", find->host,
                                "discover tcp://127.0.0.1\n"
-                               "Without a port: 8009 over TCP, 4420 over RDMA. NQN is the service's own name, if "
+                               "Default ports: 8009 over TCP, 4420 over RDMA. NQN is the unique NQN of the service, if "
                                "it has one.");
   discover->add_flag("--persistent", find->persistent, "Stay connected and list again on every change");
-  discover->add_flag("--no-referrals", find->no_referrals, "Do not ask the services that are referred to");
+  discover->add_flag("--no-referrals", find->no_referrals, "Do not follow referrals");
+  discover->get_option("--json")->excludes("--persistent");
   discover->callback([find, &outcome] {
     outcome.code = guarded(find->host, [&](HostSession& s) { return run_discover(s, *find); });
   });
-  simple("connect", "Connect, say what is there, disconnect", run_connect);
+  simple("connect", "Connect, list the namespaces, disconnect", run_connect);
   simple("identify", "Show Identify Controller and the namespaces", run_identify);
 
   const auto transfer = [&](const char* name, const char* what, const std::string& example,
                             int (*run)(HostSession&, const ReadWriteArguments&)) {
     auto arguments = std::make_shared<ReadWriteArguments>();
     CLI::App* command = add_one(*host, name, what, arguments->host, example);
-    command->add_option("--nsid", arguments->host.nsid, "Namespace; default: the first");
-    command->add_option("--lba", arguments->lba, "First block");
+    command->add_option("--nsid", arguments->host.nsid, "Namespace; default: the first")->type_name("N");
+    command->add_option("--lba", arguments->lba, "First block [0]")->type_name("LBA");
     if (std::string_view(name) == "read") {
-      command->add_option("--blocks", arguments->blocks, "How many")->check(CLI::Range(1, 1 << 24));
+      command->add_option("--blocks", arguments->blocks, "Number of blocks [1]")->check(CLI::Range(1, 1 << 24))->type_name("N");
     }
     command->add_option("--file", arguments->file, "The data")->required()->type_name("FILE");
     command->callback([arguments, run, &outcome] {
@@ -310,8 +421,8 @@ void add_host(CLI::App& app, Outcome& outcome) {
                                 int (*run)(HostSession&, const ZoneArguments&)) {
     auto zone = std::make_shared<ZoneArguments>();
     CLI::App* command = add_one(*host, name, what, zone->host, example);
-    command->add_option("--nsid", zone->host.nsid, "Namespace; default: the first");
-    command->add_option("--lba", zone->lba, "First block of the zone");
+    command->add_option("--nsid", zone->host.nsid, "Namespace; default: the first")->type_name("N");
+    command->add_option("--lba", zone->lba, "First block of the zone [0]")->type_name("LBA");
     command->callback([zone, run, &outcome] {
       outcome.code = guarded(zone->host, [&](HostSession& s) { return run(s, *zone); });
     });
@@ -323,19 +434,26 @@ void add_host(CLI::App& app, Outcome& outcome) {
   append->add_option("--file", appended->file, "The data")->required()->type_name("FILE");
   const auto [zone, acted] = zone_command("zone", "Open, close, finish, reset a zone, or take it offline",
                                           "zone tcp://127.0.0.1:4420 --action reset --lba 2048", run_zone);
-  zone->add_option("--action", acted->action, "What is to be done")->required()->check(CLI::IsMember(kZoneActions));
-  zone->add_flag("--all", acted->all, "To all zones that it can be done to");
+  zone->add_option("--action", acted->action, "open, close, finish, reset or offline")
+      ->required()
+      ->check(CLI::IsMember(kZoneActions))
+      ->type_name("ACTION");
+  zone->add_flag("--all", acted->all, "All zones in a state that the action applies to");
 
   auto arguments = std::make_shared<IoArguments>();
   CLI::App* io = add_one(*host, "io", "Write a seeded pattern and read it back", arguments->host,
                          "io rdma://127.0.0.2:4420 --local 127.0.0.3 --verify --size 256M");
-  io->add_option("--nsid", arguments->host.nsid, "Namespace; default: the first");
-  io->add_option("--size", arguments->size, "How much (64M)")->type_name("SIZE");
-  io->add_option("--block-size", arguments->block, "Bytes of one command (128K)")->type_name("SIZE");
-  io->add_option("--queue-depth", arguments->queue_depth, "Commands in flight (32)")
-      ->check(CLI::Range(1, 1024));
-  io->add_option("--seed", arguments->seed, "Of the pattern")
-      ->check(check_seed);
+  io->add_option("--nsid", arguments->host.nsid, "Namespace; default: the first")->type_name("N");
+  io->add_option("--size", arguments->size, "Bytes to write and read")->type_name("SIZE")->capture_default_str();
+  io->add_option("--block-size", arguments->block, "Bytes of one command")->type_name("SIZE")->capture_default_str();
+  io->add_option("--queue-depth", arguments->queue_depth, "Commands in flight")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N")
+      ->capture_default_str();
+  io->add_option("--seed", arguments->seed, "Seed of the pattern")
+      ->check(check_seed)
+      ->type_name("N")
+      ->capture_default_str();
   io->add_flag("--verify", arguments->verify, "Compare what is read with what was written");
   io->callback([arguments, &outcome] {
     outcome.code =
@@ -343,13 +461,16 @@ void add_host(CLI::App& app, Outcome& outcome) {
   });
 
   CLI::App* drive = host->add_subcommand("drive", "Drive this machine's Linux NVMe host for a bench");
-  drive->footer("Takes root, nvme-cli and the kernel's modules; speaks over standard input and output. A bench elsewhere starts it:\n"
-                "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --transport tcp --local 192.0.2.8");
+  set_help(
+      *drive, "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --transport tcp --local 192.0.2.8\n",
+      "It needs root, nvme-cli and the kernel's modules, and is started by the bench, with which it exchanges JSON lines over standard "
+      "input and output.\n" +
+          exit_codes("the session ended in order", "associations did not end"));
   auto options = std::make_shared<drive::Options>();
-  drive->add_flag("--verbose", options->verbose, "Say on standard error what nvme-cli does");
-  drive->add_flag("--tls", options->tls, "This machine has a program for TLS handshakes (tlshd): connect over TLS, too");
+  drive->add_flag("--verbose", options->verbose, "Log the calls of nvme-cli on standard error");
+  drive->add_flag("--tls", options->tls, "This machine runs tlshd: connect over TLS, too");
   auto listen = std::make_shared<std::string>();
-  drive->add_option("--listen", *listen, "Serve whoever connects there over TCP, instead: each as a session of its own")
+  drive->add_option("--listen", *listen, "Serve sessions over TCP at this address instead")
       ->type_name("ADDRESS:PORT");
   drive->callback([options, listen, &outcome] {
     outcome.code = listen->empty() ? drive::serve(*options) : drive::serve_sessions(*listen, *options);

@@ -1,7 +1,10 @@
 // fabricbench list and fabricbench requirements: what there is.
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/suite_options.h"
+#include "cli/usage.h"
 #include "conformance/report/report.h"
 #include "model/drive/variants.h"
 
@@ -35,21 +38,30 @@ std::string drives_text() {
   return text + std::to_string(mi::drive_variants().size()) + " drives\n";
 }
 
+std::string drives_json() {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const mi::DriveVariant& variant : mi::drive_variants()) {
+    all.push_back({{"name", variant.name}, {"what", "a drive " + std::string(variant.what)}});
+  }
+  return nlohmann::ordered_json{{"drives", all}}.dump(1) + "\n";
+}
+
 }  // namespace
 
 void add_list(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<ListArguments>();
   CLI::App* command = app.add_subcommand("list", "List the cases, the deviations, or the kinds of drives");
-  command->footer("Examples:\n  fabricbench list --suite fabrics\n  fabricbench list --deviations");
+  set_help(*command, "  fabricbench list --suite fabrics\n  fabricbench list --deviations\n  fabricbench list --drives --json\n",
+           exit_codes("success", "not used"));
   add_selection(*command, arguments->selection);
   command->add_flag("--deviations", arguments->deviations,
                     "List the ways in which the embedded products can misbehave");
   command->add_flag("--drives", arguments->drives, "List the kinds of drives for mctp exec and mctp serve");
-  command->add_flag("--json", arguments->json, "Print one JSON document")->excludes("--drives");
+  command->add_flag("--json", arguments->json, "Print one JSON document");
   command->callback([arguments, &outcome] {
     outcome.code = exit_code::good;
     if (arguments->drives) {
-      std::fputs(drives_text().c_str(), stdout);
+      std::fputs((arguments->json ? drives_json() : drives_text()).c_str(), stdout);
       return;
     }
     if (arguments->deviations && !arguments->json) {
@@ -67,8 +79,8 @@ void add_requirements(CLI::App& app, Outcome& outcome) {
     bool json = false;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("requirements", "What is required, and which case checks it");
-  command->footer("Example:\n  fabricbench requirements --coverage");
+  CLI::App* command = app.add_subcommand("requirements", "List the requirements and the cases that check them");
+  set_help(*command, "  fabricbench requirements --coverage\n", exit_codes("success", "not used"));
   command->add_flag("--coverage", arguments->coverage, "With the cases that check each (the default)");
   command->add_flag("--json", arguments->json, "Print one JSON document");
   command->callback([arguments, &outcome] {

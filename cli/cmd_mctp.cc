@@ -12,13 +12,16 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "base/suggest.h"
 #include "cli/common.h"
 #include "cli/mctp_bus.h"
 #include "cli/mctp_counters.h"
 #include "cli/mctp_dbus.h"
 #include "cli/program.h"
 #include "cli/tls_options.h"
+#include "cli/usage.h"
 #include "sim/mctp/socket_server.h"
 
 namespace fb::cli {
@@ -45,6 +48,7 @@ struct MctpArguments {
   std::string network_id = "unsigned";
   bool dbus = false;
   bool strict = false;
+  bool json = false;
   std::vector<std::string> program;
 };
 
@@ -107,7 +111,10 @@ MctpBusOptions bus_options(const MctpArguments& arguments) {
   if (!arguments.drive.empty()) {
     options.variant = mi::find_drive_variant(arguments.drive);
     if (options.variant == nullptr) {
-      throw UserError("--drive " + arguments.drive + ": no such drive (see fabricbench list --drives)");
+      std::vector<std::string_view> names;
+      for (const mi::DriveVariant& variant : mi::drive_variants()) names.push_back(variant.name);
+      throw UserError("--drive " + arguments.drive + ": no such drive" + did_you_mean(arguments.drive, names) +
+                      " ('fabricbench list --drives' shows them)");
     }
   }
   options.deviations = or_throw(deviations::DeviationSet::of_names(arguments.deviations, deviations::Product::endpoint));
@@ -128,9 +135,25 @@ mctp::KernelVersion kernel_of(const MctpArguments& arguments) {
   return arguments.kernel == "6.9" ? mctp::KernelVersion::v6_9 : mctp::KernelVersion::v6_17;
 }
 
-std::vector<std::string> environment_with(const std::string& socket) {
+/// The preload library by a path that LD_PRELOAD can hold: blanks and colons separate its entries, and nothing quotes them.
+std::string preload_path(const std::filesystem::path& directory) {
+  const std::string library = preload_library();
+  constexpr const char* kSeparators = " :\t";
+  if (library.find_first_of(kSeparators) == std::string::npos) return library;
+  const std::filesystem::path link = directory / "preload.so";
+  std::error_code error;
+  if (!std::filesystem::exists(link)) std::filesystem::create_symlink(library, link, error);
+  if (error || link.string().find_first_of(kSeparators) != std::string::npos) {
+    throw UserError(library +
+                    ": LD_PRELOAD cannot hold a path with a blank or a colon; install fabricbench elsewhere, or set TMPDIR to a folder "
+                    "without one");
+  }
+  return link.string();
+}
+
+std::vector<std::string> environment_with(const std::string& socket, const std::filesystem::path& directory) {
   std::vector<std::string> made = own_environment();
-  std::string preload = preload_library();
+  std::string preload = preload_path(directory);
   for (const std::string& entry : made) {
     if (entry.starts_with("LD_PRELOAD=") && entry.size() > 11) preload += ":" + entry.substr(11);
   }
@@ -184,17 +207,23 @@ int run_exec(const MctpArguments& arguments) {
   const PrivateDirectory directory("mctp");
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), directory.path() / "bus", kernel_of(arguments)));
   const auto dbus = publish(*world, bus, *server, directory.path(), arguments);
-  auto environment = environment_with(server->path());
+  auto environment = environment_with(server->path(), directory.path());
   if (dbus) set_variable(environment, kDbusVariable, dbus->address());
-  const int code = wait_for(*world, start_program(arguments.program, std::move(environment)));
+  const ProgramStreams streams{.output = arguments.json ? STDERR_FILENO : -1};
+  const int code = wait_for(*world, start_program(arguments.program, std::move(environment), streams));
   counters.write(drives_of(bus));
+  if (arguments.json) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(counters_json(drives_of(bus)));
+    json["exit_status"] = code;
+    std::puts(json.dump(1).c_str());
+  }
   return code;
 }
 
 /// Serves until a signal ends it in order.
 void serve_on(World& world) {
   const SignalWatcher signals([&] { world.interrupt(); });
-  std::fflush(stdout);
+  flush_output();
   try {
     for (;;) world.run_for(Duration::s(3600));
   } catch (const WaitFailure&) {
@@ -208,7 +237,11 @@ int serve_serial(const MctpArguments& arguments) {
   const CaptureFile capture(*world, arguments.capture, "fabricbench mctp");
   CountersFile counters(arguments.counters);
   SerialDrive served(*world, bus_options(arguments), arguments.serial);
-  std::printf("serving serial:%s %s\n", served.peer_path().c_str(), served.drive().serial().c_str());
+  if (arguments.json) {
+    std::puts(nlohmann::ordered_json{{"url", "serial:" + served.peer_path()}, {"serial", served.drive().serial()}}.dump().c_str());
+  } else {
+    std::printf("serving serial:%s %s\n", served.peer_path().c_str(), served.drive().serial().c_str());
+  }
   serve_on(*world);
   counters.write({&served.drive()});
   return 0;
@@ -229,13 +262,23 @@ int run_serve(const MctpArguments& arguments) {
   const auto server = or_throw(mctp::SocketServer::open(*world, bus.bus(), arguments.socket, kernel_of(arguments)));
   const PrivateDirectory directory("mctp");
   const auto dbus = publish(*world, bus, *server, directory.path(), arguments);
+  nlohmann::ordered_json said = {
+      {"endpoints", nlohmann::ordered_json::array()}, {"socket", server->path()}, {"preload", preload_path(directory.path())}};
+  if (dbus) said["dbus"] = dbus->address();
   for (const auto& drive : bus.drives()) {
+    said["endpoints"].push_back(
+        {{"url", fmt::format("mctp:{},{}", drive->network(), drive->node().endpoint().eid())}, {"serial", drive->serial()}});
+    if (arguments.json) continue;
     std::printf("endpoint mctp:%u,%u %s\n", drive->network(), drive->node().endpoint().eid(), drive->serial().c_str());
   }
-  std::printf("serving %s\nLD_PRELOAD=%s %s=%s", server->path().c_str(), preload_library().c_str(),
-              mctp::kSocketVariable, server->path().c_str());
-  if (dbus) std::printf(" %s=%s", kDbusVariable, dbus->address().c_str());
-  std::printf("\n");
+  if (arguments.json) {
+    std::puts(said.dump().c_str());
+  } else {
+    std::printf("serving %s\nLD_PRELOAD=%s %s=%s", server->path().c_str(), preload_path(directory.path()).c_str(),
+                mctp::kSocketVariable, server->path().c_str());
+    if (dbus) std::printf(" %s=%s", kDbusVariable, dbus->address().c_str());
+    std::printf("\n");
+  }
   serve_on(*world);
   counters.write(drives_of(bus));
   return 0;
@@ -244,17 +287,21 @@ int run_serve(const MctpArguments& arguments) {
 void add_bus_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--network", arguments.bus.networks, "Number of the MCTP network; several: 1,2")
       ->delimiter(',')
+      ->type_name("N")
       ->default_str("1");
-  command.add_option("--endpoints", arguments.bus.endpoints, "Drives on each network, at EID 9 and on")->capture_default_str();
+  command.add_option("--endpoints", arguments.bus.endpoints, "Drives on each network, from EID 9 on")
+      ->type_name("N")
+      ->capture_default_str();
   command.add_option("--controllers", arguments.bus.controllers, "Controllers of each drive, from 1 on")
+      ->type_name("N")
       ->capture_default_str();
   command.add_option("--namespace", arguments.size, "Size of NSID 1 of each drive")->type_name("SIZE")->capture_default_str();
-  command.add_option("--capture", arguments.capture, "Leave a capture of the bus here at the end")->type_name("FILE");
-  command.add_option("--counters", arguments.counters, "Leave here at the end what each drive was asked, as JSON")
+  command.add_option("--capture", arguments.capture, "Write a capture of the bus here at the end")->type_name("FILE");
+  command.add_option("--counters", arguments.counters, "Write the requests to each drive here at the end, as JSON")
       ->type_name("FILE");
   command.add_flag("--dbus", arguments.dbus, "Publish the endpoints on a D-Bus of its own, as the MCTP daemon does");
-  command.add_flag("--timing", arguments.bus.timing, "The bus takes its time: SMBus at 100 kHz, a serial line 115,200 baud");
-  command.add_option("--drive", arguments.drive, "Every drive is of this legal kind (list --drives)")->type_name("NAME");
+  command.add_flag("--timing", arguments.bus.timing, "Real bus speed: SMBus at 100 kHz, a serial line at 115,200 baud");
+  command.add_option("--drive", arguments.drive, "Kind of every drive (list --drives)")->type_name("NAME");
   command.add_option("--deviation", arguments.deviations, "Every drive misbehaves in this named way (list --deviations)")
       ->type_name("NAME");
   command.add_option("--latency", arguments.latency, "Every command takes so long; beyond 90ms the drive asks for more time")
@@ -265,7 +312,8 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--more-processing-interval", arguments.more_interval, "Between two times (100ms)")->type_name("TIME");
   command.add_option("--more-processing-time", arguments.more_time, "What it asks for, whatever is true")->type_name("TIME");
   command.add_flag("--strict-controllers", arguments.strict,
-                   "Controller 0, which nvme means when it is told none, does not exist");
+                   "Controller 0, which nvme sends by default, does not exist");
+  command.add_flag("--json", arguments.json, "Print the result as one JSON document");
 }
 
 void add_socket_options(CLI::App& command, MctpArguments& arguments) {
@@ -283,23 +331,25 @@ void add_socket_options(CLI::App& command, MctpArguments& arguments) {
 void add_mctp(CLI::App& app, Outcome& outcome) {
   auto* group = app.add_subcommand("mctp", "A virtual MCTP bus with NVMe-MI endpoints");
   group->require_subcommand(1);
+  set_help(*group, "  fabricbench mctp exec -- nvme id-ctrl mctp:1,9:1\n");
   auto arguments = std::make_shared<MctpArguments>();
 
-  auto* exec = group->add_subcommand("exec", "Run a program that finds the bus behind its AF_MCTP sockets");
-  exec->footer("Examples:\n"
-               "  fabricbench mctp exec -- nvme id-ctrl mctp:1,9:1\n"
-               "  fabricbench mctp exec --endpoints 8 -- python3 my_bmc_test.py");
+  auto* exec = group->add_subcommand("exec", "Run a program whose AF_MCTP sockets reach the bus");
+  set_help(*exec,
+           "  fabricbench mctp exec -- nvme id-ctrl mctp:1,9:1\n"
+           "  fabricbench mctp exec --endpoints 8 -- python3 my_bmc_test.py\n",
+           "Exit code: that of the program; 2 wrong use, wrong input or missing surroundings. With --json the program writes to standard "
+           "error, and standard output is the JSON document.");
   add_bus_options(*exec, *arguments);
   add_socket_options(*exec, *arguments);
-  exec->add_option("program", arguments->program, "The program and its arguments, behind --")
+  exec->add_option("program", arguments->program, "The program and its arguments, after --")
       ->required()
       ->type_name("PROGRAM");
   exec->callback([arguments, &outcome] { outcome.code = run_exec(*arguments); });
 
   auto* serve = group->add_subcommand("serve", "Serve the bus on a unix socket, or a drive on a serial line, until SIGINT or SIGTERM");
-  serve->footer("Examples:\n"
-                "  fabricbench mctp serve --socket /tmp/bus\n"
-                "  fabricbench mctp serve --serial pty");
+  set_help(*serve, "  fabricbench mctp serve --socket /tmp/bus\n  fabricbench mctp serve --serial pty\n",
+           exit_codes("ended by SIGINT or SIGTERM", "the bench broke"));
   add_bus_options(*serve, *arguments);
   add_socket_options(*serve, *arguments);
   serve->add_option("--socket", arguments->socket, "Path of the socket")->type_name("PATH");

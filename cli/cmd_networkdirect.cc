@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/networkdirect.h"
+#include "cli/usage.h"
 
 namespace fb::cli {
 
@@ -57,7 +58,8 @@ void install(const NetworkDirectArguments& arguments) {
     throw UserError("this system keeps no catalogue of providers; " + narrow(kLibrariesVariable) + "=" + id + "=" + shown +
                     " in the environment does the same for a program");
   }
-  std::printf("installed %s %s\n", id.c_str(), shown.c_str());
+  if (arguments.json) std::puts(nlohmann::ordered_json{{"installed", {{"guid", id}, {"path", shown}}}}.dump(1).c_str());
+  else std::printf("installed %s %s\n", id.c_str(), shown.c_str());
 }
 
 void remove(const NetworkDirectArguments& arguments) {
@@ -73,11 +75,14 @@ void remove(const NetworkDirectArguments& arguments) {
   }
   const std::string hint = in_environment ? narrow(kLibrariesVariable) + " names it" : "'fabricbench networkdirect list' shows what is";
   if (found.empty()) throw UserError(arguments.which + ": not in the catalogue; " + hint);
+  nlohmann::ordered_json removed = nlohmann::ordered_json::array();
   for (ProviderEntry& entry : found) {
     INT error = 0;
     if (WSCDeinstallProvider(&entry.id, &error) != 0) refuse(narrow(print_guid(entry.id)), error);
-    std::printf("removed %s %s\n", narrow(print_guid(entry.id)).c_str(), narrow(entry.path).c_str());
+    if (!arguments.json) std::printf("removed %s %s\n", narrow(print_guid(entry.id)).c_str(), narrow(entry.path).c_str());
+    removed.push_back({{"guid", narrow(print_guid(entry.id))}, {"path", narrow(entry.path)}});
   }
+  if (arguments.json) std::puts(nlohmann::ordered_json{{"removed", removed}}.dump(1).c_str());
 }
 
 std::string text_of(const Address& address) {
@@ -147,6 +152,7 @@ void add_networkdirect(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<NetworkDirectArguments>();
   CLI::App* group = app.add_subcommand("networkdirect", "NetworkDirect providers: install, remove, list; a verifier of programs");
   group->require_subcommand(1);
+  set_help(*group, "  fabricbench networkdirect list\n");
   const auto does = [&outcome, arguments](CLI::App& command, void (*work)(const NetworkDirectArguments&)) {
     command.callback([&outcome, arguments, work] {
       outcome.code = exit_code::good;
@@ -154,22 +160,25 @@ void add_networkdirect(CLI::App& app, Outcome& outcome) {
     });
   };
 
-  CLI::App* adder = group->add_subcommand("install", "Put a provider into the catalogue where programs look");
-  adder->footer("Examples:\n"
-                "  fabricbench networkdirect install\n"
-                "  fabricbench networkdirect install ./my-provider.so --guid 01234567-89AB-CDEF-0123-456789ABCDEF");
-  adder->add_option("path", arguments->path, "The provider's library; without it, the project's own")->type_name("PATH");
-  adder->add_option("--guid", arguments->guid, "The class that its DllGetClassObject is asked for")->type_name("GUID");
-  adder->add_option("--name", arguments->name, "A name for people")->type_name("NAME");
+  CLI::App* adder = group->add_subcommand("install", "Add a provider to the catalogue that programs read");
+  set_help(*adder,
+           "  fabricbench networkdirect install\n"
+           "  fabricbench networkdirect install ./my-provider.so --guid 01234567-89AB-CDEF-0123-456789ABCDEF\n",
+           exit_codes("installed", "not used"));
+  adder->add_flag("--json", arguments->json, "Print the result as one JSON document");
+  adder->add_option("path", arguments->path, "Library of the provider; default: the project's own")->type_name("PATH");
+  adder->add_option("--guid", arguments->guid, "Class to request from its DllGetClassObject")->type_name("GUID");
+  adder->add_option("--name", arguments->name, "Display name")->type_name("NAME");
   does(*adder, &install);
 
-  CLI::App* remover = group->add_subcommand("remove", "Take a provider out of the catalogue");
-  remover->footer("Example:\n  fabricbench networkdirect remove ./my-provider.so");
+  CLI::App* remover = group->add_subcommand("remove", "Remove a provider from the catalogue");
+  set_help(*remover, "  fabricbench networkdirect remove ./my-provider.so\n", exit_codes("removed", "not used"));
+  remover->add_flag("--json", arguments->json, "Print the result as one JSON document");
   remover->add_option("which", arguments->which, "Its GUID, or the path of its library")->required()->type_name("GUID|PATH");
   does(*remover, &remove);
 
-  CLI::App* lister = group->add_subcommand("list", "All providers, whether they load, and their addresses");
-  lister->footer("Example:\n  fabricbench networkdirect list --json");
+  CLI::App* lister = group->add_subcommand("list", "List all providers, whether they load, and their addresses");
+  set_help(*lister, "  fabricbench networkdirect list --json\n", exit_codes("success", "not used"));
   lister->add_flag("--json", arguments->json, "Print one JSON document");
   does(*lister, &list);
 

@@ -9,8 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "base/suggest.h"
 #include "cli/networkdirect.h"
 #include "cli/program.h"
+#include "cli/usage.h"
 #include "cli/verifier_report.h"
 #include "sim/networkdirect/verifier/rules.h"
 
@@ -27,6 +29,12 @@ struct VerifyArguments {
   bool json = false;
   std::vector<std::string> program;
 };
+
+std::vector<std::string_view> rule_names() {
+  std::vector<std::string_view> names;
+  for (const auto& rule : networkdirect::verifier::rules()) names.push_back(rule.name);
+  return names;
+}
 
 /// A catalogue with the verifier alone, for the class of the provider behind it.
 void make_catalogue(const std::filesystem::path& path, const std::filesystem::path& verifier, const ndutil::ProviderEntry& behind) {
@@ -75,7 +83,8 @@ ProgramEnd run_to_end(const VerifyArguments& arguments, std::vector<std::string>
 
 int verify(const VerifyArguments& arguments) {
   for (const std::string& name : arguments.without) {
-    if (networkdirect::verifier::find_rule(name) == nullptr) throw UserError("--without " + name + ": no such rule");
+    if (networkdirect::verifier::find_rule(name) == nullptr)
+      throw UserError("--without " + name + ": no such rule" + did_you_mean(name, rule_names()));
   }
   const auto verifier = library_of_project(ndutil::kVerifierLibrary);
   const ndutil::ProviderEntry behind = provider_named(arguments.provider, arguments.guid);
@@ -107,17 +116,17 @@ int verify(const VerifyArguments& arguments) {
 
 void add_networkdirect_verify(CLI::App& group, Outcome& outcome) {
   auto arguments = std::make_shared<VerifyArguments>();
-  CLI::App* command = group.add_subcommand("verify", "Run a program and judge its use of the interface");
-  command->footer("Exit code: 0 no violation; 1 violations; 2 wrong use, or nothing to judge: a\n"
-                  "program that cannot be run, never opens the provider, or crashes. With --json\n"
-                  "the program's output goes to standard error.\n"
-                  "Examples:\n"
-                  "  fabricbench networkdirect verify ./my-server --port 7000\n"
-                  "  fabricbench networkdirect verify --provider ./vendor.so -- ./my-client");
-  command->add_option("--provider", arguments->provider, "The provider's library behind the verifier; without it, the project's own")
+  CLI::App* command = group.add_subcommand("verify", "Run a program and check its use of the interface");
+  set_help(*command,
+           "  fabricbench networkdirect verify ./my-server --port 7000\n"
+           "  fabricbench networkdirect verify --provider ./vendor.so -- ./my-client\n",
+           "Exit codes: 0 no violation; 1 violations; 2 wrong use, or nothing to check: a program that cannot be run, never opens the "
+           "provider, or "
+           "crashes. With --json the program writes to standard error.");
+  command->add_option("--provider", arguments->provider, "Library of the provider behind the verifier; default: the project's own")
       ->type_name("PATH");
-  command->add_option("--guid", arguments->guid, "The class that its DllGetClassObject is asked for")->type_name("GUID");
-  command->add_option("--without", arguments->without, "Leave this rule out; may be given several times")
+  command->add_option("--guid", arguments->guid, "Class to request from its DllGetClassObject")->type_name("GUID");
+  command->add_option("--without", arguments->without, "Skip this rule; may be repeated")
       ->type_name("RULE")
       ->allow_extra_args(false);
   command->add_flag("--json", arguments->json, "Print one JSON document");

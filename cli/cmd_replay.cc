@@ -6,9 +6,11 @@
 #include "cli/common.h"
 #include "cli/rdma_device.h"
 #include "cli/replay_world.h"
+#include "cli/usage.h"
 #include "conformance/report/gatherer.h"
 #include "conformance/report/report.h"
 #include "conformance/runner/driven_host.h"
+#include "conformance/runner/json_problem.h"
 #include "conformance/runner/replay.h"
 #include "conformance/runner/waivers.h"
 
@@ -46,7 +48,7 @@ std::vector<Wanted> read_results(const std::string& path, const std::string& cas
       if (one.at("verdict") == "fail" || one.at("verdict") == "error") failed.push_back(all.back());
     }
   } catch (const nlohmann::json::exception& problem) {
-    throw UserError(path + " is no results.json: " + problem.what());
+    throw UserError(path + " is no results.json of fabricbench: " + json_problem(problem));
   }
   if (all.empty()) throw UserError(path + " holds no case" + (case_name.empty() ? "" : " '" + case_name + "'"));
   return failed.empty() ? all : failed;
@@ -91,9 +93,9 @@ RunResult run_again(const Wanted& wanted, const ReplayArguments& arguments,
     options.watch = [&](const CaseInfo& info, std::string_view transport, std::string_view lane) {
       return gathered.watch(info, transport, lane);
     };
-    options.keep_capture = [&](const CaseInfo& info, std::string_view transport, std::string_view lane,
+    options.keep_capture = [&](const CaseResult& result, std::string_view transport, std::string_view lane,
                                const capture::PcapngWriter& writer) {
-      return folder->keep_capture(info, transport, lane, writer);
+      return folder->keep_capture(result, transport, lane, writer);
     };
   }
   RunResult run = run_cases(cases, options);
@@ -111,17 +113,18 @@ int replay(const ReplayArguments& arguments) {
   if (!arguments.what.starts_with("fb1:") && is_world(arguments.what)) {
     return replay_world(arguments.what, arguments.report, arguments.json);
   }
+  const std::vector<Wanted> all = wanted_of(arguments);  // read before the folder, which may be the same, is emptied
   std::optional<ReportFolder> folder;
   if (!arguments.report.empty()) folder = or_throw(ReportFolder::open(arguments.report));
   Interrupter interrupter;
   const SignalWatcher watcher([&] { interrupter.fire(); });
   bool red = false;
-  for (const Wanted& wanted : wanted_of(arguments)) {
+  for (const Wanted& wanted : all) {
     Gatherer gathered(wanted.token.dut == "embedded");
-    const RunResult run = run_again(wanted, arguments, folder, gathered, interrupter);
+    RunResult run = run_again(wanted, arguments, folder, gathered, interrupter);
     if (run.interrupted) return exit_code::interrupted;
     const ReportFacts facts{wanted.token.seed, wanted.token.dut, wanted.token.deviations, now_text(), 0};
-    if (folder) or_throw(folder->write(run, facts, &gathered));
+    const Result<void> written = folder ? folder->write(run, facts, &gathered) : Result<void>();
     if (arguments.json) {
       std::fputs(results_json(run, facts).c_str(), stdout);
     } else {
@@ -134,6 +137,7 @@ int replay(const ReplayArguments& arguments) {
                   : wanted.digest == digest ? " (as in the report)"
                                             : " (the report says another one)");
     }
+    or_throw(written);
     red = red || summarize(run).red;
   }
   return red ? exit_code::red : exit_code::good;
@@ -145,22 +149,24 @@ void add_replay(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<ReplayArguments>();
   CLI::App* command = app.add_subcommand(
       "replay", "Run a case again from its replay token or a results.json, or a world from a campaign's file");
-  command->footer("Examples:\n"
-                  "  fabricbench replay fb1:connect_refuses_sqsize_zero:v=0.1.0:seed=1:dut=embedded:...\n"
-                  "  fabricbench replay report/results.json --case connect_refuses_sqsize_zero\n"
-                  "  fabricbench replay campaign/data-stale-17.json --report report");
+  set_help(*command,
+           "  fabricbench replay fb1:connect_refuses_sqsize_zero:v=0.1.0:seed=1:dut=embedded:...\n"
+           "  fabricbench replay report/results.json --case connect_refuses_sqsize_zero\n"
+           "  fabricbench replay campaign/data-stale-17.json --report report\n",
+           exit_codes("as expected", "a FAIL, an ERROR, or a world that fails"));
   command->add_option("what", arguments->what, "A replay token, a results.json, or a file that a campaign or shrink left")
       ->required()
       ->type_name("TOKEN|FILE");
   command->add_option("--case", arguments->case_name, "Only this case of the file")->type_name("NAME");
   command
       ->add_option("--local", arguments->local,
-                   "Our own address, or l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS, for a product at an address")
+                   "The bench's own address, or l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS, for a product at an address")
       ->type_name("HOST");
-  command->add_option("--device", arguments->device.name, "What our own RDMA runs on, for a product at rdma://...: softroce or verbs:NAME")
+  command
+      ->add_option("--device", arguments->device.name, "The bench's own RDMA device, for a product at rdma://...: softroce or verbs:NAME")
       ->type_name("DEVICE")
       ->capture_default_str();
-  command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");
+  add_report_folder(*command, arguments->report);
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");
   command->callback([arguments, &outcome] { outcome.code = replay(*arguments); });
 }

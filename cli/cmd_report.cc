@@ -1,8 +1,10 @@
 // fabricbench report: the reports of several runs beside each other, as one page.
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/usage.h"
 #include "conformance/report/matrix.h"
 #include "sim/capture/pcapng.h"
 
@@ -13,6 +15,7 @@ namespace {
 struct ReportArguments {
   std::vector<std::string> folders;
   std::string output = "matrix.html";
+  bool json = false;
 };
 
 int write_matrix(const ReportArguments& arguments) {
@@ -24,7 +27,12 @@ int write_matrix(const ReportArguments& arguments) {
   }
   const std::string page = or_throw(conformance::matrix_html(arguments.folders, arguments.output));
   or_throw(capture::write_atomically(arguments.output, Bytes(page.begin(), page.end())));
-  std::printf("matrix of %zu runs in %s\n", arguments.folders.size(), arguments.output.c_str());
+  if (arguments.json) {
+    const nlohmann::ordered_json json = {{"runs", arguments.folders}, {"page", arguments.output}};
+    std::puts(json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  } else {
+    std::printf("matrix of %zu runs in %s\n", arguments.folders.size(), arguments.output.c_str());
+  }
   return exit_code::good;
 }
 
@@ -32,13 +40,15 @@ int write_matrix(const ReportArguments& arguments) {
 
 void add_report(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<ReportArguments>();
-  CLI::App* command = app.add_subcommand("report", "Put the reports of several runs beside each other");
-  command->footer("Example:\n"
-                  "  fabricbench run --dut tcp://192.0.2.7:4420 --report ours\n"
-                  "  fabricbench run --dut tcp://192.0.2.8:4420 --report theirs\n"
-                  "  fabricbench report ours theirs --output matrix.html");
+  CLI::App* command = app.add_subcommand("report", "Compare the reports of several runs on one page");
+  set_help(*command,
+           "  fabricbench run --dut tcp://192.0.2.7:4420 --report ours\n"
+           "  fabricbench run --dut tcp://192.0.2.8:4420 --report theirs\n"
+           "  fabricbench report ours theirs --output matrix.html\n",
+           exit_codes("the page was written", "not used"));
   command->add_option("folders", arguments->folders, "Folders that `run --report` left")->type_name("DIR")->required();
-  command->add_option("--output", arguments->output, "The page that is written")->type_name("FILE")->capture_default_str();
+  add_output(*command, arguments->output, "The page to write", "FILE");
+  command->add_flag("--json", arguments->json, "Print the result as one JSON document");
   command->callback([arguments, &outcome] { outcome.code = write_matrix(*arguments); });
 }
 

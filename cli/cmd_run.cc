@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <map>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +13,7 @@
 #include "cli/rdma_device.h"
 #include "cli/suite_options.h"
 #include "cli/tls_options.h"
+#include "cli/usage.h"
 #include "conformance/report/gatherer.h"
 #include "conformance/report/report.h"
 #include "conformance/runner/driven_host.h"
@@ -33,6 +36,7 @@ struct RunArguments {
   std::vector<std::string> deviations;
   std::uint64_t seed = 1;
   std::string report;
+  Captures captures = Captures::all;
   std::string waivers;
   std::string profile;
   std::string date;
@@ -140,15 +144,17 @@ std::optional<Stopped> meet_controller(Product& product) {
   return std::nullopt;
 }
 
-int finish(const RunArguments& arguments, const RunResult& run, const ReportFacts& facts,
+int finish(const RunArguments& arguments, RunResult& run, const ReportFacts& facts,
            const std::optional<ReportFolder>& folder, const Gatherer& gathered) {
-  if (folder) or_throw(folder->write(run, facts, &gathered));
+  // The verdicts reach the terminal whatever becomes of the folder.
+  const Result<void> written = folder ? folder->write(run, facts, &gathered) : Result<void>();
   if (arguments.json) {
     std::fputs(results_json(run, facts).c_str(), stdout);
   } else {
     std::fputs(terminal_summary(run, facts, arguments.report, arguments.verbose).c_str(), stdout);
-    if (folder) std::printf("report in %s/index.html\n", arguments.report.c_str());
+    if (folder && written) std::printf("report in %s/index.html\n", arguments.report.c_str());
   }
+  or_throw(written);
   if (run.interrupted) return exit_code::interrupted;
   // Nobody is there: what is left of a report says so, and so does this line.
   if (run.stopped && run.stopped->after.empty()) throw UserError(facts.dut + ": " + run.stopped->why);
@@ -175,7 +181,7 @@ int run_suite(const RunArguments& arguments) {
   RunOptions options;
   options.deviations = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
   std::optional<ReportFolder> folder;
-  if (!arguments.report.empty()) folder = or_throw(ReportFolder::open(arguments.report));
+  if (!arguments.report.empty()) folder = or_throw(ReportFolder::open(arguments.report, arguments.captures));
   if (!arguments.deviations.empty() && arguments.dut != "embedded") {
     throw UserError("--deviation makes the embedded product misbehave; it cannot change " + arguments.dut);
   }
@@ -195,14 +201,22 @@ int run_suite(const RunArguments& arguments) {
   options.twice = arguments.twice;
   options.interrupter = &interrupter;
   Gatherer gathered(options.product.embedded);
+  std::atomic_flag warned = ATOMIC_FLAG_INIT;
   if (folder) {
     options.watch = [&](const CaseInfo& info, std::string_view transport, std::string_view lane) {
       return gathered.watch(info, transport, lane);
     };
-    options.keep_capture = [&](const CaseInfo& info, std::string_view transport, std::string_view lane,
-                               const capture::PcapngWriter& writer) {
-      return folder->keep_capture(info, transport, lane, writer);
-    };
+    // Without captures there is nothing to record.
+    if (folder->kept() != Captures::none) {
+      options.keep_capture = [&](const CaseResult& result, std::string_view transport, std::string_view lane,
+                                 const capture::PcapngWriter& writer) {
+        std::string name = folder->keep_capture(result, transport, lane, writer);
+        if (name.empty() && !warned.test() && !folder->capture_problem().empty() && !warned.test_and_set()) {
+          std::fprintf(stderr, "fabricbench: no more captures are kept: %s\n", folder->capture_problem().c_str());
+        }
+        return name;
+      };
+    }
   }
   ProgressLine progress;
   options.progress = [&](const CaseResult& result, std::size_t done, std::size_t all) {
@@ -214,6 +228,7 @@ int run_suite(const RunArguments& arguments) {
   facts.duration_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.clear();
   for (CaseResult& result : run.cases) dispose(result, expectations, date);
+  for (std::string& remark : remarks_on(expectations, all_cases(), date)) run.remarks.push_back(std::move(remark));
   return finish(arguments, run, facts, folder, gathered);
 }
 
@@ -228,7 +243,7 @@ void add_selection(CLI::App& command, conformance::Selection& selection) {
       ->type_name("GLOB")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command.add_option("--role", selection.roles, "Only cases on this side (controller, host, endpoint, provider, consumer, ...)")
+  command.add_option("--role", selection.roles, "Only cases of this role (controller, host, endpoint, provider, consumer, ...)")
       ->type_name("ROLE")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -239,48 +254,55 @@ void add_selection(CLI::App& command, conformance::Selection& selection) {
 void add_run(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand("run", "Run the conformance suite against a product");
-  command->footer("Examples:\n"
-                  "  fabricbench run --report report\n"
-                  "  fabricbench run --suite fabrics --role controller --seed 7\n"
-                  "  fabricbench run --lanes all\n"
-                  "  fabricbench run --dut rdma://192.0.2.7:4420 --report report\n"
-                  "  fabricbench run --dut rdma://192.0.2.7:4420 --device verbs:rxe0\n"
-                  "  fabricbench run --dut verbs:rxe0 --local packet:veth1,192.0.2.9\n"
-                  "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --local 192.0.2.1 --transport tcp\n"
-                  "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero");
+  set_help(*command,
+           "  fabricbench run --report report\n"
+           "  fabricbench run --suite fabrics --role controller --seed 7\n"
+           "  fabricbench run --lanes all\n"
+           "  fabricbench run --dut rdma://192.0.2.7:4420 --report report\n"
+           "  fabricbench run --dut rdma://192.0.2.7:4420 --device verbs:rxe0\n"
+           "  fabricbench run --dut verbs:rxe0 --local packet:veth1,192.0.2.9\n"
+           "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --local 192.0.2.1 --transport tcp\n"
+           "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero\n",
+           exit_codes("all as expected", "a FAIL, an ERROR, an unexpected pass or a missed canary"));
   add_selection(*command, arguments->selection);
   command
       ->add_option("--dut", arguments->dut,
-                   "The product: embedded, rdma://ADDRESS:PORT[/NQN], tcp://..., mctp:NET,EID, serial:PATH, ND:LIBRARY, "
-                   "verbs:NAME, or host:COMMAND, a host and the program that drives it")
+                   "The product: embedded, tcp://HOST:PORT[/NQN], rdma://HOST:PORT[/NQN], mctp:NET,EID, serial:PATH, ND:LIBRARY, "
+                   "verbs:NAME, or host:COMMAND (a host, and the program that drives it)")
       ->type_name("URL")
       ->capture_default_str();
   command
       ->add_option("--device", arguments->device.name,
-                   "What RDMA runs on: softroce; ND:default or NDK:default (embedded); verbs:NAME (the bench's side of rdma://...)")
+                   "RDMA device: softroce; ND:default or NDK:default (embedded); verbs:NAME (the bench's side of rdma://...)")
       ->type_name("DEVICE")
       ->capture_default_str();
   command
       ->add_option("--local", arguments->local,
-                   "Our own address, l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS, for a product that is not embedded; "
-                   "which adapter of ND:LIBRARY")
+                   "The bench's own address, l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS, for a product that is not embedded; "
+                   "the adapter of ND:LIBRARY")
       ->type_name("HOST");
   add_secret_file(*command, arguments->authentication);
   add_tls_host(*command, arguments->tls);
-  command->add_option("--deviation", arguments->deviations, "Make the embedded product misbehave in one way")
+  command->add_option("--deviation", arguments->deviations, "Make the embedded product misbehave in this way (list --deviations)")
       ->type_name("NAME")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--seed", arguments->seed, "Seed of every random choice")
-      ->check(check_seed)->capture_default_str();
-  command->add_option("--report", arguments->report, "Leave a report in this folder")->type_name("DIR");
-  command->add_option("--waivers", arguments->waivers, "Known failures of the product")->type_name("FILE");
+      ->check(check_seed)->type_name("N")->capture_default_str();
+  add_report_folder(*command, arguments->report);
+  command
+      ->add_option("--captures", arguments->captures,
+                   "Which captures the report keeps: all, failures (all but those of passed cases) or none [all]")
+      ->transform(one_of_words<Captures>({{"all", Captures::all}, {"failures", Captures::failures}, {"none", Captures::none}}))
+      ->type_name("WHICH");
+  command->add_option("--waivers", arguments->waivers, "Known failures of the product (YAML)")->type_name("FILE");
   command->add_option("--profile", arguments->profile, "A known peer: linux-6.1, or a file NAME.yaml")
       ->type_name("NAME");
-  command->add_option("--today", arguments->date, "The date that waivers are held against")
-      ->type_name("2027-01-31");
+  command->add_option("--today", arguments->date, "Date for the expiry of waivers, for example 2027-01-31")
+      ->type_name("DATE");
   command->add_option("--jobs", arguments->jobs, "Cases at a time (embedded products)")
       ->check(CLI::Range(1u, 256u))
+      ->type_name("N")
       ->capture_default_str();
   command
       ->add_option("--lanes", arguments->lanes,
@@ -290,9 +312,9 @@ void add_run(CLI::App& app, Outcome& outcome) {
       ->allow_extra_args(false);
   command->add_flag("--list-lanes", arguments->list_lanes, "List the lanes");
   command->add_flag("--twice", arguments->twice, "Run each case twice and compare the digests");
-  command->add_flag("--slow", arguments->slow, "Run cases that take long in real time too");
+  command->add_flag("--slow", arguments->slow, "Also run cases that take long in real time");
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");
-  command->add_flag("--verbose", arguments->verbose, "Say why cases were skipped or waived");
+  command->add_flag("--verbose", arguments->verbose, "Show why cases were skipped or waived");
   command->callback([arguments, &outcome] { outcome.code = run_suite(*arguments); });
 }
 

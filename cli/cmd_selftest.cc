@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "cli/suite_options.h"
+#include "cli/usage.h"
 #include "conformance/report/report.h"
 
 namespace fb::cli {
@@ -43,17 +44,20 @@ void add_selftest(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<SelftestArguments>();
   arguments->options.jobs = default_jobs();
   CLI::App* command = app.add_subcommand(
-      "selftest", "See every case pass on the honest product and fail on each of its deviations");
-  command->footer("Examples:\n  fabricbench selftest\n  fabricbench selftest --suite rdma --json");
+      "selftest", "Run every case against the correct product, and against one with each matching defect");
+  set_help(*command, "  fabricbench selftest\n  fabricbench selftest --suite rdma --json\n",
+           exit_codes("every deviation was caught", "a deviation was missed, or a case failed on the correct product"));
   add_selection(*command, arguments->selection);
   command->add_option("--seed", arguments->options.seed, "Seed of every random choice")
       ->check(check_seed)
+      ->type_name("N")
       ->capture_default_str();
   command->add_option("--jobs", arguments->options.jobs, "Runs at a time")
       ->check(CLI::Range(1u, 256u))
+      ->type_name("N")
       ->capture_default_str();
   command->add_flag("--named-only", arguments->named_only,
-                    "Run deviations against the cases that name their requirement alone");
+                    "Run deviations only against the cases that name their requirement");
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");
   command->callback([arguments, &outcome] { outcome.code = run_selftest(*arguments); });
 }

@@ -7,6 +7,7 @@
 
 #include "cli/common.h"
 #include "cli/replay_world.h"
+#include "cli/usage.h"
 #include "conformance/campaign/shrink.h"
 #include "conformance/runner/runner.h"
 #include "sim/capture/pcapng.h"
@@ -69,11 +70,14 @@ int shrink_file(const ShrinkArguments& arguments) {
 
 void add_shrink(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<ShrinkArguments>();
-  CLI::App* command = app.add_subcommand("shrink", "Leave out of a failing world what it does not need to fail");
-  command->footer("Example:\n  fabricbench shrink campaign/data-stale-17.json");
+  CLI::App* command = app.add_subcommand("shrink", "Reduce a failing world to the faults and steps that it needs to fail");
+  set_help(*command, "  fabricbench shrink campaign/data-stale-17.json\n", exit_codes("the smaller file was written", "not used"));
   command->add_option("file", arguments->file, "A file that a campaign left")->required()->type_name("FILE");
-  command->add_option("--out", arguments->out, "The smaller file; left out: FILE.min.json")->type_name("FILE");
-  command->add_option("--seconds", arguments->seconds, "Stop after so long")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
+  add_output(*command, arguments->out, "The smaller file; default: FILE.min.json", "FILE");
+  command->add_option("--seconds", arguments->seconds, "Stop after this time")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
   command->add_flag("--json", arguments->json, "Print the result as one JSON document");
   command->callback([arguments, &outcome] { outcome.code = shrink_file(*arguments); });
 }

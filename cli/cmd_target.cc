@@ -2,19 +2,25 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 
+#include "base/ip_scope.h"
 #include "cli/authentication.h"
 #include "cli/common.h"
 #include "cli/rdma_device.h"
 #include "cli/real_session.h"
 #include "cli/tls_options.h"
+#include "cli/usage.h"
 #include "conformance/runner/product.h"
 #include "model/deviations/deviation.h"
+#include "model/subsystem/check_options.h"
 #include "model/subsystem/leniency.h"
 #include "model/subsystem/target.h"
 #include "model/transport/rdma_controller.h"
 #include "model/transport/tcp_controller.h"
+#include "model/transport/transfer_limit.h"
 
 namespace fb::cli {
 
@@ -35,6 +41,7 @@ struct TargetArguments {
   bool busy_poll = false;
   bool lenient = false;
   std::vector<std::string> leniencies;  ///< empty: all
+  bool json = false;
   TlsArguments tls;
   RdmaDeviceArguments device;
   std::string capture;
@@ -53,6 +60,7 @@ std::unique_ptr<transport::ControllerFabric> listen(RealSession& session, const 
                                                     transport::ChannelSecurity security) {
   transport::ControllerFabricOptions options;
   options.port = url.to.port;
+  options.transfer_bytes_max = transport::kLargestTransfer;
   if (url.transport == "rdma") {
     return or_throw(transport::RdmaControllerFabric::start(session.world(), session.device(), options,
                                                            acceptor, hooks));
@@ -76,6 +84,12 @@ std::optional<std::uint64_t> amount(std::string_view part, std::string_view key)
   return or_throw(parse_size(part.substr(key.size())));
 }
 
+std::uint32_t count_of(std::uint64_t value, std::string_view key) {
+  if (value > std::numeric_limits<std::uint32_t>::max())
+    throw UserError("--namespace: " + std::string(key) + std::to_string(value) + " is too large");
+  return static_cast<std::uint32_t>(value);
+}
+
 /// False: the word means nothing.
 bool take_zone_word(std::string_view part, NamespaceWords& words, subsystem::ZoneOptions& zones) {
   if (const auto zone = amount(part, "zoned=")) {
@@ -83,9 +97,9 @@ bool take_zone_word(std::string_view part, NamespaceWords& words, subsystem::Zon
   } else if (const auto held = amount(part, "zcap=")) {
     words.zone_capacity = *held;
   } else if (const auto active = amount(part, "active=")) {
-    zones.max_active = static_cast<std::uint32_t>(*active);
+    zones.max_active = count_of(*active, "active=");
   } else if (const auto open = amount(part, "open=")) {
-    zones.max_open = static_cast<std::uint32_t>(*open);
+    zones.max_open = count_of(*open, "open=");
   } else if (const auto extension = amount(part, "zdes="); extension && *extension % 64 == 0 && *extension / 64 < 256) {
     zones.extension_units = static_cast<std::uint8_t>(*extension / 64);
   } else if (part == "razb") {
@@ -121,8 +135,9 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
     } else if (part == "pi=1" || part == "pi=2" || part == "pi=3") {
       options.protection_type = static_cast<std::uint8_t>(part.back() - '0');
     } else if (!take_zone_word(part, words, zones)) {
-      throw wrong("after the size stand file=PATH, bs=512 or 4096, ms=8, 16 or 64, pi=1, 2 or 3, and of a zoned "
-                  "namespace zoned=SIZE, zcap=SIZE, active=N, open=N, zdes=BYTES (of 64) and razb");
+      throw wrong("'" + std::string(part) +
+                  "' is not known here; after the size come file=PATH, bs=512 or 4096, ms=8, 16 or 64, pi=1, 2 or 3, "
+                  "and for a zoned namespace zoned=SIZE, zcap=SIZE, active=N, open=N, zdes=BYTES (a multiple of 64) and razb");
     }
   }
   if (bytes % options.block_bytes != 0) throw wrong("no whole number of blocks");
@@ -145,9 +160,35 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
     if (!words.file.empty()) throw wrong("a zoned namespace lies in memory, not in a file");
   }
   if (options.protection_type != 0 && options.metadata_bytes == 0) options.metadata_bytes = 8;
+  if (const auto fits = subsystem::check_options(options); !fits) throw wrong(fits.error().text);
   const std::uint64_t stored = options.blocks * (options.block_bytes + options.metadata_bytes);
   if (!words.file.empty()) options.store = or_throw(subsystem::open_file_store(words.file, stored));
   return options;
+}
+
+/// A host that asks for a name which is none gets Connect Invalid Parameters: better not to begin.
+void check_nqn(const std::string& option, const std::string& name) {
+  if (fabrics::valid_nqn(name)) return;
+  throw UserError(option + " '" + name +
+                  "' is no NVMe qualified name, and hosts could not connect; it has the form nqn.YYYY-MM.DOMAIN:NAME, for example "
+                  "nqn.2026-01.org.example:" +
+                  (name.empty() || name.find_first_of(" :") != std::string::npos ? "disk1" : name));
+}
+
+/// Everything that is known to be wrong before a socket is opened.
+void check_names(const TargetArguments& arguments) {
+  check_nqn("--nqn", arguments.nqn);
+  for (const std::string& host : arguments.allowed_hosts) check_nqn("--allow-host", host);
+  if (!arguments.discovery_nqn.empty()) check_nqn("--discovery-nqn", arguments.discovery_nqn);
+  if (arguments.nqn == fabrics::kDiscoveryNqn || arguments.nqn == arguments.discovery_nqn) {
+    throw UserError("--nqn " + arguments.nqn + " is the name of the discovery service; the subsystem needs one of its own");
+  }
+  if (arguments.namespaces.empty()) {
+    throw UserError(
+        "no --namespace: hosts would find no disk; add one (--namespace 64M), or say --namespace none if that is what you want");
+  }
+  const bool none = std::ranges::find(arguments.namespaces, "none") != arguments.namespaces.end();
+  if (none && arguments.namespaces.size() > 1) throw UserError("--namespace none stands alone");
 }
 
 /// "2.1": one of those that add_target() lets pass.
@@ -164,7 +205,7 @@ subsystem::Referral referral_from(const std::string& text) {
   if (!url) throw UserError("--referral " + url.error().text);
   subsystem::Referral made;
   if (!url->nqn.empty()) made.subnqn = url->nqn;
-  made.traddr = to_string(url->to.address);
+  made.traddr = to_string(without_scope(url->to.address));
   made.trsvcid = std::to_string(url->to.port);
   made.family = family_of(url->to.address);
   made.trtype = url->transport == "tcp" ? 3 : 1;
@@ -210,6 +251,9 @@ int run_target(const TargetArguments& arguments) {
   for (const std::string& url : arguments.discovery_listen) {
     urls.push_back(or_throw(conformance::parse_fabric_url(url, conformance::UrlPort::known)));
   }
+  std::vector<subsystem::Referral> referrals;
+  for (const std::string& text : arguments.referrals) referrals.push_back(referral_from(text));
+  check_names(arguments);
   const IpAddress address = urls.front().to.address;
   const auto left_out = checks_left_out(arguments);
   const auto chosen = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
@@ -264,6 +308,7 @@ int run_target(const TargetArguments& arguments) {
   }
   std::vector<subsystem::NamespaceOptions> namespaces;
   for (const std::string& text : arguments.namespaces) {
+    if (text == "none") break;
     namespaces.push_back(namespace_from(text));
     if (namespaces.back().zones.zone_blocks != 0) options.zoned.supported = true;
   }
@@ -276,7 +321,7 @@ int run_target(const TargetArguments& arguments) {
   for (const conformance::FabricUrl& url : urls) {
     subsystem::PortOptions port;
     port.portid = ++portid;
-    port.traddr = to_string(address);
+    port.traddr = to_string(without_scope(address));
     port.trsvcid = std::to_string(url.to.port);
     port.family = family_of(address);
     subsystem::Port& added = target.add_port(port);
@@ -288,17 +333,19 @@ int run_target(const TargetArguments& arguments) {
     listeners.push_back({url, listen(session, url, target.acceptor(portid), hooks.get(), tls.get(), security)});
     target.set_listener(portid, *listeners.back().fabric);
   }
-  for (const std::string& text : arguments.referrals) {
-    target.discovery().add_referral(referral_from(text));
-  }
+  for (const subsystem::Referral& referral : referrals) target.discovery().add_referral(referral);
   const SignalWatcher signals([&] { world.interrupt(); });
   const std::string name_of_discovery(target.discovery().subsystem().options().nqn);
+  nlohmann::ordered_json said = nlohmann::ordered_json::array();
   for (const Listening& one : listeners) {
-    std::printf("listening %s %s\n", conformance::url_text(one.url.transport, one.url.to).c_str(),
-                &one - listeners.data() < std::ssize(arguments.listen) ? arguments.nqn.c_str()
-                                                                       : name_of_discovery.c_str());
+    const std::string url = conformance::url_text(one.url.transport, one.url.to);
+    const bool serves_disk = &one - listeners.data() < std::ssize(arguments.listen);
+    const std::string& name = serves_disk ? arguments.nqn : name_of_discovery;
+    if (!arguments.json) std::printf("listening %s %s\n", url.c_str(), name.c_str());
+    said.push_back({{"url", url}, {"nqn", name}, {"kind", serves_disk ? "subsystem" : "discovery"}});
   }
-  std::fflush(stdout);
+  if (arguments.json) std::puts(nlohmann::ordered_json{{"listeners", said}}.dump().c_str());
+  flush_output();
   try {
     for (;;) world.run_for(Duration::s(3600));
   } catch (const WaitFailure&) {
@@ -310,45 +357,51 @@ int run_target(const TargetArguments& arguments) {
 }  // namespace
 
 void add_target(CLI::App& app, Outcome& outcome) {
-  auto* command = app.add_subcommand("target", "Serve an emulated subsystem over RoCEv2 and TCP");
-  command->footer(
-      "Examples:\n"
+  auto* command = app.add_subcommand("target", "Serve an emulated subsystem over NVMe/TCP and RoCEv2");
+  set_help(
+      *command,
       "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 64M\n"
       "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M\n"
       "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --tls --psk-file keys\n"
       "  fabricbench target --listen tcp://127.0.0.1:4420 --discovery-listen tcp://127.0.0.1 --namespace 64M\n"
       "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 1G,file=disk.img,bs=4096\n"
-      "  fabricbench target --listen rdma://192.0.2.7:4420 --device verbs:rxe0 --namespace 1G");
+      "  fabricbench target --listen rdma://192.0.2.7:4420 --device verbs:rxe0 --namespace 1G\n",
+      exit_codes("ended by SIGINT or SIGTERM", "the bench broke"));
   auto arguments = std::make_shared<TargetArguments>();
-  command->add_option("--listen", arguments->listen, "rdma://ADDRESS:PORT or tcp://ADDRESS:PORT; may be repeated")
+  command->add_option("--listen", arguments->listen, "tcp://HOST:PORT or rdma://HOST:PORT; may be repeated")
       ->required()
       ->type_name("URL");
   command
       ->add_option("--discovery-listen", arguments->discovery_listen,
-                   "The same for the discovery service alone; without a port: 8009 (TCP)")
+                   "Listener of the discovery service only; default port 8009 (TCP)")
       ->type_name("URL");
   command->add_option("--discovery-nqn", arguments->discovery_nqn,
-                      "A name of the discovery service's own, beside the well-known one")
+                      "Unique NQN of the discovery service, beside the well-known one")
       ->type_name("NQN");
   command->add_option("--referral", arguments->referrals,
-                      "Refer hosts to this discovery service too; may be repeated")
+                      "Add a referral to this discovery service; may be repeated")
       ->type_name("URL");
-  command->add_option("--local", arguments->local, 
-                      "l2:PATH,PEER,ADDRESS or packet:INTERFACE,ADDRESS: raw Ethernet over unix sockets, or on an interface")
+  command->add_option("--local", arguments->local,
+                      "Raw Ethernet: l2:PATH,PEER,ADDRESS over unix sockets, or packet:INTERFACE,ADDRESS on an interface")
       ->type_name("HOST");
   add_rdma_device(*command, arguments->device);
   command
-      ->add_option("--namespace", arguments->namespaces,
-                   "SIZE[,file=PATH][,bs=512|4096][,ms=8|16|64][,pi=1|2|3]"
-                   "[,zoned=SIZE[,zcap=SIZE][,active=N][,open=N][,zdes=BYTES][,razb]]; may be repeated")
+      ->add_option(
+          "--namespace", arguments->namespaces,
+          "SIZE, with commas between: file=PATH, bs=512|4096, ms=8|16|64, pi=1|2|3, and zoned=SIZE with zcap=SIZE, active=N, open=N, "
+          "zdes=BYTES, razb; may be repeated. Or none")
       ->type_name("SPEC")
       ->allow_extra_args(false);
-  command->add_option("--deviation", arguments->deviations, "Misbehave in this named way")
-      ->type_name("NAME");
-  command->add_option("--nqn", arguments->nqn, "Name of the subsystem")->type_name("NQN");
-  command->add_option("--nvme-version", arguments->nvme_version, "Version of the base specification, 2.0 unless told")
-      ->check(CLI::IsMember({"1.4", "2.0", "2.1"}));
-  command->add_option("--allow-host", arguments->allowed_hosts, "Only these hosts may connect")
+  command->add_option("--deviation", arguments->deviations, "Misbehave in this way (list --deviations)")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--nqn", arguments->nqn, "NQN of the subsystem")->type_name("NQN")->capture_default_str();
+  command->add_option("--nvme-version", arguments->nvme_version, "NVMe Base version that the subsystem reports: 1.4, 2.0 or 2.1")
+      ->check(CLI::IsMember({"1.4", "2.0", "2.1"}))
+      ->type_name("VERSION")
+      ->capture_default_str();
+  command->add_option("--allow-host", arguments->allowed_hosts, "Only these hosts may connect; may be repeated")
       ->type_name("NQN");
   std::string names;
   for (const subsystem::Leniency& one : subsystem::leniencies()) {
@@ -363,9 +416,10 @@ void add_target(CLI::App& app, Outcome& outcome) {
           ->expected(0, 1);
   add_authentication(*command, arguments->authentication);
   add_tls_target(*command, arguments->tls);
-  command->add_option("--capture", arguments->capture, "Leave a capture here at the end, with the keys of TLS")
+  command->add_option("--capture", arguments->capture, "Write a capture here at the end, with the TLS keys")
       ->type_name("FILE");
-  command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, a whole core");
+  command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, one core fully used");
+  command->add_flag("--json", arguments->json, "Print the listeners as one JSON document");
   command->callback([arguments, lenient, &outcome] {
     arguments->lenient = lenient->count() > 0;
     std::erase(arguments->leniencies, "");

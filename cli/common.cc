@@ -16,6 +16,8 @@
 #include <random>
 #include <sstream>
 
+#include "sim/net/udp_socket.h"
+
 namespace fb::cli {
 
 namespace {
@@ -96,49 +98,35 @@ Result<IpAddress> local_address_towards(const Endpoint& to) {
   const auto none = [&](const char* what) {
     return Failure{Problem{"no way to " + to_string(to.address) + ": " + what + ": " + std::strerror(errno)}};
   };
-  const bool v4 = to.address.is_v4();
-  const int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const int fd = socket(to.address.is_v4() ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return none("socket");
-  sockaddr_in6 six = {};
-  sockaddr_in four = {};
-  sockaddr* address = nullptr;
-  socklen_t length = 0;
-  const auto& bytes = to.address.bytes();
-  if (v4) {
-    four.sin_family = AF_INET;
-    four.sin_port = htons(to.port);
-    std::memcpy(&four.sin_addr, &bytes[12], 4);
-    address = reinterpret_cast<sockaddr*>(&four);
-    length = sizeof four;
-  } else {
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(to.port);
-    std::memcpy(&six.sin6_addr, bytes.data(), 16);
-    address = reinterpret_cast<sockaddr*>(&six);
-    length = sizeof six;
-  }
-  const bool good = connect(fd, address, length) == 0 && getsockname(fd, address, &length) == 0;
+  const net::socket_detail::SocketAddress peer(to);
+  net::socket_detail::SocketAddress own;
+  socklen_t length = sizeof own;
+  const bool good = connect(fd, peer.get(), peer.length()) == 0 && getsockname(fd, own.get(), &length) == 0;
+  const int error = errno;
   close(fd);
+  errno = error;
   if (!good) return none("connect");
-  if (v4) {
-    std::uint8_t a[4];
-    std::memcpy(a, &four.sin_addr, 4);
-    return IpAddress::v4(a[0], a[1], a[2], a[3]);
-  }
-  std::array<std::uint8_t, 16> a;
-  std::memcpy(a.data(), &six.sin6_addr, 16);
-  return IpAddress::v6(a);
+  return own.endpoint().value_or(Endpoint{}).address;
 }
 
 net::LocalHost local_host(const std::string& text, const Endpoint& to, RocePort port) {
   if (text.empty()) return {.address = or_throw(local_address_towards(to))};
   const auto parsed = net::parse_local_host(text);
   if (!parsed) throw UserError("--local: " + parsed.error().text);
+  if (parsed->address.is_v4() != to.address.is_v4()) {
+    throw UserError("--local " + text + " and " + to_string(to.address) + " are of different families (IPv4, IPv6)");
+  }
   if (port == RocePort::own && parsed->address == to.address) {
     throw UserError("--local " + text + " is the other side's address; both need UDP port 4791, so each "
                     "has an address of its own (127.0.0.3 for example)");
   }
   return *parsed;
+}
+
+void flush_output() {
+  if (std::fflush(stdout) != 0) throw UserError(std::string("standard output cannot be written: ") + std::strerror(errno));
 }
 
 std::string read_text(const std::string& path) {

@@ -41,6 +41,9 @@ enum class RocePort : std::uint8_t { own, kernels };
 /// What --local says, or the address that the routing table gives when it is empty.
 net::LocalHost local_host(const std::string& text, const Endpoint& to, RocePort port = RocePort::own);
 
+/// What was printed reaches its reader now; UserError if it cannot.
+void flush_output();
+
 /// A whole file; UserError when it cannot be read.
 std::string read_text(const std::string& path);
 

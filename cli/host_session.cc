@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/ip_scope.h"
 #include "base/result.h"
 #include "model/transport/rdma_host.h"
 #include "model/transport/tcp_host.h"
+#include "sim/net/resolve.h"
 
 namespace fb::cli {
 
@@ -22,7 +24,7 @@ std::unique_ptr<transport::HostFabric> open_fabric(RealSession& session, const H
                                                    std::string_view transport, transport::TlsSide* tls) {
   if (transport == "rdma") {
     if (arguments.header_digest || arguments.data_digest) {
-      throw UserError("digests are of NVMe/TCP: " + arguments.url);
+      throw UserError("--hdr-digest and --data-digest are for NVMe/TCP (tcp://...), not " + arguments.url);
     }
     return std::make_unique<transport::RdmaHostFabric>(session.world(), session.device());
   }
@@ -78,6 +80,12 @@ host::AuthenticationOptions authentication_of(const AuthenticationArguments& arg
 
 }  // namespace
 
+std::string transport_hint(const std::string& text) {
+  const auto url = conformance::parse_fabric_url(text, conformance::UrlPort::known);
+  if (!url || url->transport != "rdma" || !net::accepts_tcp(url->to)) return {};
+  return " (that port accepts TCP connections: is tcp://... meant?)";
+}
+
 HostSession::HostSession(const HostArguments& arguments)
     : url_(or_throw(conformance::parse_fabric_url(arguments.url, conformance::UrlPort::known))),
       nsid_(arguments.nsid),
@@ -130,7 +138,10 @@ host::DiscoveryOptions HostSession::discovery_options(bool follow_referrals) con
 
 host::DiscoveryResult HostSession::ask(host::DiscoveryClient& client, const host::DiscoveryOptions& options) {
   auto outcome = client.discover(options).wait();
-  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, url_.to), hinted(outcome.error().text)));
+  if (!outcome) {
+    const std::string url = url_text(url_.transport, url_.to);
+    throw UserError(fmt::format("{}: {}{}", url, hinted(outcome.error().text), transport_hint(url)));
+  }
   for (const host::HostError& error : outcome->unreachable) {
     std::fprintf(stderr, "a referral could not be asked: %s\n", error.text.c_str());
   }
@@ -161,16 +172,17 @@ std::string HostSession::subsystem_nqn() {
   if (nqn_.empty()) {
     const host::DiscoveryResult found = discover();
     const host::DiscoveredEntry* chosen = nullptr;
+    const Endpoint here{without_scope(url_.to.address), url_.to.port};
     for (const host::DiscoveredEntry& entry : found.entries) {
       if (!entry.usable || entry.subtype != fabrics::SubsystemType::nvm) continue;
-      if (chosen == nullptr || (entry.to == url_.to && chosen->to != url_.to)) chosen = &entry;
+      if (chosen == nullptr || (entry.to == here && chosen->to != here)) chosen = &entry;
     }
     if (chosen != nullptr) {
       // What the entry asks of us is known now: that we cannot do it is better said here.
       const auto possible = host::options_for(*host_, *chosen, {.authentication = authentication_});
       if (!possible) throw UserError(possible.error().text + " (--tls --psk-file)");
       nqn_ = chosen->subnqn;
-      to_ = chosen->to;
+      to_ = {with_scope(chosen->to.address, scope_of(url_.to.address)), chosen->to.port};
     }
   }
   if (nqn_.empty()) {
@@ -188,7 +200,10 @@ host::Controller& HostSession::connect(std::uint16_t queue_entries) {
   if (tls_always_) options.tls = host::TlsUse::always;
   if (tls_) options.connect_timeout = kHandshakePatience;
   auto outcome = host_->connect(options).wait();
-  if (!outcome) throw UserError(fmt::format("{}: {}", url_text(url_.transport, to_), hinted(outcome.error().text)));
+  if (!outcome) {
+    const std::string url = url_text(url_.transport, to_);
+    throw UserError(fmt::format("{}: {}{}", url, hinted(outcome.error().text), transport_hint(url)));
+  }
   return *outcome.value();
 }
 

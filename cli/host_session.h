@@ -27,7 +27,11 @@ struct HostArguments {
   TlsArguments tls;
   RdmaDeviceArguments device;
   std::string capture;
+  bool json = false;
 };
+
+/// What the user may have meant instead, when nothing answers at that URL.
+std::string transport_hint(const std::string& url);
 
 class HostSession final : private host::ControllerListener {
  public:

@@ -1,5 +1,7 @@
 #include "cli/networkdirect.h"
 
+#include <dlfcn.h>
+
 #include <ws2spi.h>
 
 #include <cstdio>
@@ -52,7 +54,8 @@ Inspection inspect(const ProviderEntry& entry) {
   ProviderPointer provider;
   HRESULT status = ND_SUCCESS;
   if (!found.loads) {
-    found.problem = "it cannot be loaded as a library";
+    const char* const why = dlerror();
+    found.problem = "it cannot be loaded as a library" + (why == nullptr ? std::string() : ": " + std::string(why));
   } else if (entry.version != ND_VERSION_2) {
     found.problem = "only version 2 is used";
   } else if (FAILED(loaded)) {

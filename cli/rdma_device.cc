@@ -12,7 +12,7 @@ constexpr std::string_view kVerbs = "verbs:";
 std::string RdmaDeviceArguments::verbs_name() const { return name.substr(kVerbs.size()); }
 
 void add_rdma_device(CLI::App& command, RdmaDeviceArguments& arguments) {
-  command.add_option("--device", arguments.name, "What RDMA runs on: softroce, or verbs:NAME (fabricbench devices)")
+  command.add_option("--device", arguments.name, "RDMA device: softroce, or verbs:NAME (see fabricbench devices)")
       ->type_name("DEVICE")
       ->capture_default_str();
 }

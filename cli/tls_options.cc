@@ -10,7 +10,7 @@ namespace {
 void add_common(CLI::App& command, TlsArguments& arguments) {
   command
       .add_option("--psk-file", arguments.psk_file,
-                  "Keys for TLS, a line each: [HOSTNQN SUBNQN] NVMeTLSkey-1:...; mode 0600")
+                  "TLS keys, one per line: [HOSTNQN SUBNQN] NVMeTLSkey-1:...; mode 0600")
       ->type_name("FILE");
   command.add_flag("--psk-compat", arguments.old_derivation,
                    "Derive keys as libnvme before 1.14 did");
@@ -19,10 +19,10 @@ void add_common(CLI::App& command, TlsArguments& arguments) {
 }  // namespace
 
 void add_tls_target(CLI::App& command, TlsArguments& arguments) {
-  command.add_flag("--tls", arguments.on, "TLS 1.3 on every tcp:// listener, and nothing without");
-  command.add_flag("--tls-optional", arguments.optional, "TLS 1.3 for those who begin with it; plain TCP too");
+  command.add_flag("--tls", arguments.on, "TLS 1.3 required on every tcp:// listener");
+  command.add_flag("--tls-optional", arguments.optional, "TLS 1.3 for hosts that begin with it; plain TCP too");
   command.add_flag("--tls-concat", arguments.concatenated,
-                   "As --tls-optional; DH-HMAC-CHAP makes the keys (--dhchap-secret-file)");
+                   "Like --tls-optional; DH-HMAC-CHAP generates the keys (--dhchap-secret-file)");
   add_common(command, arguments);
 }
 
@@ -31,14 +31,15 @@ void add_tls_host(CLI::App& command, TlsArguments& arguments) {
   add_common(command, arguments);
   command
       .add_option("--psk-identity-version", arguments.identity_version,
-                  "Of the PSK identity: 0 is what older peers know")
+                  "Version of the PSK identity; older peers know only 0")
       ->check(CLI::Range(0, 1))
+      ->type_name("N")
       ->capture_default_str();
 }
 
 std::optional<auth::PskStore> tls_keys(const TlsArguments& arguments) {
   if (arguments.on && (arguments.optional || arguments.concatenated)) {
-    throw UserError("--tls takes nothing without TLS: --tls-optional and --tls-concat begin without");
+    throw UserError("--tls refuses plain connections, which --tls-optional and --tls-concat begin with: choose one of them");
   }
   if (!arguments.any() && !arguments.psk_file.empty()) throw UserError("--psk-file goes with --tls");
   if (!arguments.any()) return std::nullopt;
@@ -52,7 +53,7 @@ std::optional<auth::PskStore> tls_keys(const TlsArguments& arguments) {
 void check_tls_transport(const TlsArguments& arguments, const std::string& transport,
                          const std::string& url) {
   if (arguments.any() && transport != "tcp") {
-    throw UserError("TLS is of NVMe/TCP: " + url);
+    throw UserError("TLS is for NVMe/TCP (tcp://...), not " + url);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <list>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -86,7 +87,12 @@ bool Driver::hear() {
   char buffer[65536];
   const ssize_t got = read(STDIN_FILENO, buffer, sizeof buffer);
   if (got < 0 && errno == EINTR) return true;
-  if (got <= 0) return false;
+  if (got <= 0) {
+    if (!greeted_ && problem_.empty())
+      complain("the bench said nothing on standard input; 'fabricbench run --dut host:COMMAND' starts this program");
+    if (!greeted_) code_ = 2;
+    return false;
+  }
   lines_.hear({buffer, static_cast<std::size_t>(got)});
   while (!over_) {
     const std::optional<std::string> line = lines_.next();
@@ -153,7 +159,12 @@ bool Driver::answer(std::uint64_t id, json content) {
   while (!rest.empty()) {
     const ssize_t written = write(STDOUT_FILENO, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
+    if (written <= 0) {
+      if (errno != EPIPE) complain(std::string("standard output cannot be written: ") + std::strerror(errno));
+      code_ = 2;
+      over_ = true;
+      return false;
+    }
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
   return true;

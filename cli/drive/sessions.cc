@@ -42,12 +42,11 @@ Place place_of(const std::string& text) {
 int listener_at(const std::string& text) {
   const Place place = place_of(text);
   addrinfo wanted{};
-  wanted.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  wanted.ai_flags = AI_NUMERICSERV | AI_PASSIVE;
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (getaddrinfo(place.address.c_str(), place.port.c_str(), &wanted, &found) != 0) {
-    throw UserError("--listen " + text + ": no address of this machine and port");
-  }
+  const int error = getaddrinfo(place.address.c_str(), place.port.c_str(), &wanted, &found);
+  if (error != 0) throw UserError("--listen " + text + ": " + gai_strerror(error));
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
   const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int on = 1;
@@ -91,7 +90,7 @@ int serve_sessions(const std::string& address, const Options& options) {
   sigprocmask(SIG_BLOCK, &heard, &before);
   const int signals = signalfd(-1, &heard, SFD_CLOEXEC);
   std::printf("listening on %s\n", words_of(listener).c_str());
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0) throw UserError(std::string("standard output cannot be written: ") + std::strerror(errno));
   std::vector<pid_t> sessions;
   for (bool over = false; !over;) {
     pollfd watched[] = {{listener, POLLIN, 0}, {signals, POLLIN, 0}};

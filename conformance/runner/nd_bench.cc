@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <mutex>
 
+#if !defined(_WIN32)
+#include <dlfcn.h>
+#endif
 #include <fmt/format.h>
 #include <ndsupport.h>
 #include <ws2tcpip.h>
@@ -132,12 +135,20 @@ bool same_file(const std::wstring& a, const std::wstring& b) {
   return std::filesystem::equivalent(a, b, none);
 }
 
+/// Why the last library could not be loaded, where the system says so.
+std::string loader_words() {
+#if !defined(_WIN32)
+  if (const char* const why = dlerror()) return ": " + std::string(why);
+#endif
+  return {};
+}
+
 }  // namespace
 
 /// A provider's library.
 struct NdBench::Loaded {
   explicit Loaded(const std::string& path) : name(path.begin(), path.end()), module(LoadLibraryExW(name.c_str(), nullptr, 0)) {
-    if (module == nullptr) throw UserError(path + ": it cannot be loaded");
+    if (module == nullptr) throw UserError(path + ": it cannot be loaded as a library" + loader_words());
     get_class_object = reinterpret_cast<ND_DLL_GET_CLASS_OBJECT>(reinterpret_cast<void*>(GetProcAddress(module, "DllGetClassObject")));
     if (get_class_object == nullptr) throw UserError(path + ": it exports no DllGetClassObject");
     id = ndutil::default_provider_id(name);
