@@ -67,8 +67,8 @@ void prefer_another_namespace(const Environment& environment, std::vector<host::
     }
     return;
   }
-  static constexpr std::uint64_t kRoom = 1024;
-  const auto last = std::find_if(all.rbegin(), all.rend(), [](const auto& one) { return one.blocks >= kRoom; });
+  // With room for what cases write.
+  const auto last = std::find_if(all.rbegin(), all.rend(), [](const host::NamespaceFacts& one) { return one.blocks >= 1024; });
   if (last != all.rend()) std::rotate(all.begin(), last.base() - 1, all.end());
 }
 
