@@ -156,8 +156,8 @@ class Ladders {
 
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// Parts of a page's data up to which they stand in it as they are.
-constexpr std::size_t kPlainMax = 1 << 20;
+/// Data of a page up to which it stands in it as it is: a page has at most 3 MB, a third of them for the ledger.
+constexpr std::size_t kPlainMax = 5 << 19;
 
 }  // namespace
 
