@@ -50,6 +50,7 @@ constexpr std::pair<std::string_view, Rule> kOnPurpose[] = {
     {"capsule_before_icreq_is_not_served", Rule::tcp_icreq_first},
     {"commands_before_connect_are_refused", Rule::nvme_connect_first},
     {"control_messages_have_no_integrity_check", Rule::mctp_control_one},
+    {"eids_that_cannot_be_are_not_used", Rule::mctp_eid},
     {"failed_connect_adds_no_error_log_entry", Rule::nvme_connect_once},
     {"h2cdata_after_the_last_is_fatal", Rule::tcp_h2c_unasked},
     {"h2cdata_below_its_r2t_is_fatal", Rule::tcp_h2c_range},
