@@ -106,7 +106,10 @@ void wrong_length_is_an_error(ByteView, Bytes& answer) {
 /// A request that ends early is read on in zeros.
 void missing_bytes_are_zero(Bytes& packet) {
   if (!shape::starts_control(packet) || !shape::eom(packet)) return;
-  const std::size_t data = packet[6] == 0x01 ? 2 : packet[6] == 0x04 ? 1 : 0;
+  const auto command = static_cast<Command>(packet[6]);
+  const bool rate = command == Command::request_tx_rate_limit || command == Command::update_rate_limit;
+  const bool one = command == Command::get_version_support || command == Command::get_vendor_support;
+  const std::size_t data = command == Command::set_endpoint_id ? 2 : one ? 1 : rate ? 7 : 0;
   if (packet.size() < 7 + data) packet.resize(7 + data);
 }
 void pads_refusals(ByteView, Bytes& answer) {
