@@ -225,7 +225,7 @@ void Controller::fill_identify_controller(MutableBytes page) const {
   out.set(id::vid, options.vid).set(id::ssvid, options.ssvid);
   out.set(id::cntlid, other ? cntlid_ + 1u : cntlid_)
       .set(id::ver, options.version)
-      .set(id::oaes, optional_events())
+      .set(id::oaes, optional_events() & ~nvme::event_config_bits::telemetry)  // LPA says that there is telemetry
       .set(id::cntrltype, type)
       .set(id::mdts, options.mdts)
       .set(id::elpe, std::max(options.error_entries, std::uint16_t{1}) - 1u)

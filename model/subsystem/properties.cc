@@ -292,8 +292,7 @@ bool Controller::property_value(std::uint32_t offset, std::uint64_t& value,
     case prop::crto: {
       if (discovery || !subsystem_.has_version(2, 0)) return false;
       Record<fabrics::Crto> crto;
-      crto.set(fabrics::crto::crwmt, subsystem_.options().ready_timeout)
-          .set(fabrics::crto::crimt, subsystem_.options().ready_timeout);
+      crto.set(fabrics::crto::crwmt, subsystem_.options().ready_timeout);  // CRIMT is 0 without CAP.CRMS.CRIMS
       value = integer_of(crto);
       return true;
     }
