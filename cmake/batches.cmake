@@ -6,7 +6,7 @@ if(WIN32)
   set(FABRICBENCH_BATCHES OFF)
 endif()
 if(FABRICBENCH_BATCHES AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-Wno-subobject-linkage)  # it takes the sources of a batch for headers
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)  # it takes the sources of a batch for headers
 endif()
 # About what one batch may hold, so that a changed source is in a running program within seconds.
 set(FB_BATCH_BYTES 50000)

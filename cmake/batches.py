@@ -17,6 +17,8 @@ TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*
                    re.DOTALL)
 MACROS = re.compile(r"^[ \t]*#[ \t]*(define|undef)[ \t]+(\w+)", re.MULTILINE)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+# Headers full of macros, and names of an outer namespace that a header further on gives to something else.
+ALONE = re.compile(r'#include "[^"]*_macros\.h"|^using deviations::Product;', re.MULTILINE)
 WORD = re.compile(r"[A-Za-z_]\w*")
 TYPES = {"class", "struct", "union", "enum"}
 NOT_NAMES = {"const", "constexpr", "static", "inline", "auto", "void", "int", "bool", "unsigned", "char", "noexcept", "override",
@@ -165,15 +167,19 @@ def header_names(source: Path, text: str, seen: set[Path]) -> set[str]:
 
 def pack(sources: list[Path], most: int) -> list[list[Path]]:
     batches: list[Batch] = []
+    alone: list[list[Path]] = []
     for source in sources:
         text = source.read_text()
+        if ALONE.search(text):
+            alone.append([source])
+            continue
         one = Source(source, len(text), own_names(text), header_names(source, text, set()), calls(text))
         batch = next((batch for batch in batches if batch.has_room(one, most)), None)
         if batch is None:
             batch = Batch()
             batches.append(batch)
         batch.add(one)
-    return [[one.file for one in batch.sources] for batch in batches]
+    return [[one.file for one in batch.sources] for batch in batches] + alone
 
 
 def main() -> None:

@@ -53,7 +53,9 @@ inline void check_reserved(Check& check, std::string_view structure, ByteView pa
                                                : fmt::format("reserved bits of {} of {}", row.field, structure);
     check.fails(what, {"0"}, fmt::format("byte {} is {:02X}h", *at, page[*at]));
   }
-  if (later) check.inconclusive(fmt::format("bits of {} are set that a revision after 2.2 may define, and the product declares one", structure));
+  if (later) {
+    check.inconclusive(fmt::format("bits of {} are set that a revision after 2.2 may define, and the product declares one", structure));
+  }
   check.that(true, fmt::format("reserved bits of {} are 0", structure));
 }
 

@@ -64,7 +64,8 @@ void append_element(std::string& out, std::string_view element, const CaseResult
 void append_case(std::string& out, const CaseResult& result, const ReportFacts& facts) {
   const CaseInfo& info = *result.info;
   out += "    <testcase classname=\"" + escaped(info.suite()) + "." + escaped(name_of(info.role)) +
-         "." + escaped(result.transport) + "\" name=\"" + escaped(name_in_lane(result)) + "\" time=\"" + seconds(result.duration_wall_us) + "\">\n";
+         "." + escaped(result.transport) + "\" name=\"" + escaped(name_in_lane(result)) +
+         "\" time=\"" + seconds(result.duration_wall_us) + "\">\n";
   out += "      <properties><property name=\"requirement\" value=\"" + escaped(info.requirement) +
          "\"/><property name=\"lane\" value=\"" + escaped(result.lane) +
          "\"/><property name=\"verdict\" value=\"" + std::string(name_of(result.verdict)) +

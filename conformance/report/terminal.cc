@@ -77,7 +77,8 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
   out += wrapped("  requirement  ", where);
   if (requirement != nullptr) out += wrapped("               ", requirement->text);
   for (const Lane& lane : all_lanes()) {
-    if (lane.name == result.lane && !lane.plain()) out += wrapped("  lane         ", std::string(lane.name) + ": " + std::string(lane.text));
+    if (lane.name != result.lane || lane.plain()) continue;
+    out += wrapped("  lane         ", std::string(lane.name) + ": " + std::string(lane.text));
   }
   for (const Finding& finding : result.findings) {
     out += wrapped("  checked      ", finding.what);

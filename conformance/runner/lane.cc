@@ -67,15 +67,15 @@ void number_namespaces(EmbeddedSetup& setup) {
     while (taken(nsid)) nsid += 2;
     one.nsid = nsid;
   }
-  subsystem::NamespaceOptions large, small;
+  subsystem::NamespaceOptions large, little;
   large.nsid = 1;
   large.block_bytes = 4096;
   large.blocks = 100'000;
-  small.nsid = 2;
-  small.blocks = 3000;
-  small.shared = false;
+  little.nsid = 2;
+  little.blocks = 3000;
+  little.shared = false;
   if (!taken(large.nsid)) setup.namespaces.push_back(std::move(large));
-  if (!taken(small.nsid)) setup.namespaces.push_back(std::move(small));
+  if (!taken(little.nsid)) setup.namespaces.push_back(std::move(little));
 }
 
 void use_ipv6(EmbeddedSetup& setup) {
@@ -206,7 +206,8 @@ std::vector<Lane> make_lanes() {
                  .around = {.eid = 200},
                  .third_party = false});
   for (const auto& [name, text, answers] : {std::tuple("ndk-at-once", "Whatever may pend is answered at once", ndk::Answers::at_once),
-                                            std::tuple("ndk-later", "Whatever may pend does, the callback comes later", ndk::Answers::later),
+                                            std::tuple("ndk-later", "Whatever may pend does; the callback comes later",
+                                                       ndk::Answers::later),
                                             std::tuple("ndk-drawn", "Each call is answered at once, later or before it returns, as drawn",
                                                        ndk::Answers::random)}) {
     all.push_back({.name = name,

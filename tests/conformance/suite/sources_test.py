@@ -59,6 +59,16 @@ LEFT_OUT = {
     "capacity.size": "Capacity Management of no bytes",
     "protection.action": "PRACT in Compare and Verify",
     "mi.pcie.length": "PCIe Memory and I/O commands of more than 4 KiB",
+    # Behaviours of real providers (FABRICBENCH_ND_BEHAVIOUR): what a card does where the document leaves it open.
+    "nd.data_anytime": "a behaviour that a personality of the provider has",
+    "nd.dead_peer_cancelled": "a behaviour that a personality of the provider has",
+    "nd.exact_queue": "a behaviour that a personality of the provider has",
+    "nd.limits_late_refused": "a behaviour that a personality of the provider has",
+    "nd.local_violation_data_error": "a behaviour that a personality of the provider has",
+    "nd.no_resize": "a behaviour that a personality of the provider has",
+    "nd.ports_shared": "a behaviour that a personality of the provider has",
+    "nd.read_bytes_reported": "a behaviour that a personality of the provider has",
+    "nd.unreachable_patient": "a behaviour that a personality of the provider has",
     # No case can bring it about, or tell it from another check.
     "connect.subsystem.moved": "who moves a subsystem is its administrator",
     "security.protocol_specific": "each security protocol has its own",
