@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -96,9 +98,14 @@ int close_output(int code) {
   std::cout.flush();
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
-  const int error = errno;
-  if ((flushed && std::ferror(stdout) == 0) || error == EPIPE) return code;
-  complain(std::string("standard output cannot be written: ") + (error == 0 ? "the device is full, or gone" : std::strerror(error)));
+  int error = errno;
+  if (flushed && std::ferror(stdout) == 0) return code;
+  if (flushed) {
+    // An earlier write failed, and its reason is lost: one more byte has the same.
+    error = ::write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
+  }
+  if (error == EPIPE) return code;
+  complain(std::string("standard output cannot be written: ") + std::strerror(error));
   return code == exit_code::good ? exit_code::wrong_use : code;
 }
 

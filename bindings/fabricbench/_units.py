@@ -6,6 +6,7 @@ import difflib
 import functools
 import inspect
 import re
+import reprlib
 import socket
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -117,9 +118,14 @@ def _plain(error: TypeError, call: Callable[..., Any], args: tuple[Any, ...], gi
     """What does not fit of the arguments, in place of the extension's list of all that would."""
     text = str(error)
     found = re.search(r"^\s*1\. \((.*)\) ->", text, re.MULTILINE)
-    types = dict(re.findall(r"(\w+): ([\w.]+)", found[1])) if found else {}
+    listed = re.findall(r"(\w+): ([\w.]+)", found[1])[1:] if found else []
     bound = inspect.signature(call).bind(*args, **given)
     bound.apply_defaults()
+    fields = [field for field in bound.arguments if field != "self"]
+    # The extension names its arguments, or has them in the order of ours.
+    types = dict(listed)
+    if len(listed) == len(fields) and all(re.fullmatch(r"arg\d+", field) for field, _ in listed):
+        types = {field: kind for field, (_, kind) in zip(fields, listed)}
     name = call.__name__
     for field, value in bound.arguments.items():
         if field == "self" or isinstance(value, (tuple, dict)):
@@ -129,7 +135,7 @@ def _plain(error: TypeError, call: Callable[..., Any], args: tuple[Any, ...], gi
             return ValueError(f"{name}: {field}: {value} is {'negative' if value < 0 else 'too large'}")
         if wanted in ("int", "str", "bool", "bytes", "float") and type(value).__name__ != wanted and not isinstance(value, int):
             return TypeError(f"{name}: {field}: {'an' if wanted == 'int' else 'a'} {wanted} is wanted, not {type(value).__name__}")
-    shown = ", ".join(f"{field}={value!r}" for field, value in bound.arguments.items() if field != "self")
+    shown = ", ".join(f"{field}={reprlib.repr(bound.arguments[field])}" for field in fields)
     return TypeError(f"{name}: these arguments do not fit: {shown}")
 
 
