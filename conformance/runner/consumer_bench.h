@@ -17,10 +17,11 @@ class ConsumerBench final : public Bench {
   ConsumerBench(World& world, const Environment& environment);
   ~ConsumerBench() override;
 
-  /// Of cases of the suite networkdirect.
-  NdConsumer& nd() { return *nd_; }
+  /// Of cases of the suite networkdirect; made by the first call. Below it requests that could end in their call do so, or pend.
+  NdConsumer& nd(networkdirect::Answers answers = networkdirect::Answers::drawn);
 
  private:
+  const Environment& environment_;
   std::unique_ptr<NdConsumer> nd_;
 };
 

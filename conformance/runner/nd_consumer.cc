@@ -31,23 +31,23 @@ EmbeddedSetup with_windows(const Environment& environment) {
 }  // namespace
 
 struct NdConsumer::Simulated {
-  Simulated(World& world, const Environment& environment)
+  Simulated(World& world, const Environment& environment, nd::Answers answers)
       : network(world, environment.setup()),
         hooks(environment.deviations->points(deviations::Product::nd_consumer)),
+        behaves({.answers = answers, .order = nd::Order::drawn}),
         bench(open_device(world, network.bench, {"bench", environment.setup().bench_address}, environment.setup())),
         product(open_device(world, network.product, {"product", environment.setup().product_address}, with_windows(environment))) {}
   EmbeddedNetwork network;
   Points hooks;
-  // Both answers and both orders, by the seed.
-  nd::Behaves behaves{{.answers = nd::Answers::drawn, .order = nd::Order::drawn}};
+  nd::Behaves behaves;
   std::unique_ptr<softroce::SoftRoceDevice> bench, product;
 };
 
-NdConsumer::NdConsumer(World& world, const Environment& environment)
+NdConsumer::NdConsumer(World& world, const Environment& environment, nd::Answers answers)
     : world_(world),
       bench_address_(environment.setup().bench_address),
       product_address_(environment.setup().product_address),
-      simulated_(std::make_unique<Simulated>(world, environment)),
+      simulated_(std::make_unique<Simulated>(world, environment, answers)),
       peer_(std::make_unique<VerbsUser>(world, *simulated_->bench)),
       peer_memory_(&peer_->memory(NdProgram::kBytes)),
       verifier_(std::make_unique<nd::verifier::Verifier>(nd::verifier::VerifierOptions{}, static_cast<nd::verifier::FindingSink&>(*this))) {

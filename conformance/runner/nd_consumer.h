@@ -11,6 +11,7 @@
 #include "conformance/runner/nd_bench.h"
 #include "conformance/runner/nd_program.h"
 #include "conformance/runner/verbs_user.h"
+#include "sim/networkdirect/provider/behaviour.h"
 #include "sim/networkdirect/verifier/verifier.h"
 
 namespace fb::conformance {
@@ -20,7 +21,8 @@ class NdConsumer final : networkdirect::verifier::FindingSink {
   /// Where the peer listens, and where the program does.
   static constexpr std::uint16_t kPeerPort = 7600, kProgramPort = 7601;
 
-  NdConsumer(World& world, const Environment& environment);
+  /// `answers`: of the provider that the program stands on.
+  NdConsumer(World& world, const Environment& environment, networkdirect::Answers answers);
   ~NdConsumer();
 
   /// Made by the first call, with its terms. CannotArrange or UserError when the consumer does not get so far.

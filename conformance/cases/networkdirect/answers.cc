@@ -1,5 +1,5 @@
 // How requests are answered that can end in their call, each kind of them: a request that pends is told of once, by a packet and by
-// its event; one that ends in its call is not told of at all.
+// its event; one that ends in its call has no packet. Its event may be set: Windows' skip modes spare the event of the file alone.
 #include "conformance/cases/networkdirect/scene.h"
 
 namespace fb::conformance {
@@ -25,7 +25,7 @@ void judge(ProviderBench& bench, Check& check, NdEnd& end, std::string_view what
   for (const NdPacket& packet : end.packets()) packets += packet.overlapped == &one.request ? 1 : 0;
   const std::string how = called == ND_PENDING ? " that was pending" : " that ended in its call";
   check.equal("packets of " + std::string(what) + how, packets, std::size_t{called == ND_PENDING ? 1u : 0u});
-  check.equal("whether the event is set, of " + std::string(what) + how, one.set(), called == ND_PENDING);
+  if (called == ND_PENDING) check.that(one.set(), "the event of " + std::string(what) + " is set");
 }
 
 /// Each kind of request that can end in its call, once.

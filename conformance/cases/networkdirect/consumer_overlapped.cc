@@ -51,7 +51,8 @@ CONFORMANCE_CASE(nd_consumer_takes_the_results_of_requests, "networkdirect.consu
 }
 
 CONFORMANCE_CASE(nd_consumer_waits_with_an_event, "networkdirect.consumer.wait-with-event", roles::consumer) {
-  keeps(bench, check, Rule::wait_without_event, {{"memory region", "GetOverlappedResult"}}, connect_and_part);
+  keeps(bench, check, Rule::wait_without_event, {{"memory region", "RegisterAt", true}, {"memory region", "GetOverlappedResult"}},
+        connect_and_part);
 }
 
 }  // namespace fb::conformance

@@ -1,6 +1,7 @@
 // What the cases on consumers of NetworkDirect share: a use of the consumer, and the verifier's word on one rule.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ using networkdirect::verifier::Rule;
 /// A call that the consumer must have made for the rule to have been put to the test.
 struct NdCalled {
   std::string_view kind, method;
-  bool pending = false;  ///< that returned ND_PENDING
+  bool pending = false;  ///< that returned ND_PENDING: the rule is about requests that pend
 };
 
 /// The use comes to this point, or the case says what was in the way.
@@ -26,7 +27,9 @@ inline void must(bool condition, std::string_view what) {
 /// do for a consumer that broke it is not held against anybody.
 template <class Use>
 void keeps(ConsumerBench& bench, Check& check, Rule rule, std::initializer_list<NdCalled> calls, Use&& use) {
-  NdConsumer& nd = bench.nd();
+  // Other rules hold whether requests pend or end in their call: the seed draws.
+  const bool pend = std::ranges::any_of(calls, &NdCalled::pending);
+  NdConsumer& nd = bench.nd(pend ? networkdirect::Answers::pending : networkdirect::Answers::drawn);
   std::string stopped;
   try {
     use(nd);
