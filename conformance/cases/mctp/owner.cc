@@ -121,7 +121,10 @@ CONFORMANCE_CASE(an_owner_says_what_it_is, "mctp.bus.owner.identity", roles::bus
   check.equal("reserved bits", answer.data()[1] & 0xCC, 0);
 }
 
-CONFORMANCE_CASE(the_routing_table_has_every_device, "mctp.bus.owner.routing", roles::bus) {
+namespace {
+
+/// Each device has an entry that is right, and nobody else has one.
+void table_is_right(BusBench& bench, Check& check) {
   const std::vector<PlayedDevice*> devices = found_devices(bench, check);
   std::map<unsigned, Route> by_eid;
   for (const Route& one : routing_table(bench, check)) {
@@ -141,6 +144,17 @@ CONFORMANCE_CASE(the_routing_table_has_every_device, "mctp.bus.owner.routing", r
     const bool known = std::any_of(devices.begin(), devices.end(), [&](PlayedDevice* one) { return one->eid() == eid; });
     check.that(known || eid == owner_eid(bench), "no entry is of an EID that nobody has", words(eid));
   }
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(the_routing_table_has_every_device, "mctp.bus.owner.routing", roles::bus, over_buses) {
+  table_is_right(bench, check);
+}
+
+CONFORMANCE_CASE(the_routing_table_names_the_serial_line, "mctp.bus.owner.routing.serial", roles::bus,
+                 transports{"serial"}) {
+  table_is_right(bench, check);
 }
 
 CONFORMANCE_CASE(handles_that_are_none_are_refused, "mctp.bus.owner.routing.handle", roles::bus) {

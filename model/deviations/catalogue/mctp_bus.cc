@@ -241,6 +241,8 @@ REQUESTER(requester_takes_any_version, "mctp.requester.strays", "packets of othe
 OWNER(owner_is_a_simple_endpoint, "mctp.bus.owner.identity", "the owner says that it is a simple endpoint",
       ANSWER(get_endpoint_id, simple_endpoint));
 OWNER(owner_names_no_medium, "mctp.bus.owner.routing", "routing entries name no physical medium", ANSWER(get_routing_table, no_medium));
+OWNER(owner_names_no_serial_medium, "mctp.bus.owner.routing.serial", "the routing entry of a serial line names no medium",
+      ANSWER(get_routing_table, no_medium));
 OWNER(owner_names_other_addresses, "mctp.bus.owner.routing", "routing entries have another physical address",
       ANSWER(get_routing_table, no_address));
 OWNER(owner_lists_one_device_twice, "mctp.bus.owner.routing", "one device is listed twice, another not at all",
