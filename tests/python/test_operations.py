@@ -39,13 +39,13 @@ def plugin(tmp_path, body, *options):
 def test_an_error_that_nobody_looked_at_fails_the_test(tmp_path):
     done = plugin(tmp_path, 'space.write(0, b"a" * 512).wait()\nspace.compare(0, b"b" * 512)\nspace.flush().wait()')
     assert done.returncode == 1
-    assert "test_it.py:7: compare" in done.stdout and "Compare Failure" in done.stdout
+    assert "test_it.py:7: Compare of" in done.stdout and "Compare Failure" in done.stdout
     assert "operations ended with an error that the test did not look at" in done.stdout
 
 
 def test_an_error_of_an_operation_that_is_kept_fails_the_test(tmp_path):
     done = plugin(tmp_path, 'space.write(0, b"a" * 512).wait()\nop = space.compare(0, b"b" * 512)\nworld.wait_any([op])\nassert op.over')
-    assert done.returncode == 1 and "test_it.py:7: compare" in done.stdout
+    assert done.returncode == 1 and "test_it.py:7: Compare of" in done.stdout
 
 
 @pytest.mark.parametrize("body", [
@@ -63,7 +63,7 @@ def test_an_error_that_was_looked_at_is_the_tests_own(tmp_path, body):
 def test_an_operation_that_nobody_waited_for_is_a_warning(tmp_path):
     done = plugin(tmp_path, "space.write(0, bytes(512))\nworld.run_for(1)")
     assert done.returncode == 0
-    assert "test_it.py:6: NeverWaited: never waited for: write" in done.stdout
+    assert "test_it.py:6: NeverWaited: never waited for: Write of" in done.stdout
 
 
 def test_a_test_that_fails_anyway_is_told_nothing_more(tmp_path):
