@@ -52,6 +52,7 @@ constexpr std::pair<std::string_view, Rule> kOnPurpose[] = {
     {"control_messages_have_no_integrity_check", Rule::mctp_control_one},
     {"eids_that_cannot_be_are_not_used", Rule::mctp_eid},
     {"failed_connect_adds_no_error_log_entry", Rule::nvme_connect_once},
+    {"failed_connect_is_not_an_invalid_field", Rule::rdma_connect_sqsize},
     {"h2cdata_after_the_last_is_fatal", Rule::tcp_h2c_unasked},
     {"h2cdata_below_its_r2t_is_fatal", Rule::tcp_h2c_range},
     {"h2cdata_beyond_its_r2t_is_fatal", Rule::tcp_h2c_range},
