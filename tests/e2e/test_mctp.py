@@ -485,8 +485,6 @@ def test_more_processing_reaches_unmodified_programs(fabricbench, tmp_path):
         begun = time.monotonic()
         done = fabricbench("mctp", "exec", "--capture", file, *options, "--", "timeout", str(limit), "nvme", "id-ctrl",
                            "mctp:1,9:1", timeout=60)
-        packets = subprocess.run(["tshark", "-n", "-r", file, "-x"], capture_output=True, text=True, timeout=60)
-        assert packets.returncode == 0
         return done, time.monotonic() - begun, mi_answers(file)
 
     honest, took, answers = more_of("--latency", "400ms", limit=30)
