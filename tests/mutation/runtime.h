@@ -1,0 +1,154 @@
+// The switches of mutated sources: one program holds many defects, of which the environment turns on one. Included first by
+// every source that tests/mutation/mutate.py has rewritten; part of no other build.
+//
+// FABRICBENCH_MUTANT=N turns on mutant N; FABRICBENCH_MUTANTS_REACHED=FILE: at the end the numbers of all mutants whose place
+// was passed are written there, one a line.
+#pragma once
+
+#include <concepts>
+#include <cstdio>
+#include <cstdlib>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+namespace fb_mutation {
+
+inline constexpr int kMutantsMax = 1 << 16;
+
+class State {
+ public:
+  State() {
+    if (const char* number = std::getenv("FABRICBENCH_MUTANT")) active_ = std::atoi(number);
+    path_ = std::getenv("FABRICBENCH_MUTANTS_REACHED");
+  }
+  ~State() {
+    if (path_ == nullptr) return;
+    std::FILE* const file = std::fopen(path_, "w");
+    if (file == nullptr) return;
+    for (int number = 1; number < kMutantsMax; ++number)
+      if (reached_[number]) std::fprintf(file, "%d\n", number);
+    std::fclose(file);
+  }
+  bool pass(int number) {
+    reached_[number] = true;
+    return active_ == number;
+  }
+
+ private:
+  int active_ = 0;
+  const char* path_ = nullptr;
+  bool reached_[kMutantsMax] = {};
+};
+inline State state;
+
+/// Whether this mutant is on; never at compile time.
+constexpr bool on(int number) {
+  if (std::is_constant_evaluated()) return false;
+  return state.pass(number);
+}
+
+/// A literal: one more when the mutant is on. A boolean: its opposite.
+template <class T>
+constexpr T value(int number, T literal) {
+  if (!on(number)) return literal;
+  if constexpr (std::is_same_v<T, bool>) {
+    return !literal;
+  } else {
+    return static_cast<T>(literal + 1);
+  }
+}
+
+/// An index: the first when the mutant is on.
+template <class T>
+constexpr decltype(auto) index(int number, T&& from) {
+  using Plain = std::remove_cvref_t<T>;
+  if constexpr (std::is_integral_v<Plain>) {
+    return on(number) ? Plain{0} : static_cast<Plain>(from);
+  } else {
+    return std::forward<T>(from);
+  }
+}
+
+/// A mask: lets every bit through when the mutant is on.
+template <class T>
+constexpr decltype(auto) mask(int number, T&& from) {
+  using Plain = std::remove_cvref_t<T>;
+  if constexpr (std::is_integral_v<Plain>) {
+    return on(number) ? static_cast<Plain>(~Plain{0}) : static_cast<Plain>(from);
+  } else {
+    return std::forward<T>(from);
+  }
+}
+
+/// `a << border(N) < b` is `a < b`, or `a <= b` when the mutant is on; likewise for the other three.
+struct Border {
+  int number;
+};
+template <class T>
+struct Bordered {
+  const T& left;
+  int number;
+  template <class U>
+  friend constexpr bool operator<(const Bordered& a, const U& b) {
+    return on(a.number) ? a.left <= b : a.left < b;
+  }
+  template <class U>
+  friend constexpr bool operator<=(const Bordered& a, const U& b) {
+    return on(a.number) ? a.left < b : a.left <= b;
+  }
+  template <class U>
+  friend constexpr bool operator>(const Bordered& a, const U& b) {
+    return on(a.number) ? a.left >= b : a.left > b;
+  }
+  template <class U>
+  friend constexpr bool operator>=(const Bordered& a, const U& b) {
+    return on(a.number) ? a.left > b : a.left >= b;
+  }
+};
+template <class T>
+constexpr Bordered<T> operator<<(const T& left, Border border) {
+  return {left, border.number};
+}
+constexpr Border border(int number) { return {number}; }
+
+/// `a << coarse(N) == b` is `a == b`; when the mutant is on the last element of ranges, or the lowest bit of integers, does
+/// not count.
+struct Coarse {
+  int number;
+};
+template <class T, class U>
+constexpr bool alike(const T& a, const U& b) {
+  if constexpr (std::integral<T> && std::integral<U>) {
+    return (static_cast<unsigned long long>(a) | 1U) == (static_cast<unsigned long long>(b) | 1U);
+  } else if constexpr (std::ranges::sized_range<const T> && std::ranges::sized_range<const U>) {
+    auto one = std::ranges::begin(a);
+    auto other = std::ranges::begin(b);
+    const std::size_t most = std::ranges::size(a) < std::ranges::size(b) ? std::ranges::size(a) : std::ranges::size(b);
+    for (std::size_t at = 0; at + 1 < most; ++at, ++one, ++other)
+      if (!(*one == *other)) return false;
+    return true;
+  } else {
+    return a == b;
+  }
+}
+template <class T>
+struct Coarsened {
+  const T& left;
+  int number;
+  template <class U>
+  friend constexpr bool operator==(const Coarsened& a, const U& b) {
+    return on(a.number) ? alike(a.left, b) : a.left == b;
+  }
+  template <class U>
+  friend constexpr bool operator!=(const Coarsened& a, const U& b) {
+    return on(a.number) ? !alike(a.left, b) : a.left != b;
+  }
+};
+template <class T>
+constexpr Coarsened<T> operator<<(const T& left, Coarse coarse) {
+  return {left, coarse.number};
+}
+constexpr Coarse coarse(int number) { return {number}; }
+
+}  // namespace fb_mutation
