@@ -40,7 +40,7 @@ struct TargetArguments {
   std::string nvme_version = "2.0";
   bool busy_poll = false;
   bool lenient = false;
-  std::vector<std::string> leniencies;  ///< empty: all
+  std::string leniency;  ///< names with commas between them; empty: all
   bool json = false;
   TlsArguments tls;
   RdmaDeviceArguments device;
@@ -235,11 +235,14 @@ std::vector<std::string_view> checks_left_out(const TargetArguments& arguments) 
   std::string known;
   for (const subsystem::Leniency& one : subsystem::leniencies()) {
     known += (known.empty() ? "" : ", ") + std::string(one.name);
-    if (arguments.leniencies.empty()) checks.insert(checks.end(), one.checks.begin(), one.checks.end());
+    if (arguments.leniency.empty()) checks.insert(checks.end(), one.checks.begin(), one.checks.end());
   }
-  for (const std::string& name : arguments.leniencies) {
+  for (std::string_view rest = arguments.leniency; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const std::string_view name = rest.substr(0, comma);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
     const subsystem::Leniency* const one = subsystem::find_leniency(name);
-    if (one == nullptr) throw UserError("--lenient " + name + ": no such leniency; known are " + known);
+    if (one == nullptr) throw UserError("--lenient " + std::string(name) + ": no such leniency; known are " + known);
     checks.insert(checks.end(), one->checks.begin(), one->checks.end());
   }
   return checks;
@@ -409,10 +412,9 @@ void add_target(CLI::App& app, Outcome& outcome) {
   }
   CLI::Option* const lenient =
       command
-          ->add_option("--lenient", arguments->leniencies,
+          ->add_option("--lenient", arguments->leniency,
                        "Accept what the specification has refused; without a name all of: " + names)
-          ->type_name("NAME")
-          ->delimiter(',')
+          ->type_name("NAME,...")
           ->expected(0, 1);
   add_authentication(*command, arguments->authentication);
   add_tls_target(*command, arguments->tls);
@@ -422,7 +424,6 @@ void add_target(CLI::App& app, Outcome& outcome) {
   command->add_flag("--json", arguments->json, "Print the listeners as one JSON document");
   command->callback([arguments, lenient, &outcome] {
     arguments->lenient = lenient->count() > 0;
-    std::erase(arguments->leniencies, "");
     outcome.code = run_target(*arguments);
   });
 }

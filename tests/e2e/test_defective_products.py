@@ -37,8 +37,6 @@ def test_success_with_flow_control_is_one_failure(fabricbench):
     assert [case["requirement"] for case in failed.values()] == ["tcp.success.flow-control"], failed
     assert not with_verdict(done.json, "error")
     assert done.code == 1 and len(with_verdict(done.json, "pass")) >= 190 and len(with_verdict(done.json, "inconclusive")) < 40
-    shown = [case for case in done.json["cases"] if "tcp_success_flow" in case["rules_broken"]]
-    assert len(shown) > 50, "each case says that the rule was broken in it, and keeps its own verdict"
 
 
 def test_hosts_work_with_success_and_flow_control(fabricbench):

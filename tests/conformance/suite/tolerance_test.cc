@@ -17,13 +17,12 @@ TEST(Tolerance, SuccessWithFlowControlFailsItsOwnCaseAlone) {
   std::vector<const CaseInfo*> cases = all_cases();
   std::erase_if(cases, [](const CaseInfo* info) { return info->role != Role::controller; });
   const RunResult run = run_cases(cases, options);
-  std::size_t passed = 0, authenticated = 0, failed = 0, shown = 0;
+  std::size_t passed = 0, authenticated = 0, failed = 0;
   for (const CaseResult& result : run.cases) {
     const bool own = result.info->requirement == "tcp.success.flow-control";
     failed += own && result.verdict == Verdict::fail;
     passed += result.verdict == Verdict::pass;
     authenticated += result.verdict == Verdict::pass && result.info->suite() == "auth";
-    shown += !broken_rules(result).empty();
     if (own) continue;
     EXPECT_TRUE(result.verdict == Verdict::pass || result.verdict == Verdict::skip)
         << result.info->name << ": " << name_of(result.verdict) << ": " << result.reason;
@@ -31,7 +30,6 @@ TEST(Tolerance, SuccessWithFlowControlFailsItsOwnCaseAlone) {
   EXPECT_EQ(failed, 1u);
   EXPECT_GT(passed, 500u);
   EXPECT_GT(authenticated, 50u);
-  EXPECT_GT(shown, 100u) << "cases name the rule that was broken in them";
 }
 
 }  // namespace
