@@ -383,6 +383,9 @@ ControlAnswer EndpointBench::control_from(MctpPeer& peer, Command command, Bytes
 void EndpointBench::change_slot(Bytes& body) const {
   constexpr std::size_t kHeader = 1;  // of the byte with CSI, behind the message type
   constexpr std::uint8_t kCsi = 1;
+  // Pause and Resume are of both slots.
+  const bool primitive = body.size() > 4 && (body[kHeader] & 0x78) == 0 && (body[kHeader] & 0x80) == 0;
+  if (primitive && body[4] <= static_cast<std::uint8_t>(mi::Primitive::resume)) return;
   if (environment_.around().other_slot && body.size() > kHeader && (body[0] & 0x7F) == mi::kNvmeMiType) body[kHeader] ^= kCsi;
 }
 

@@ -77,6 +77,16 @@ void ask_queues(const Ask& ask, Declared& found) {
   if (queues.ok) found.io_queues = static_cast<std::uint16_t>(std::min(queues.dw0 & 0xFFFF, queues.dw0 >> 16) + 1);
 }
 
+/// In the lanes of other I/O queues: how many a host gets that asks for many, before it makes any.
+void ask_for_queues(ControllerBench& bench, Declared& found) {
+  constexpr std::uint32_t kMany = 63;
+  RawAssociation& association = bench.associate();
+  const auto wish = host::set_features(nvme::FeatureId::number_of_queues, kMany << 16 | kMany);
+  const host::RawReply granted = association.admin().send(wish).wait();
+  if (granted.ok()) found.io_queues = static_cast<std::uint16_t>(std::min(granted.dw0() & 0xFFFF, granted.dw0() >> 16) + 1);
+  association.admin().disconnect();
+}
+
 void ask_namespaces(const Ask& ask, const Environment& environment, const std::vector<host::NamespaceFacts>& namespaces,
                     Declared& found) {
   for (const host::NamespaceFacts& facts : namespaces) {
@@ -272,6 +282,7 @@ void explore_controller(World& world, const Environment& environment, Declared& 
   ask_namespaces(ask, environment, controller->namespaces(), found);
   ask_features_and_temperature(ask, found);
   if (!found.embedded && environment.transport == "rdma") found.rdma = bench.device().limits();
+  if (environment.around().io_queue != 1) ask_for_queues(bench, found);
   found.known = true;
   if (!found.embedded) found.discovery = !denies_discovery(bench);
   bench.finish();

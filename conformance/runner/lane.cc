@@ -58,6 +58,9 @@ std::optional<std::string> several_namespaces(const Declared& declared) {
 
 /// The namespaces of a case have other identifiers, and others precede them, which differ in size, format and sharing.
 void number_namespaces(EmbeddedSetup& setup) {
+  // A case that arranges how many there may be, or where they lie, has them as it arranged them.
+  constexpr std::uint32_t kRoom = 64;
+  if (setup.subsystem.namespaces_max < kRoom || setup.subsystem.endurance.supported()) return;
   const auto taken = [&](std::uint32_t nsid) {
     return std::any_of(setup.namespaces.begin(), setup.namespaces.end(), [&](const auto& one) { return one.nsid == nsid; });
   };
@@ -78,6 +81,9 @@ void number_namespaces(EmbeddedSetup& setup) {
   if (!taken(little.nsid)) setup.namespaces.push_back(std::move(little));
 }
 
+/// Nothing: how many queues a product grants is found out in the lanes that need to know.
+void other_queues(EmbeddedSetup&) {}
+
 void use_ipv6(EmbeddedSetup& setup) {
   setup.bench_address = IpAddress::v6({0xFD, 0x0B, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x01});
   setup.product_address = IpAddress::v6({0xFD, 0x0B, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02});
@@ -86,6 +92,7 @@ void use_ipv6(EmbeddedSetup& setup) {
 /// LBAs, byte offsets and sizes beyond 32 bits; nothing of it lies in memory.
 void use_a_large_namespace(EmbeddedSetup& setup) {
   constexpr std::uint64_t kBlocks = std::uint64_t{1} << 35;
+  setup.subsystem.namespace_management.capacity_bytes = kBlocks * 4096;
   if (!setup.namespaces.empty()) setup.namespaces.front().blocks = kBlocks;
 }
 
@@ -107,18 +114,21 @@ std::vector<Lane> make_lanes() {
                  .text = "The first I/O queue of a case is queue 2",
                  .concerns = controllers,
                  .around = {.io_queue = 2},
+                 .vary = other_queues,
                  .needs = grants<2>,
                  .third_party = true});
   all.push_back({.name = "io-queue-3",
                  .text = "The first I/O queue of a case is queue 3",
                  .concerns = controllers,
                  .around = {.io_queue = 3},
+                 .vary = other_queues,
                  .needs = grants<3>,
                  .third_party = true});
   all.push_back({.name = "io-queue-last",
                  .text = "The first I/O queue of a case is the last that the controller grants",
                  .concerns = controllers,
                  .around = {.io_queue = Surroundings::kLastQueue},
+                 .vary = other_queues,
                  .needs = grants<4>,
                  .third_party = true});
   all.push_back({.name = "other-namespace",

@@ -94,6 +94,7 @@ void RdmaBench::keep_another_connection() {
   other_user_ = std::make_unique<VerbsUser>(world(), embedded() ? emulated_->device.top() : *real_->device);
   other_user_->listen(kOtherPort);
   RawRoce& other = another_peer();
+  other.begin_ids_at(0x5000);  // of the same channel adapter as the case's peer, which begins at the usual ones
   RawRequest request;
   request.port = kOtherPort;
   if (!other.connect(request)) throw CannotArrange{"the product did not accept another connection"};

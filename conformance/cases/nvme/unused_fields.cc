@@ -34,7 +34,7 @@ CONFORMANCE_CASE(prps_are_refused, "nvme.psdt.prp", roles::controller, needs(has
 CONFORMANCE_CASE(metadata_pointer_without_metadata_is_not_looked_at, "nvme.mptr.unused", roles::controller, needs(has_namespace)) {
   IoScene scene(bench);
   const Bytes data = scene.prepare(check, 0, 0x31, 1);
-  auto read = host::as_sqe(host::read(scene.nsid, 0, 1));
+  auto read = host::as_sqe(host::read(scene.nsid, scene.at(0), 1));
   read.set(nvme::sqe::mptr, 0x1000u);
   const auto reply = scene.io.send(read, scene.block_bytes).wait();
   // No metadata of the namespace is apart from its data: the pointer is unused, and a controller may refuse what it has no use for.
