@@ -249,8 +249,14 @@ void explore_by_hand(ControllerBench& bench, const Environment& environment, Dec
     throw;
   }
   const Ask ask = asking(taken.queue);
-  const Told identify = told(ask, host::identify(nvme::Cns::controller), nvme::kIdentifySize);
-  if (!identify.ok || all_zero(identify.data)) throw CannotArrange{"Identify Controller brings no data"};
+  const host::RawReply identify = taken.queue.send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait();
+  if (!identify.answered() || (identify.ok() && all_zero(identify.data))) {
+    // Data does not arrive as the transport has it. That is one fault, and not one of every command that brings data.
+    found.not_ready = "Identify Controller brings no data: " +
+                      (identify.answered() ? std::string("it was answered without any") : identify.end->text);
+    throw CannotArrange{found.not_ready};
+  }
+  if (!identify.ok()) throw CannotArrange{"Identify Controller answered " + nvme::to_string(identify.status())};
   found.controller = identify.data;
   found.in_capsule_bytes = room_in_capsules(found);
   ask_queues(ask, found);
