@@ -215,7 +215,7 @@ TEST(Page, StaysSmallWhenEverythingFails) {
   Gatherer gathered(true);
   RunResult run;
   for (const CaseInfo& info : infos) {
-    const auto watcher = gathered.watch(info, "tcp");
+    const auto watcher = gathered.watch(info, "tcp", "plain");
     for (std::size_t i = 0; i < kEvents; ++i) {
       const std::string text = i == kEvents / 2 ? "failed: status" : std::string(info.name) + " says word number " + std::to_string(i);
       TraceEvent event;

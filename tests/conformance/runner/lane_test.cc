@@ -45,7 +45,8 @@ TEST(Lanes, AreChosenByNameOrAll) {
   Product real;
   real.embedded = false;
   real.url = "tcp://192.0.2.7:4420";
-  for (const Lane* lane : select_lanes({"all"}, real).value()) EXPECT_TRUE(lane->third_party) << lane->name;
+  const auto selected = select_lanes({"all"}, real);
+  for (const Lane* lane : selected.value()) EXPECT_TRUE(lane->third_party) << lane->name;
   EXPECT_FALSE(select_lanes({"ipv6"}, real)) << "the address of a real product is its own";
 }
 
