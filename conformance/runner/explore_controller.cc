@@ -251,6 +251,7 @@ void explore_by_hand(ControllerBench& bench, const Environment& environment, Dec
   const Ask ask = asking(taken.queue);
   const host::RawReply identify = taken.queue.send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait();
   if (!identify.answered() || (identify.ok() && all_zero(identify.data))) {
+    bench.world().run_for(Duration::ms(500));  // what comes behind the response tells which rule was broken
     // Data does not arrive as the transport has it. That is one fault, and not one of every command that brings data.
     found.not_ready = "Identify Controller brings no data: " +
                       (identify.answered() ? std::string("it was answered without any") : identify.end->text);
