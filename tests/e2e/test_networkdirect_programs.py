@@ -28,7 +28,7 @@ ENDLESS = ["--count", "900000", "--timeout", "3"]
 def surroundings(tmp_path):
     catalogue = tmp_path / "providers"
     catalogue.write_text(
-        f"provider {{8D9DF33A-3B4C-4C70-9C43-1F1D6A1C7D50}} {PROVIDER}\n"
+        f"provider {{6D1C2E74-93B5-4A0F-A852-0EC7419F36DB}} {PROVIDER}\n"
         "entry id=0x3e9 service1=0x8e flags=0x14 chain=0x1 version=0x20000 family=0x2 address_max=0x10 address_min=0x10 "
         "socket_type=0xffffffff protocol=0x0 name=fabricbench\n")
     return {**os.environ, "FABRICBENCH_PROVIDERS": str(catalogue), "FABRICBENCH_ND_ADDRESSES": f"{SERVER},{CLIENT}"}

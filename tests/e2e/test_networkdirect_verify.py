@@ -17,6 +17,7 @@ LIB = BIN.parent / "lib"
 VERIFIER = LIB / "libfabricbench_networkdirect_verifier.so"
 PROVIDER = LIB / "libfabricbench_networkdirect.so"
 CONSUMER = BIN / "nd_bad_consumer"
+OWN_CLASS = "{6D1C2E74-93B5-4A0F-A852-0EC7419F36DB}"
 HOLLOW = BIN.parent / "tests" / "libnd_hollow.so"
 NETWORK = int(os.environ.get("PYTEST_XDIST_WORKER", "gw-1")[2:]) + 1
 SERVER = f"127.0.{NETWORK}.2"
@@ -304,8 +305,11 @@ def test_another_provider(verify, tmp_path, monkeypatch):
     """Its path may be relative to where the command is run."""
     shutil.copy(PROVIDER, tmp_path / "other.so")
     monkeypatch.chdir(tmp_path)
-    done = verify("--json", "--provider", "other.so", CONSUMER, "early", SERVER)
+    done = verify("--json", "--provider", "other.so", "--guid", OWN_CLASS, CONSUMER, "early", SERVER)
     assert done.code == 1 and done.json["provider"] == str(tmp_path / "other.so")
+    # Under another name its class is not known.
+    done = verify("--json", "--provider", "other.so", CONSUMER, "early", SERVER)
+    assert done.code == 2 and "--guid names another class" in done.err
 
 
 def test_a_verifier_that_is_not_there(fabricbench, surroundings):

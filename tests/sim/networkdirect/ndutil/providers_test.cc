@@ -94,8 +94,8 @@ TEST_F(Providers, AreAskedForTheirClass) {
 TEST_F(Providers, OtherEntriesArePassedOver) {
   remove(kFirst);
   install(kFirst, DUMMY_ONE, ND_VERSION_1);
-  install(kSecond, DUMMY_TWO, 2);
-  EXPECT_TRUE(addresses().empty()) << "the documentation's version 2 is not the one that is meant";
+  install(kSecond, DUMMY_TWO, 3);
+  EXPECT_TRUE(addresses().empty());
   remove(kSecond);
   install(kSecond, DUMMY_TWO, ND_VERSION_2, XP1_CONNECT_DATA);
   EXPECT_TRUE(addresses().empty());
@@ -104,6 +104,14 @@ TEST_F(Providers, OtherEntriesArePassedOver) {
   EXPECT_TRUE(addresses().empty());
   EXPECT_FALSE(is_loaded(DUMMY_ONE));
   EXPECT_FALSE(is_loaded(DUMMY_TWO));
+}
+
+TEST_F(Providers, VersionTwoIsSaidInTwoWays) {
+  install(kSecond, DUMMY_TWO, 2);
+  EXPECT_EQ(check("192.0.2.7"), ND_SUCCESS) << "as the interface's document says it";
+  remove(kSecond);
+  install(kSecond, DUMMY_TWO, ND_VERSION_2);
+  EXPECT_EQ(check("192.0.2.7"), ND_SUCCESS) << "as Microsoft's helper library says it";
 }
 
 TEST_F(Providers, PathsHaveVariables) {

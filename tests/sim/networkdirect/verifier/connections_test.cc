@@ -129,7 +129,9 @@ TEST_F(Connections, RequestsAndRepliesLeftUnanswered) {
   b.connector.reset();
   EXPECT_EQ(found(), Names{"request_abandoned"});
   EXPECT_EQ(finish(a.connector, connecting), ND_CONNECTION_REFUSED);
+  a.connector = rig.a.connector();
   b.connector = rig.b.connector();
+  ASSERT_EQ(bind(a.connector, rig.a), ND_SUCCESS);
   ASSERT_EQ(connect(a.connector, a.qp.get(), &connecting), ND_PENDING);
   ASSERT_EQ(listener->GetConnectionRequest(b.connector.get(), &request), ND_PENDING);
   ASSERT_EQ(finish(listener, request), ND_SUCCESS);

@@ -103,6 +103,7 @@ TEST_F(Honest, ARefusedConnectorMayTryAgain) {
   ASSERT_EQ(connect(a.connector, a.qp.get(), &again), ND_PENDING);
   ASSERT_EQ(a.connector->CancelOverlappedRequests(), ND_SUCCESS);
   ASSERT_EQ(finish(a.connector, again), ND_CANCELED);
+  EXPECT_EQ(found(), Names{"connector_refused_reused"}) << "advice, and nothing else";
   leave();
   EXPECT_EQ(story(), "");
 }
