@@ -7,7 +7,7 @@ jobs=$(nproc)
 interactive=0
 [[ -t 1 ]] && interactive=1
 
-# What is still to come, as plan NAME SECONDS for each step: seconds that it takes on two idle cores with cold caches.
+# What is still to come, as plan NAME SECONDS for each step: a rough estimate for two idle cores with cold caches.
 declare -A planned=()
 plan_count=0 plan_left=0 plan_done=0
 plan() {

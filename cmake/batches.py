@@ -53,11 +53,8 @@ def own_names(text: str) -> dict[str, str]:
         elif token == "}":
             statement = []
         elif token in ("(", "["):
-            end = skip(tokens, at)
-            statement += ["("] if token == "(" else ["["]
-            if token == "(" and statement[:-1] and statement[-2].isupper():  # CONFORMANCE_CASE(name, ...), TEST(Suite, name)
-                statement += tokens[at + 1:end]
-            at = end
+            statement.append(token)
+            at = skip(tokens, at)
         elif statement != ["="]:
             statement.append(token)
         at += 1
