@@ -32,7 +32,6 @@ inline constexpr Planted kPlanted[] = {
     {"PDU", "r2t_without_bound", "tcp"},
     {"PDU", "h2cdata_is_spoilt", "tcp"},
     {"PDU", "c2hdata_at_other_offsets", "tcp"},
-    {"PDU", "success_with_flow_control", "tcp"},
     {"PDU", "success_and_a_response", "tcp"},
     {"PDU", "tcp_host_any_header_digest", "tcp"},
     {"PDU", "tcp_host_any_data_digest", "tcp"},

@@ -92,7 +92,8 @@ TEST(Plan, APlaceThatThereIsNoneOfIsTold) {
   const Plan plan = plan_of("faults:\n  - kind: duplicate\n  - kind: drop\n    where: moon->target\n");
   const auto fitting = fits(plan, kPlaces);
   ASSERT_FALSE(fitting.ok());
-  EXPECT_EQ(fitting.error().text, "plan.yaml:3: no place 'moon->target': drop strikes at one of: host->target, target->host");
+  EXPECT_EQ(fitting.error().text, "plan.yaml:3: no place 'moon->target': drop strikes at one of: host->target, target->host; "
+                                  "did you mean 'host->target'?");
   EXPECT_TRUE(fits(plan_of("faults:\n  - kind: drop\n    where: target->host\n"), kPlaces).ok());
   EXPECT_FALSE(fits(plan_of("faults:\n  - kind: media_error\n"), kPlaces).ok()) << "nothing can strike";
   EXPECT_TRUE(fits(Plan{}, kPlaces).ok()) << "no faults at all are a plan too";
