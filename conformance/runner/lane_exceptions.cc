@@ -89,7 +89,6 @@ const std::vector<LaneException>& lane_exceptions() {
       {"last-blocks", "written_blocks_are_lost_no_more", "", "the case asks about blocks of the whole namespace"},
       {"mi-other-slot", "answers_name_the_slot_of_their_request", "", "the case looks at the slot of both directions itself"},
       {"mi-other-slot", "asking_for_time_is_eight_bytes", "", "the case looks at the slot of both directions itself"},
-      {"mi-other-slot", "pause_and_resume_take_no_slot", "", "the case looks at the slot of both directions itself"},
       {"mi-other-slot", "a_slot_is_in_receive_while_a_command_comes_in", "",
        "the case says the packets of its command itself, to slot 0"},
       {"mi-other-slot", "abort_ends_a_command_that_comes_in", "", "the case says the packets of its command itself, to slot 0"},
