@@ -71,7 +71,7 @@ World& Box::look() {
 
 World& Box::world() {
   look();
-  if (failure_ != nullptr && !raised_ && !running_) rethrow();
+  if (failure_ && !raised_ && !running_) rethrow();
   if (!ended_.empty()) throw EndedError("the world has ended: " + ended_);
   return *world_;
 }
@@ -103,7 +103,7 @@ std::optional<WaitEnd> Box::run(const std::function<bool()>& done, Instant until
       const py::gil_scoped_release free;
       const bool real = world.real_loop() != nullptr;
       const Instant look = world.now() + kSleep;
-      for (unsigned n = 0; n < kSteps && step == Loop::Step::ran && !finished && failure_ == nullptr; ++n) {
+      for (unsigned n = 0; n < kSteps && step == Loop::Step::ran && !finished && !failure_; ++n) {
         const Instant limit = real ? std::min(until, look) : until;
         step = world.step_towards(limit);
         finished = done();
@@ -116,7 +116,7 @@ std::optional<WaitEnd> Box::run(const std::function<bool()>& done, Instant until
       ended_ = broken.what();
       throw;
     }
-    if (failure_ != nullptr) rethrow();
+    if (failure_) rethrow();
     if (finished) return std::nullopt;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     if (step == Loop::Step::idle) return WaitEnd::deadlock;
@@ -154,20 +154,20 @@ void Box::run_blocking(const std::function<void()>& call) {
     throw;
   }
   if (interrupted) throw py::error_already_set();
-  if (failure_ != nullptr) rethrow();
+  if (failure_) rethrow();
 }
 
 void Box::fail(py::error_already_set& error) {
-  if (failure_ != nullptr) return;
+  if (failure_) return;
   ended_ = std::string("a callback raised ") + error.what();
   ended_ = ended_.substr(0, ended_.find('\n'));
-  failure_ = std::make_shared<py::error_already_set>(error);
+  failure_.emplace(error);
 }
 
 void Box::rethrow() {
   raised_ = true;
-  const std::shared_ptr<py::error_already_set> failure = failure_;
-  throw py::error_already_set(*failure);
+  const Raised failure = *failure_;
+  failure.again();
 }
 
 void Box::tell(Told& told) {

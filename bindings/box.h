@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "bindings/errors.h"
 #include "sim/core/world.h"
 
 namespace fb::python {
@@ -99,7 +100,7 @@ class Box : public std::enable_shared_from_this<Box> {
   /// Inside a callback: its exception ends the world at the end of this event.
   void fail(py::error_already_set& error);
   /// Whether a hook is to be asked at all.
-  bool callable() const { return !closing_ && failure_ == nullptr; }
+  bool callable() const { return !closing_ && !failure_; }
   /// While Python is called back.
   class Calling {
    public:
@@ -139,7 +140,7 @@ class Box : public std::enable_shared_from_this<Box> {
   Parts foundations_;
   Parts parts_;
   Parts disposed_;
-  std::shared_ptr<py::error_already_set> failure_;
+  std::optional<Raised> failure_;
   bool raised_ = false;  ///< somebody has got the failure; it may come from outside of any run
   std::string ended_;    ///< why the world does not go on
   std::unique_ptr<Changes> changes_;

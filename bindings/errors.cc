@@ -36,6 +36,15 @@ void throw_error(const char* name, const std::string& text, const py::dict& attr
   throw py::error_already_set();
 }
 
+Raised::Raised(const py::error_already_set& error) : value_(hold(error.value())) {
+  if (error.trace()) PyException_SetTraceback(value_.get(), error.trace().ptr());
+}
+
+void Raised::again() const {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value_.get())), value_.get());
+  throw py::error_already_set();
+}
+
 void check_status(nvme::Status status, const std::string& what) {
   if (status.ok()) return;
   py::dict attributes;

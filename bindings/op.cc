@@ -101,7 +101,7 @@ py::object PyOp::wait(std::optional<Duration> limit) {
 py::object PyOp::result() {
   if (over()) taken();
   if (value_) return value_;
-  if (raised_ != nullptr) throw py::error_already_set(*raised_);
+  if (raised_) raised_->again();
   if (closed_ && !done_before_) throw ClosedError("the world was closed before this was done: " + what());
   if (const auto end = ended()) throw_wait_error(*end, what(), nullptr, {});
   if (!settled()) throw BusyError("not done yet: " + what());
@@ -110,7 +110,7 @@ py::object PyOp::result() {
     for (const py::function& call : calls_) made = call(made);
     value_ = std::move(made);
   } catch (py::error_already_set& error) {
-    raised_ = std::make_shared<py::error_already_set>(error);
+    raised_.emplace(error);
     throw;
   }
   return value_;

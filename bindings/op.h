@@ -108,7 +108,7 @@ class PyOp : private Told {
   std::uint64_t watched_ = 0;
   std::vector<py::function> calls_;
   py::object value_;
-  std::shared_ptr<py::error_already_set> raised_;
+  std::optional<Raised> raised_;
 };
 
 [[noreturn]] void throw_wait_error(WaitEnd end, const std::string& what, World* world, std::optional<Duration> limit);

@@ -31,6 +31,7 @@ py::list finding_list(const std::vector<monitors::Finding>& findings) {
     py::dict one;
     one["rule"] = std::string(rule.name);
     one["requirement"] = std::string(rule.requirement);
+    one["level"] = monitors::only_advises(finding.rule) ? "recommended" : "mandatory";
     one["packet"] = finding.packet;
     one["time"] = seconds(finding.time);
     one["actor"] = finding.actor;

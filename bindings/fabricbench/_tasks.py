@@ -36,6 +36,19 @@ class _Task:
             self.op, self.value, self.done = None, end.value, True
 
 
+def _abandon(op: Op[Any] | None) -> None:
+    """What one task raised ends the others: what they waited for is nobody's any more, and no forgotten error."""
+    if op is None:
+        return
+    if not op.over:
+        op.cancel()
+        return
+    try:
+        op.result()
+    except Exception:  # noqa: BLE001 - the error of the run is the one that ended it
+        pass
+
+
 def run(core: Core, coroutines: tuple[Coroutine[Op[Any], None, Any], ...]) -> list[Any]:
     """Runs them side by side until all are done; their values in order. What one raises ends all of them."""
     for one in coroutines:
@@ -61,5 +74,6 @@ def run(core: Core, coroutines: tuple[Coroutine[Op[Any], None, Any], ...]) -> li
             waiting = [task for task in waiting if task.op is not None and not task.op.over]
     finally:
         for task in tasks:
+            _abandon(task.op)
             task.coroutine.close()
     return [task.value for task in tasks]

@@ -97,6 +97,7 @@ void RdmaBench::keep_another_connection() {
   other.begin_ids_at(0x5000);  // of the same channel adapter as the case's peer, which begins at the usual ones
   RawRequest request;
   request.port = kOtherPort;
+  request.mtu_code = 1;  // which the smallest port carries
   if (!other.connect(request)) throw CannotArrange{"the product did not accept another connection"};
   VerbsQueue* const queue = other_user_->accepted();
   if (queue == nullptr || !queue->wait_event(ConnectionEvent::established, kHandshake)) {

@@ -71,6 +71,16 @@ def test_a_test_that_fails_anyway_is_told_nothing_more(tmp_path):
     assert done.returncode == 1 and "did not look at" not in done.stdout
 
 
+def test_an_error_can_be_raised_twice(space):
+    space.write(0, b"a" * 512).wait()
+    op = space.compare(0, b"b" * 512)
+    for _ in range(2):
+        with pytest.raises(fb.CommandError, match="Compare Failure"):
+            op.wait()
+    with pytest.raises(fb.CommandError, match="Compare Failure"):
+        op.result()
+
+
 def test_an_event_still_goes_to_who_waits_for_it(tmp_path):
     """An operation that the test let go of takes nothing away from the next."""
     done = plugin(tmp_path, "host.next_event()\nsubsystem.add_namespace(size='1M')\nassert host.next_event().wait().info == 0")

@@ -38,7 +38,7 @@ CONFORMANCE_CASE(a_req_is_complete, "cm.active.req-fields", roles::requester) {
   const auto private_data = req.get(cm::req::private_data);
   const View<cm::IpHeader> ip{private_data};
   check.equal("version of the IP header", ip.get(cm::ip_header::major), 0);
-  check.equal("IP version", ip.get(cm::ip_header::ip_version), 4);
+  check.equal("IP version", ip.get(cm::ip_header::ip_version), bench.address().is_v4() ? 4 : 6);
   const auto source = ip.get(cm::ip_header::source);
   const auto destination = ip.get(cm::ip_header::destination);
   check.bytes("source in the IP header", source, cm::ip_header_form(bench.address()));

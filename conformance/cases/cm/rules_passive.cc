@@ -97,10 +97,16 @@ CONFORMANCE_CASE(an_ip_header_of_the_other_ip_version_is_rejected, "cm.req.ip-he
 CONFORMANCE_CASE(a_loopback_source_is_rejected, "cm.req.ip-header-address", roles::responder) {
   cm::Mad req = req_to_listener(bench);
   Bytes data = copy(seen_as<cm::Req>(req).get(cm::req::private_data));
-  data[16] = 127;
+  const bool v4 = bench.address().is_v4();
+  if (v4) {
+    data[16] = 127;
+  } else {
+    std::fill(data.begin() + 4, data.begin() + 19, std::uint8_t{0});
+    data[19] = 1;
+  }
   req.message<cm::Req>().set(cm::req::private_data, data);
   rejected_with(bench, check, req, {reason::consumer_defined, reason::unsupported},
-                "answer to a REQ from 127.0.0.1, as its IP addressing header says");
+                std::string("answer to a REQ from ") + (v4 ? "127.0.0.1" : "::1") + ", as its IP addressing header says");
   nobody_asked(bench, check);
 }
 

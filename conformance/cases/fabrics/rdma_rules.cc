@@ -47,7 +47,7 @@ std::optional<std::string> lists_in_capsules(const Declared& declared) {
   return std::nullopt;
 }
 
-/// Blocks from 0 on, filled by a Write that is no matter of the case.
+/// The first blocks of the extent, filled by a Write that is no matter of the case.
 Bytes prepare(ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks, std::uint8_t seed) {
   const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, seed);
   if (!queue.send(host::write(bench.nsid(), bench.first_lba(), blocks), data).wait().ok()) {
@@ -56,9 +56,11 @@ Bytes prepare(ControllerBench& bench, host::RawQueue& queue, std::uint32_t block
   return data;
 }
 
-host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint64_t lba,
+/// `first` counts from the first block of the case's extent.
+host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint64_t first,
                          std::uint32_t blocks, const SglDescriptor& sgl) {
-  return answered(check, queue.send_command(with_sgl(host::as_sqe(host::read(bench.nsid(), lba, blocks)), sgl)).wait());
+  const auto command = host::as_sqe(host::read(bench.nsid(), bench.first_lba() + first, blocks));
+  return answered(check, queue.send_command(with_sgl(command, sgl)).wait());
 }
 
 /// A Read whose list of descriptors lies in its capsule; `length` is that of the segment.

@@ -33,7 +33,9 @@ CONFORMANCE_CASE(nd_consumer_asks_for_results_of_requests, "networkdirect.consum
 CONFORMANCE_CASE(nd_consumer_asks_for_no_result_of_failed_calls, "networkdirect.consumer.result-of-failed-call", roles::consumer) {
   keeps(bench, check, Rule::result_of_failed_call, {{"connector", "Connect"}}, [](NdConsumer& nd) {
     // The adapter has addresses of the other family alone: the call itself fails.
-    NdLine& line = nd.program().ask({IpAddress::v6({0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}), NdConsumer::kPeerPort});
+    const IpAddress of_v6 = IpAddress::v6({0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1});
+    const IpAddress other = nd.peer_at().address.is_v4() ? of_v6 : IpAddress::v4(192, 0, 2, 99);
+    NdLine& line = nd.program().ask({other, NdConsumer::kPeerPort});
     must(line.unreachable > 0, "an address that the adapter does not reach");
     must(nd.called("connector", "Connect").pending == 0, "a Connect that fails in the call");
   });

@@ -19,7 +19,7 @@ constexpr std::uint32_t kNsid = 3;
 void with_zones(EmbeddedSetup& setup) {
   setup.subsystem.zoned = {.supported = true, .append_limit = 1};
   setup.subsystem.mdts = 1;
-  setup.namespaces.push_back({.blocks = 1024, .zones = {.zone_blocks = kZone}});
+  setup.namespaces.push_back({.nsid = kNsid, .blocks = 1024, .zones = {.zone_blocks = kZone}});
 }
 constexpr host_with a_zoned_namespace{"zones", &with_zones};
 /// Whose user asks for what a HostUnderTest does not offer.

@@ -31,14 +31,14 @@ std::optional<std::string> says_who_announces(const Declared& declared) {
 /// What the operation named leaves of the data of a namespace.
 void erases(ControllerBench& bench, Check& check, const Record<nvme::SanitizeSqe>& command) {
   Sanitizing host(bench, check);
-  const Bytes first = host.manager.prepare(1, 0x35);
-  const Bytes later = host.manager.prepare(1, 0x77, 1000);
+  const Bytes first = host.manager.prepare(bench.nsid(), 0x35);
+  const Bytes later = host.manager.prepare(bench.nsid(), 0x77, 1000);
   if (!check.success(host.sanitize(command), "Sanitize")) return;
   check.require(host.ended(), "the operation ends");
   for (const auto& [lba, data] : {std::pair{0u, &first}, std::pair{1000u, &later}}) {
     for (unsigned i = 0; i < 8; ++i) {
       const ByteView block = ByteView{*data}.subspan(i * kFirstBlockBytes, kFirstBlockBytes);
-      is_gone(check, host.manager.read(1, lba + i, 1), block, "block " + std::to_string(lba + i));
+      is_gone(check, host.manager.read(bench.nsid(), lba + i, 1), block, "block " + std::to_string(lba + i));
     }
   }
 }
@@ -130,12 +130,12 @@ CONFORMANCE_CASE(overwrite_erases, "nvme.sanitize.overwrite", roles::controller,
 CONFORMANCE_CASE(sanitize_reaches_every_namespace, "nvme.sanitize.all-namespaces", roles::controller, with_sanitize,
                  needs(sanitizes)) {
   Sanitizing host(bench, check);
-  const Bytes attached = host.manager.prepare(1, 0x12);
+  const Bytes attached = host.manager.prepare(bench.nsid(), 0x12);
   const std::uint32_t hidden = host.manager.made_and_attached();
   const Bytes detached = host.manager.prepare(hidden, 0x13);
   check.precondition_success(host.manager.detach(hidden, {host.manager.cntlid()}), "detachment");
   host.run();
-  is_gone(check, host.manager.read(1, 0, 8), attached, "the data of an attached namespace");
+  is_gone(check, host.manager.read(bench.nsid(), 0, 8), attached, "the data of an attached namespace");
   check.precondition_success(host.manager.attach(hidden, {host.manager.cntlid()}), "Namespace Attachment");
   is_gone(check, host.manager.read(hidden, 0, 8), detached, "the data of a detached namespace");
 }
@@ -201,11 +201,11 @@ CONFORMANCE_CASE(sanitize_log_counts_the_passes, "nvme.sanitize.log.passes", rol
 CONFORMANCE_CASE(sanitize_log_tells_of_erased_data, "nvme.sanitize.log.erased", roles::controller, with_sanitize,
                  needs(sanitizes)) {
   Sanitizing host(bench, check);
-  host.manager.prepare(1, 0x11);
+  host.manager.prepare(bench.nsid(), 0x11);
   check.equal("GDE after a write", host.log().get(sl::gde), false);
   host.run();
   check.equal("GDE after the operation", host.log().get(sl::gde), true);
-  host.manager.prepare(1, 0x12);
+  host.manager.prepare(bench.nsid(), 0x12);
   check.equal("GDE after the next write", host.log().get(sl::gde), false);
 }
 
@@ -234,22 +234,22 @@ CONFORMANCE_CASE(sanitize_end_is_announced_by_one, "nvme.sanitize.event.one", ro
 CONFORMANCE_CASE(sanitize_refused_changes_nothing, "nvme.sanitize.refused.nothing", roles::controller, with_sanitize,
                  needs(sanitizes)) {
   Sanitizing host(bench, check);
-  const Bytes data = host.manager.prepare(1, 0x41);
+  const Bytes data = host.manager.prepare(bench.nsid(), 0x41);
   const auto before = host.log();
   auto command = host::sanitize(static_cast<SanitizeAction>(7));
   check.precondition(!host.sanitize(command).ok(), "a reserved action is refused");
   check.bytes("the log", host.log().bytes(), before.bytes());
-  const auto read = host.manager.read(1, 0, 8);
+  const auto read = host.manager.read(bench.nsid(), 0, 8);
   if (check.success(read, "Read")) check.bytes("the data", read.data, data);
 }
 
 CONFORMANCE_CASE(sanitize_spares_protected_namespaces, "nvme.sanitize.write-protected", roles::controller,
                  with_sanitize, needs(sanitizes), reaches{"sanitize.write_protected"}) {
   Sanitizing host(bench, check);
-  const Bytes data = host.manager.prepare(1, 0x42);
+  const Bytes data = host.manager.prepare(bench.nsid(), 0x42);
   bench.subsystem().find_namespace(bench.nsid())->set_write_protection(1);
   check.status(host.sanitize(host.any()), sc::namespace_write_protected);
-  const auto read = host.manager.read(1, 0, 8);
+  const auto read = host.manager.read(bench.nsid(), 0, 8);
   if (check.success(read, "Read")) check.bytes("the data", read.data, data);
 }
 

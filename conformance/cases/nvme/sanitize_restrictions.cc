@@ -67,10 +67,10 @@ void serves(ControllerBench& bench, Sanitizing& host, Check& check) {
 CONFORMANCE_CASE(sanitize_refuses_io, "nvme.sanitize.running.io", roles::controller, with_sanitize, needs(sanitizes),
                  reaches{"sanitize.io"}) {
   Sanitizing host(bench, check);
-  host.manager.prepare(1, 0x21);
+  host.manager.prepare(bench.nsid(), 0x21);
   host.begin();
-  check.status(host.manager.read(1, 0, 8), sc::sanitize_in_progress, "Read");
-  check.status(host.manager.write(1, 0, Bytes(8 * kFirstBlockBytes)), sc::sanitize_in_progress, "Write");
+  check.status(host.manager.read(bench.nsid(), 0, 8), sc::sanitize_in_progress, "Read");
+  check.status(host.manager.write(bench.nsid(), 0, Bytes(8 * kFirstBlockBytes)), sc::sanitize_in_progress, "Write");
 }
 
 CONFORMANCE_CASE(sanitize_refuses_another_operation, "nvme.sanitize.running.again", roles::controller, with_sanitize,
@@ -116,7 +116,7 @@ CONFORMANCE_CASE(sanitize_hides_blocks_in_the_error_log, "nvme.sanitize.running.
                  with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   const std::uint64_t blocks = bench.declared().blocks;
-  const auto beyond = host.manager.read(1, blocks + 5, 1);
+  const auto beyond = host.manager.read(bench.nsid(), blocks + 5, 1);
   check.precondition(!beyond.ok() && beyond.status().more(), "a read beyond the end makes an error log entry");
   const auto newest = [&] {
     const auto reply = host.manager.admin().send(host::get_log(nvme::LogPage::error_information, 4096), 4096).wait();
@@ -132,9 +132,9 @@ CONFORMANCE_CASE(sanitize_binds_other_controllers, "nvme.sanitize.running.other-
                  with_sanitize, needs(sanitizes)) {
   Sanitizing host(bench, check);
   Sanitizing other(bench, check, {.hostnqn = std::string(kOtherHost)});
-  other.manager.prepare(1, 0x31);
+  other.manager.prepare(bench.nsid(), 0x31);
   host.begin();
-  check.status(other.manager.read(1, 0, 8), sc::sanitize_in_progress, "Read at another controller");
+  check.status(other.manager.read(bench.nsid(), 0, 8), sc::sanitize_in_progress, "Read at another controller");
   send_what_is_forbidden(bench, other, [&](const host::RawReply& reply, std::string_view what) {
     check.status(reply, sc::sanitize_in_progress, std::string(what) + " at another controller");
   });
@@ -176,10 +176,10 @@ CONFORMANCE_CASE(sanitize_failure_is_told, "nvme.sanitize.failed.state", roles::
 CONFORMANCE_CASE(sanitize_failure_refuses_commands, "nvme.sanitize.failed.refused", roles::controller, with_sanitize,
                  needs(sanitizes), reaches{"sanitize.failed.io"}) {
   Sanitizing host(bench, check);
-  host.manager.prepare(1, 0x21);
+  host.manager.prepare(bench.nsid(), 0x21);
   fail(bench, host, check, true);
-  check.status(host.manager.read(1, 0, 8), sc::sanitize_failed, "Read");
-  check.status(host.manager.write(1, 0, Bytes(8 * kFirstBlockBytes)), sc::sanitize_failed, "Write");
+  check.status(host.manager.read(bench.nsid(), 0, 8), sc::sanitize_failed, "Read");
+  check.status(host.manager.write(bench.nsid(), 0, Bytes(8 * kFirstBlockBytes)), sc::sanitize_failed, "Write");
   send_what_is_forbidden(bench, host, [&](const host::RawReply& reply, std::string_view what) {
     check.status(reply, one_of(sc::sanitize_failed, sc::sanitize_in_progress), what);  // 8.1.26.3.1 has the one, 8.1.26.5 the other
   });

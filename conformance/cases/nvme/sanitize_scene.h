@@ -34,7 +34,7 @@ inline const arranged with_sanitize{"a product that can be sanitized", [](Embedd
 /// How long an operation of the emulated product may take.
 inline constexpr Duration kSanitizeLimit = Duration::s(600);
 
-/// A host that sanitizes, with namespaces 1 and 2 and an I/O queue.
+/// A host that sanitizes, with an I/O queue.
 class Sanitizing {
  public:
   Sanitizing(ControllerBench& bench, Check& check, const AssociationOptions& options = {})

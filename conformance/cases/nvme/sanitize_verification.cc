@@ -43,7 +43,7 @@ Record<nvme::SanitizeSqe> with_emvs(SanitizeAction action) {
 class Verifying {
  public:
   Verifying(ControllerBench& bench, Check& check) : host(bench, check), bench_(bench), check_(check) {
-    before = host.manager.prepare(1, 0x63);
+    before = host.manager.prepare(bench.nsid(), 0x63);
   }
   void begin() { host.begin(with_emvs(SanitizeAction::block_erase)); }
   /// Until the media can be read.
@@ -119,7 +119,7 @@ CONFORMANCE_CASE(verified_media_can_be_read, "nvme.sanitize.verification.read", 
                  needs(sanitizes)) {
   Verifying scene(bench, check);
   scene.enter();
-  const auto reply = scene.host.manager.read(1, 0, 8);
+  const auto reply = scene.host.manager.read(bench.nsid(), 0, 8);
   check.status(reply, one_of(sc::successful_media_verification_read, sc::deallocated_or_unwritten), "Read");
   const bool same = std::equal(reply.data.begin(), reply.data.end(), scene.before.begin(), scene.before.end());
   check.that(reply.data.empty() || !same, "what was written is not read", "it is");
@@ -139,7 +139,7 @@ CONFORMANCE_CASE(verified_media_cannot_be_written, "nvme.sanitize.verification.w
                  with_verification, needs(sanitizes)) {
   Verifying scene(bench, check);
   scene.enter();
-  check.status(scene.host.manager.write(1, 0, scene.before), sc::sanitize_in_progress, "Write");
+  check.status(scene.host.manager.write(bench.nsid(), 0, scene.before), sc::sanitize_in_progress, "Write");
 }
 
 CONFORMANCE_CASE(verification_admits_no_other_action, "nvme.sanitize.verification.again", roles::controller,
@@ -164,7 +164,7 @@ CONFORMANCE_CASE(verification_can_be_left, "nvme.sanitize.verification.exit", ro
   check.require(event.has_value(), "the end is announced", "no event comes");
   check.equal("event", event->dw0() & 0xFFFFFF, event_of(kCompleted));
   check.equal("status", scene.host.state(), SanitizeState::completed);
-  check.success(scene.host.manager.read(1, 0, 8), "Read");
+  check.success(scene.host.manager.read(bench.nsid(), 0, 8), "Read");
 }
 
 CONFORMANCE_CASE(verification_is_left_where_it_is, "nvme.sanitize.verification.exit-nothing", roles::controller,
