@@ -29,7 +29,7 @@ import mutate  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
 OUT = ROOT / "build/mutants"
-REVIEWED = Path(__file__).parent / "reviewed.yaml"
+REVIEWED = Path(__file__).parent / "reviewed"
 POOL = 2400
 SECONDS = 120  # processor time of one run of the suite; a defect that needs more hangs
 
@@ -101,8 +101,8 @@ def pool() -> list[Mutant]:
 
 def reviewed() -> dict[tuple[str, str, str, int], str]:
     """Survivors that somebody looked at: defects that change nothing, or that the specification allows."""
-    entries = yaml.safe_load(REVIEWED.read_text()) if REVIEWED.exists() else None
-    return {(e["file"], e["kind"], e["text"], e.get("nth", 0)): e["reason"] for e in entries or []}
+    entries = [entry for file in sorted(REVIEWED.glob("*.yaml")) for entry in yaml.safe_load(file.read_text()) or []]
+    return {(e["file"], e["kind"], e["text"], e.get("nth", 0)): e["reason"] for e in entries}
 
 
 # ---- one command with all of them ----
@@ -345,7 +345,7 @@ def write_document(file: Path, result: dict) -> None:
         "## What the score does not show", "",
         "- Defects that no line of our products resembles: missing features, races of threads, memory errors, hardware.",
         "- Code that virtual time never reaches (sockets, files, Windows) is left out of the draw.",
-        "- *Equivalent* are survivors in `tests/mutation/reviewed.yaml`, each with the reason why nobody could see it or why "
+        "- *Equivalent* are survivors in `tests/mutation/reviewed`, each with the reason why nobody could see it or why "
         "the specification allows it.",
         "- *Right rule* counts kills in which a requirement of the defect's own area failed; a crash counts as right.", ""]))
 
