@@ -206,9 +206,9 @@ void accept(const Attempt& attempt, Controller& controller) {
 void connect_admin(const Attempt& attempt) {
   Subsystem& subsystem = *attempt.subsystem;
   const ByteView hostid = attempt.data.get(cd::hostid);
+  const bool takes_zero = subsystem.options().allow_zero_hostid && !subsystem.departs(departure::connect_zero_hostid);
   if (!check_kato(attempt) ||
-      !attempt.demand(!all_zero(hostid) || subsystem.options().allow_zero_hostid,
-                      check::connect_hostid_zero) ||
+      !attempt.demand(!all_zero(hostid) || takes_zero, check::connect_hostid_zero) ||
       !attempt.demand(!attempt.reserved_cntlid(), check::connect_cntlid_reserved)) {
     return;
   }

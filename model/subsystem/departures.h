@@ -18,6 +18,7 @@ struct DeparturePoint {
   X(cntlid_reserved, "sub.cntlid.reserved", "Connect gives an identifier of the reserved range")   \
   X(cntlid_other_in_identify, "sub.cntlid.identify", "Identify names another controller than Connect did") \
   X(connect_authreq, "sub.connect.authreq", "reserved AUTHREQ bits are set in the Connect response") \
+  X(connect_zero_hostid, "sub.connect.hostid", "a Host Identifier of 0 is refused although announced") \
   X(connect_flow_control, "sub.connect.sqhd", "SQHD FFFFh although the host did not ask for it")   \
   X(connect_failed_logged, "sub.connect.error_log", "a failed Connect makes an error log entry")   \
   X(sqhd_constant, "sub.sqhd.constant", "SQHD never moves")                                        \

@@ -59,7 +59,7 @@ void Subsystem::set_ana_state(std::uint32_t group, nvme::AnaState state, std::ui
   if (portid == 0) entry.by_port.clear();
   entry.by_port[portid] = state;
   if (!departs(departure::ana_count_stays)) ++ana_changes_;
-  if (!departs(departure::ana_group_count_stays)) entry.changes = ana_changes_;
+  entry.changes = departs(departure::ana_group_count_stays) ? 1 : ana_changes_;
   ana_latest_ = group;
   trace_state("ana.state", "group " + std::to_string(group) + ": " +
                                std::string(nvme::name_of(state)));

@@ -49,7 +49,7 @@ CONFORMANCE_CASE(connect_refuses_host_identifier_0, "fabrics.connect.hostid.zero
   judge_zero_host_identifier(bench, check);
 }
 
-CONFORMANCE_CASE(connect_takes_host_identifier_0_where_announced, "fabrics.connect.hostid.zero", roles::controller,
+CONFORMANCE_CASE(connect_takes_host_identifier_0_where_announced, "fabrics.connect.hostid.zero-announced", roles::controller,
                  takes_zero_host_identifiers) {
   const auto listed = requirements_of(bench, check);
   check.precondition(listed && (*listed & fabrics::treq_bits::zero_host_id) != 0, "TREQ.ZHIDS announces a Host Identifier of 0");

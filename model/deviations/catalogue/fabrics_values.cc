@@ -240,6 +240,8 @@ DEVIATION(connect_takes_host_identifier_0, "fabrics.connect.hostid.zero", Produc
           Tolerate{"connect.hostid.zero"});
 DEVIATION(discovery_announces_host_identifier_0, "fabrics.connect.hostid.zero", Product::controller,
           "announces a Host Identifier of 0 that it refuses", entries<&entry_byte<3, 0x08>>());
+DEVIATION(connect_refuses_announced_host_identifier_0, "fabrics.connect.hostid.zero-announced", Product::controller,
+          "refuses a Host Identifier of 0 that it announces to take", Departs{"sub.connect.hostid"});
 DEVIATION(io_connect_names_another_controller, "fabrics.connect.io-cntlid", Product::controller,
           "an I/O Connect is answered with another CNTLID", hooks<AlteringCompletions, &names_another_controller>());
 DEVIATION(property_mqes_largest, "fabrics.connect.sqsize.claimed", Product::controller, "CAP.MQES claims 65,536 entries",
