@@ -386,7 +386,8 @@ CONFORMANCE_CASE(locked_functions_still_tell_their_addresses, "mi.pcie.locked", 
   const std::uint16_t cntlid = a_controller(bench, check);
   const Bytes bars = configuration_at(bench, check, cntlid, kBar0, 24);
   bench.drive().device().function(cntlid)->set_locked(true);
-  read_is(check, bench.pcie(cntlid, PcieOpcode::configuration_read, kBar0, 24), bars, "base addresses");
+  const MiAnswer told = bench.pcie(cntlid, PcieOpcode::configuration_read, kBar0, 24);
+  if (success_with(check, told, padded(bars.size()), "base addresses")) read_is(check, told, bars, "base addresses");
   refused(check, bench.pcie(cntlid, PcieOpcode::configuration_write, kInterruptLine, 1, 0, Bytes(4)),
           mi::Status::access_denied, "PCIe Configuration Write");
   refused(check, bench.pcie(cntlid, PcieOpcode::memory_read, 0, 4), mi::Status::access_denied,

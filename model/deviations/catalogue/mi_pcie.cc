@@ -86,10 +86,6 @@ std::optional<Status> io_writes_lost(const MessageContext& message) {
   if (!is_pcie(message, PcieOpcode::io_write) || offset_of(message) == 0) return std::nullopt;
   return Status::success;
 }
-std::optional<Status> inaccessible_behind_cap(const MessageContext& message) {
-  if (!is_pcie(message, PcieOpcode::memory_read) || offset_of(message) == 0) return std::nullopt;
-  return Status::pcie_inaccessible;
-}
 /// The first look at the base addresses is the last.
 class DeniesEverything final : public mi::EndpointHooks {
  public:
@@ -174,8 +170,6 @@ DEVIATION(pcie_registers_of_another_version, "mi.pcie.memory.registers", Product
 DEVIATION(pcie_registers_differ_in_pieces, "mi.pcie.memory.registers", Product::endpoint,
           "reads other values from its registers one by one",
           hooks<ResponseChanged, &registers_from_the_start>());
-DEVIATION(pcie_memory_inaccessible_behind_cap, "mi.pcie.memory.registers", Product::endpoint,
-          "calls the registers behind CAP inaccessible, and serves CAP", hooks<SomeNotServed, &inaccessible_behind_cap>());
 DEVIATION(pcie_offsets_of_32_bits, "mi.pcie.memory.range", Product::endpoint,
           "lets any offset above 4 GiB pass", hooks<SomeRefused, &far_memory>());
 DEVIATION(pcie_memory_located_at_the_base_address, "mi.pcie.memory.range", Product::endpoint,
