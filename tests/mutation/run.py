@@ -234,6 +234,7 @@ def main() -> int:
     parser.add_argument("--survivors", metavar="FILE", help="write the survivors, for review, as YAML")
     parser.add_argument("--document", metavar="FILE", help="write the scores as a Markdown page")
     parser.add_argument("--quick", action="store_true", help="only the suites of a defect's area: plain, then in all lanes")
+    parser.add_argument("--at-least", type=float, metavar="SCORE", help="fail where the score is lower, 0 to 1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
 
@@ -249,20 +250,26 @@ def main() -> int:
     program, dropped = build(numbered, options.jobs)
     for number in dropped:
         del numbered[number]
-    reached_file = OUT / "reached"
-    honest = run_suite(program, 0, [], reached_file)
-    if honest.how:
-        say(f"mutants: without a defect the suite is {honest.how}: {', '.join(honest.cases[:5])}")
-        return 2
-    reached = {int(line) for line in reached_file.read_text().split()}
-    say(f"mutants: built in {time.monotonic() - start:.0f} s; {len(reached & set(numbered))} of {len(numbered)} places are reached")
+    built = time.monotonic() - start
+    # A defect whose place no run passes need not be tried.
+    reached: list[set[int]] = []
+    for stage in ([], ["--lanes", "all"]):
+        honest = run_suite(program, 0, stage, OUT / "reached")
+        if honest.how:
+            say(f"mutants: without a defect the suite is {honest.how}: {', '.join(honest.cases[:5])}")
+            return 2
+        reached.append({int(line) for line in (OUT / "reached").read_text().split()} & set(numbered))
+    plain, anywhere = reached
+    say(f"mutants: built in {built:.0f} s; of {len(numbered)} places the plain run reaches {len(plain)}, all lanes {len(anywhere)}")
 
     def judge(number: int) -> tuple[int, Outcome]:
         near = NEAR[numbered[number].area]
-        stages = [near] if number in reached else []
-        stages.append([*near, "--lanes", "all"])
-        if not options.quick:
-            stages.append(["--lanes", "all"])
+        stages = [near] if number in plain else []
+        if number in anywhere:
+            stages.append([*near, "--lanes", "all"])
+            if not options.quick:
+                stages.append(["--lanes", "all"])
+        outcome = Outcome("", [], [])
         for stage in stages:
             outcome = run_suite(program, number, stage)
             if outcome.how:
@@ -287,6 +294,9 @@ def main() -> int:
         print(json.dumps(result, indent=1))
     else:
         print_table(result)
+    if options.at_least is not None and result["score"] < options.at_least:
+        say(f"mutants: the score is {result['score']:.3f}, and {options.at_least:.3f} is wanted")
+        return 1
     return 0
 
 
