@@ -103,13 +103,36 @@ BusBench::~BusBench() {
 }
 
 PlayedDevice& BusBench::add_device() {
-  const auto number = static_cast<unsigned>(devices_.size());
-  BENCH_ASSERT(medium_ != "serial" || number == 0, "several devices are for cases over_buses");
-  mctp::Binding& binding = network_->segment(segment_).attach("played " + std::to_string(number + 1),
-                                                              product_address_on(medium_, number));
-  mctp::control::Uuid uuid{0x91, 0x4d, 0x2e};
+  BENCH_ASSERT(medium_ != "serial" || devices_here_ == 0, "several devices are for cases over_buses");
+  return play(medium_, segment_, devices_here_++, 0x2E);
+}
+
+PlayedDevice& BusBench::add_device_behind() {
+  BENCH_ASSERT(bridge_ != nullptr, "the bridge comes first");
+  return play(medium_behind(), behind_, devices_behind_++, 0x2F);
+}
+
+PlayedDevice& BusBench::play(std::string_view medium, std::size_t segment, unsigned number, std::uint8_t mark) {
+  const std::string name = (mark == 0x2E ? "played " : "played behind ") + std::to_string(number + 1);
+  mctp::Binding& binding = network_->segment(segment).attach(name, product_address_on(medium, number));
+  mctp::control::Uuid uuid{0x91, 0x4d, mark};
   uuid[15] = static_cast<std::uint8_t>(number + 1);
   return *devices_.emplace_back(std::make_unique<PlayedDevice>(world(), binding, uuid));
+}
+
+mctp::PhysicalAddress BusBench::bridge_address() const {
+  constexpr unsigned kPlace = 10;  // behind those of played devices
+  return product_address_on(medium_, kPlace);
+}
+
+mctp::Bridge& BusBench::add_bridge(std::uint8_t pool) {
+  BENCH_ASSERT(medium_ != "serial" && bridge_ == nullptr, "one bridge, on media with several devices");
+  mctp::BridgeOptions options;
+  options.pool_size = pool;
+  bridge_ = &network_->add_bridge(segment_, bridge_address(), options);
+  behind_ = medium_behind() == "pcie" ? network_->add_pcie_behind(*bridge_) : network_->add_smbus_behind(*bridge_);
+  for (std::size_t port = 0; port < bridge_->bridge->ports(); ++port) bridge_->bridge->endpoint(port).set_hooks(hooks_.get());
+  return *bridge_->bridge;
 }
 
 mctp::EnumerationReport BusBench::enumerate() { return network_->enumerate(); }

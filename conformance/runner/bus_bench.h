@@ -48,12 +48,20 @@ class PlayedDevice {
 
 class BusBench final : public Bench {
  public:
+  static constexpr std::uint8_t kBridgePool = 6;
+
   BusBench(World& world, const Environment& environment);
   ~BusBench() override;
 
   /// The device at the first address; a further one at the next (not on a serial line).
   PlayedDevice& device() { return *devices_.front(); }
   PlayedDevice& add_device();
+  /// A bridge of the product on the bus, which asks for so many EIDs, and a bus of the other kind behind it. Cases over_buses.
+  mctp::Bridge& add_bridge(std::uint8_t pool = kBridgePool);
+  mctp::PhysicalAddress bridge_address() const;
+  /// A device that the bench plays on the bus behind the bridge.
+  PlayedDevice& add_device_behind();
+  std::string_view medium_behind() const { return medium_ == "smbus" ? "pcie" : "smbus"; }
   /// The product looks at all addresses.
   mctp::EnumerationReport enumerate();
   /// What the product then knows, by EID.
@@ -62,10 +70,16 @@ class BusBench final : public Bench {
   std::string_view medium() const { return medium_; }
 
  private:
+  PlayedDevice& play(std::string_view medium, std::size_t segment, unsigned number, std::uint8_t mark);
+
   std::string_view medium_;
   std::unique_ptr<mctp::EndpointHooks> hooks_;
   std::unique_ptr<mctp::Network> network_;
   std::size_t segment_ = 0;
+  mctp::BridgeNode* bridge_ = nullptr;
+  std::size_t behind_ = 0;
+  unsigned devices_behind_ = 0;
+  unsigned devices_here_ = 0;
   std::list<std::unique_ptr<PlayedDevice>> devices_;
 };
 

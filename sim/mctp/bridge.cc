@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/mctp/departure_points.h"
+
 namespace fb::mctp {
 
 using control::AllocateOperation;
@@ -121,23 +123,38 @@ Belongs Bridge::forward(Endpoint& arrived_at, Eid destination, ByteView packet) 
   const auto port = port_to(destination);
   if (!port) {
     ++counters_.no_route;
+    if (arrived_at.departs(departure::kBridgeFloods)) flood(arrived_at, packet);
     return Belongs::no_route;
   }
   Endpoint& out = endpoint(*port);
-  const bool from_nobody = packet[2] == kNullEid;
+  const bool from_nobody = packet[2] == kNullEid && !arrived_at.departs(departure::kBridgeNull);
   if (&out == &arrived_at || from_nobody) {
     ++counters_.not_bridged;
     return Belongs::no_route;
   }
-  if (out.forward(out.route_of(destination), packet)) ++counters_.forwarded;
+  Bytes sent(packet.begin(), packet.end());
+  if (arrived_at.departs(departure::kBridgeAlters)) sent[3] ^= 0x01;
+  if (out.forward(out.route_of(destination), sent)) ++counters_.forwarded;
   return Belongs::elsewhere;
+}
+
+/// A deviation: to somebody on every other bus.
+void Bridge::flood(Endpoint& arrived_at, ByteView packet) {
+  for (const RoutingEntry& one : routes_) {
+    Endpoint& out = endpoint(one.port);
+    if (&out != &arrived_at) out.forward(one.address, packet);
+  }
 }
 
 // --------------------------------------------------------------------------------------- commands
 
-std::optional<RoutingFunctions::Resolved> Bridge::resolve(Eid eid) {
+std::optional<RoutingFunctions::Resolved> Bridge::resolve(std::size_t by_port, Eid eid) {
   const RoutingEntry* const route = route_to(eid);
   if (route == nullptr) return std::nullopt;
+  // From another bus the way is through us.
+  if (route->port != by_port && !departs(by_port, departure::kBridgeResolvesElsewhere)) {
+    return Resolved{this->eid(), endpoint(by_port).binding().address()};
+  }
   // Behind another bridge: that bridge's own EID.
   const auto found = known_.find(eid);
   const bool behind = found != known_.end() && found->second.behind != kNullEid;
@@ -148,23 +165,26 @@ RoutingFunctions::Allocated Bridge::allocate(std::size_t by_port, AllocateOperat
                                              std::uint8_t count, Eid first) {
   Allocated made;
   made.pool_size = options_.pool_size;
-  made.first = pool_given_ ? pool_.first() : Eid{kNullEid};
+  made.first = pool_.size() > 0 ? pool_.first() : Eid{kNullEid};
   if (operation == AllocateOperation::query) return made;
-  if (options_.topmost || by_port != 0) {
+  const bool from_anybody = departs(by_port, departure::kBridgePoolOtherBus);
+  if (options_.topmost || (by_port != 0 && !from_anybody)) {
     made.status = Assignment::rejected;
     return made;
   }
   const bool fits = first >= kFirstEid && unsigned{first} + count <= kBroadcastEid;
-  if (count > options_.pool_size || (count > 0 && !fits)) {
+  const bool excess = count > options_.pool_size && !departs(by_port, departure::kBridgePoolExcess);
+  if (excess || (count > 0 && !fits)) {
     made.completion = Completion::invalid_data;
     return made;
   }
-  if (pool_given_ && operation != AllocateOperation::force) {
+  if (pool_given_ && operation != AllocateOperation::force && !from_anybody) {
     // A repeated request is a retry, and no second allocation.
     const bool same = pool_.first() == first && pool_.size() == count;
     made.status = same ? Assignment::accepted : Assignment::rejected;
     return made;
   }
+  if (pool_given_ && departs(by_port, departure::kBridgePoolKept)) return made;
   // Who was given EIDs before is given others.
   if (pool_.size() > 0) remove_routes(pool_.first(), pool_.size());
   std::erase_if(known_, [&](const auto& one) { return pool_.holds(one.first); });
@@ -189,20 +209,23 @@ bool Bridge::update_routes(std::size_t by_port, const std::vector<RoutingEntry>&
   if (routes_.size() + entries.size() > options_.routes_max) return false;
   for (RoutingEntry entry : entries) {
     entry.port = static_cast<std::uint8_t>(by_port);
+    // An owner tells of its own bus: what is behind another port stays as it is.
+    const RoutingEntry* const other = route_to(entry.first);
+    const bool foreign = other != nullptr && other->port != by_port;
+    if (foreign && !departs(by_port, departure::kBridgeUpdatesForeign)) continue;
+    if (departs(by_port, departure::kBridgeUpdatesLost)) continue;
     if (!add_route(entry)) return false;
   }
   world_.loop().schedule(routes_timer_, world_.now());
   return true;
 }
 
-std::optional<RoutingFunctions::Hop> Bridge::hop(Eid target) {
+std::optional<RoutingFunctions::Hop> Bridge::hop(std::size_t by_port, Eid target) {
   Hop hop;
-  if (target == eid()) {
-    hop.next = target;
-    return hop;
-  }
+  if (target == eid()) return hop;
   const auto port = port_to(target);
   if (!port) return std::nullopt;
+  if (*port == by_port && !departs(by_port, departure::kBridgeHopsLocally)) return hop;
   const auto found = known_.find(target);
   const bool behind = found != known_.end() && found->second.behind != kNullEid;
   hop.next = behind ? found->second.behind : target;

@@ -105,14 +105,16 @@ class Bridge final : public Forwarder, public RoutingFunctions {
   };
 
   Belongs forward(Endpoint& arrived_at, Eid destination, ByteView packet) override;
-  std::optional<Resolved> resolve(Eid eid) override;
+  std::optional<Resolved> resolve(std::size_t by_port, Eid eid) override;
   Allocated allocate(std::size_t by_port, control::AllocateOperation operation, std::uint8_t count,
                      Eid first) override;
   std::uint8_t pool_size() const override;
   bool update_routes(std::size_t by_port, const std::vector<RoutingEntry>& entries) override;
-  std::optional<Hop> hop(Eid target) override;
+  std::optional<Hop> hop(std::size_t by_port, Eid target) override;
   std::vector<RoutingEntry> resolve_uuid(const control::Uuid& uuid) override;
   void on_discovery_notify(std::size_t port, const PhysicalAddress& from) override;
+  bool departs(std::size_t port, std::string_view point) { return endpoint(port).departs(point); }
+  void flood(Endpoint& arrived_at, ByteView packet);
   void tell_pool();
   void tell_routes();
   void index_routes();

@@ -125,7 +125,7 @@ void BusOwner::proceed() {
   }
   if (!visits_.empty()) return;
   if (job.kind == JobKind::discover && job.rounds > 0) return discover_more();
-  if (job.changed && options_.updates_bridges) {
+  if (job.changed && options_.updates_bridges && !departs(departure::kOwnerNoUpdates)) {
     job.changed = false;
     queue_updates();
   }
@@ -280,13 +280,13 @@ void BusOwner::on_assigned(Visit& visit, const ControlReply& reply) {
                          bridge_.known().at(now).address != visit.address;
   const bool reserved = now < kFirstEid && !departs(departure::kOwnerReservedTaken);
   if (now == kNullEid || reserved || now == kBroadcastEid || elsewhere) {
-    if (visit.offered != kNullEid) pool.give_back(visit.offered, world_.now());
+    if (visit.offered != kNullEid) pool.give_back(visit.offered);
     ++current_->report.faulty;
     return end_visit(visit);
   }
   // What the endpoint says counts, whether it is what it was given or not.
   if (visit.offered != kNullEid && now != visit.offered) {
-    pool.give_back(visit.offered, world_.now());
+    pool.give_back(visit.offered);
   }
   pool.mark(now);
   ++(rejected ? current_->report.rejected : current_->report.assigned);
@@ -301,7 +301,7 @@ void BusOwner::on_assigned(Visit& visit, const ControlReply& reply) {
   }
   // From here on it is spoken to by its EID.
   bridge_.endpoint(port_).set_route(now, now, visit.address);
-  if (visit.pool_wanted > 0) return give_pool(visit);
+  if (visit.pool_wanted > 0 && !departs(departure::kOwnerNoPools)) return give_pool(visit);
   ask_types(visit);
 }
 
@@ -327,10 +327,9 @@ void BusOwner::give_pool(Visit& visit) {
                     const auto response = reply.as<control::AllocateResponse>();
                     const bool taken = response && response->get(control::allocate_response::status) ==
                                                        control::Assignment::accepted;
-                    if (!taken) {
+                    if (!taken && !departs(departure::kOwnerPoolBlind)) {
                       for (unsigned at = 0; at < visit.found.pool_size; ++at) {
-                        bridge_.pool().give_back(static_cast<Eid>(visit.found.pool_first + at),
-                                                 world_.now());
+                        bridge_.pool().give_back(static_cast<Eid>(visit.found.pool_first + at));
                       }
                       visit.found.pool_size = 0;
                       visit.found.pool_first = kNullEid;
@@ -481,13 +480,20 @@ void BusOwner::forget(Eid eid, Instant usable) {
   const KnownEndpoint gone = bridge_.known().at(eid);
   bridge_.known().erase(eid);
   if (!departs(departure::kOwnerKeepsRoutes)) bridge_.remove_routes(eid, 1);
-  bridge_.pool().give_back(eid, usable);
+  const auto free = [&](Eid one) {
+    if (usable <= world_.now() || departs(departure::kOwnerReclaimedFirst)) {
+      bridge_.pool().give_back(one);
+    } else {
+      bridge_.pool().reclaim(one, usable);
+    }
+  };
+  free(eid);
   if (gone.pool_size == 0) return;
   bridge_.remove_routes(gone.pool_first, gone.pool_size);
   for (unsigned at = 0; at < gone.pool_size; ++at) {
     const Eid behind = static_cast<Eid>(gone.pool_first + at);
     bridge_.known().erase(behind);
-    bridge_.pool().give_back(behind, usable);
+    free(behind);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/mctp/bus_owner_jobs.h"
+#include "sim/mctp/departure_points.h"
 
 namespace fb::mctp {
 
@@ -75,6 +76,7 @@ void BusOwner::take_table(Eid bridge, const ControlReply& reply) {
                      entry->get(control::table_entry::type) == control::RouteType::bridge;
     const bool new_one = !bridge_.known().contains(eid) &&
                          std::find(job.eids.begin(), job.eids.end(), eid) == job.eids.end();
+    if (departs(departure::kOwnerLearnsNothing)) continue;
     if (one && given.holds(eid) && new_one) job.eids.push_back(eid);
   }
   const std::uint8_t next = response->get(control::routing_response::next);

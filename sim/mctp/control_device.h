@@ -20,7 +20,7 @@ struct VendorSupport {
   std::uint16_t command_set = 0;
 };
 
-/// What Query Rate Limit says; in bytes and bytes a second.
+/// What Query Rate Limit says: the buffer in bytes, rates in packets of the baseline unit a second, bursts in packets.
 struct RateLimits {
   std::uint32_t buffer = 4096;
   std::uint32_t receive_max = 1 << 20;
@@ -83,7 +83,8 @@ class RoutingFunctions {
     Eid bridge = 0;
     PhysicalAddress address;
   };
-  virtual std::optional<Resolved> resolve(Eid eid) = 0;
+  /// `by_port` is where the request came from: the answer is for who is on that bus.
+  virtual std::optional<Resolved> resolve(std::size_t by_port, Eid eid) = 0;
 
   struct Allocated {
     control::Completion completion = control::Completion::success;
@@ -91,7 +92,6 @@ class RoutingFunctions {
     std::uint8_t pool_size = 0;
     Eid first = 0;
   };
-  /// `by_port` is where the request came from.
   virtual Allocated allocate(std::size_t by_port, control::AllocateOperation operation,
                              std::uint8_t count, Eid first) = 0;
   /// EIDs that may be handed out further, and whether they have been given.
@@ -103,12 +103,12 @@ class RoutingFunctions {
   virtual std::vector<RoutingEntry> routes() const = 0;
 
   struct Hop {
-    Eid next = 0;
+    Eid next = 0;  ///< null: the way from that port does not lead through here
     std::size_t incoming = kBaselineUnit;
     std::size_t outgoing = kBaselineUnit;
   };
   /// Nothing when the target is not routed.
-  virtual std::optional<Hop> hop(Eid target) = 0;
+  virtual std::optional<Hop> hop(std::size_t by_port, Eid target) = 0;
   virtual std::vector<RoutingEntry> resolve_uuid(const control::Uuid& uuid) = 0;
   /// An endpoint on this port wants to be discovered.
   virtual void on_discovery_notify(std::size_t port, const PhysicalAddress& from) = 0;

@@ -32,7 +32,7 @@ std::uint16_t unit_steps(std::size_t unit) {
 
 ControlResponder::Answer ControlResponder::resolve_eid(const Incoming& message) {
   const Eid eid = View<control::ResolveEid>{message.body}.get(control::resolve_eid::eid);
-  const auto found = device_.routing()->resolve(eid);
+  const auto found = device_.routing()->resolve(port_, eid);
   if (!found) return refuse(Completion::invalid_data);
   Bytes data{found->bridge};
   append(data, found->address);
@@ -118,7 +118,7 @@ ControlResponder::Answer ControlResponder::query_hop(const Incoming& message) {
   const View<control::QueryHop> request{message.body};
   const Eid target = request.get(control::query_hop::target);
   if (target == kNullEid || target == kBroadcastEid) return refuse(Completion::invalid_data);
-  const auto hop = device_.routing()->hop(target);
+  const auto hop = device_.routing()->hop(port_, target);
   if (!hop) return refuse(Completion::invalid_data);
   Record<control::QueryHopResponse> response;
   response.set(control::query_hop_response::next, hop->next)

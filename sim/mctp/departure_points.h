@@ -59,6 +59,23 @@ inline constexpr std::string_view kOwnerKeepsRoutes = "mctp.owner.keeps_routes";
 inline constexpr std::string_view kOwnerForgetful = "mctp.owner.forgetful";
 inline constexpr std::string_view kRequestSameInstance = "mctp.request.same_instance";
 inline constexpr std::string_view kOwnerStops = "mctp.owner.stops";
+inline constexpr std::string_view kOwnerReclaimedFirst = "mctp.owner.reclaimed_first";
+inline constexpr std::string_view kOwnerNoPools = "mctp.owner.no_pools";
+inline constexpr std::string_view kOwnerPoolBlind = "mctp.owner.pool_blind";
+inline constexpr std::string_view kOwnerNoUpdates = "mctp.owner.no_updates";
+inline constexpr std::string_view kOwnerLearnsNothing = "mctp.owner.learns_nothing";
+// Bridges.
+inline constexpr std::string_view kBridgeAlters = "mctp.bridge.alters";
+inline constexpr std::string_view kBridgeReorders = "mctp.bridge.reorders";
+inline constexpr std::string_view kBridgeFloods = "mctp.bridge.floods";
+inline constexpr std::string_view kBridgeNull = "mctp.bridge.null";
+inline constexpr std::string_view kBridgeResolvesElsewhere = "mctp.bridge.resolves_elsewhere";
+inline constexpr std::string_view kBridgeHopsLocally = "mctp.bridge.hops_locally";
+inline constexpr std::string_view kBridgePoolExcess = "mctp.bridge.pool.excess";
+inline constexpr std::string_view kBridgePoolOtherBus = "mctp.bridge.pool.other_bus";
+inline constexpr std::string_view kBridgePoolKept = "mctp.bridge.pool.kept";
+inline constexpr std::string_view kBridgeUpdatesLost = "mctp.bridge.updates.lost";
+inline constexpr std::string_view kBridgeUpdatesForeign = "mctp.bridge.updates.foreign";
 }  // namespace departure
 
 inline constexpr std::array kDeparturePoints = {
@@ -103,6 +120,22 @@ inline constexpr std::array kDeparturePoints = {
     DeparturePoint{departure::kOwnerForgetful, "gives a known device that lost its EID another one"},
     DeparturePoint{departure::kRequestSameInstance, "sends all requests with one instance ID"},
     DeparturePoint{departure::kOwnerStops, "ends the enumeration at the first device that is silent"},
+    DeparturePoint{departure::kOwnerReclaimedFirst, "gives reclaimed EIDs away before unused ones"},
+    DeparturePoint{departure::kOwnerNoPools, "gives bridges no EIDs"},
+    DeparturePoint{departure::kOwnerPoolBlind, "routes EIDs that a bridge has rejected to it"},
+    DeparturePoint{departure::kOwnerNoUpdates, "sends no Routing Information Update"},
+    DeparturePoint{departure::kOwnerLearnsNothing, "does not ask who is behind a bridge"},
+    DeparturePoint{departure::kBridgeAlters, "changes the tag of packets that it forwards"},
+    DeparturePoint{departure::kBridgeReorders, "forwards the newest packet first"},
+    DeparturePoint{departure::kBridgeFloods, "forwards what is for no EID in its table, or for all"},
+    DeparturePoint{departure::kBridgeNull, "forwards packets from the null EID"},
+    DeparturePoint{departure::kBridgeResolvesElsewhere, "resolves EIDs to addresses of another bus"},
+    DeparturePoint{departure::kBridgeHopsLocally, "says that it leads to who is on the requester's bus"},
+    DeparturePoint{departure::kBridgePoolExcess, "takes more EIDs than it has asked for"},
+    DeparturePoint{departure::kBridgePoolOtherBus, "takes EIDs from a second bus"},
+    DeparturePoint{departure::kBridgePoolKept, "accepts a forced pool and goes on with the old one"},
+    DeparturePoint{departure::kBridgeUpdatesLost, "accepts routing updates without effect"},
+    DeparturePoint{departure::kBridgeUpdatesForeign, "lets an update replace the routes of another bus"},
 };
 
 }  // namespace fb::mctp

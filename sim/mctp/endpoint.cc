@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/mctp/departure_points.h"
+
 namespace fb::mctp {
 
 namespace {
@@ -147,7 +149,8 @@ bool Endpoint::forward(const PhysicalAddress& to, ByteView packet) {
     return false;
   }
   ++foreign_waiting_;
-  raw_.push_back({to, Bytes(packet.begin(), packet.end()), true});
+  const auto place = departs(departure::kBridgeReorders) ? raw_.begin() : raw_.end();
+  raw_.insert(place, Raw{to, Bytes(packet.begin(), packet.end()), true});
   pump();
   return true;
 }
@@ -216,11 +219,7 @@ void Endpoint::send_raw() {
   if (raw.foreign) --foreign_waiting_;
   in_flight_ = raw.foreign ? InFlight::foreign : InFlight::raw;
   packet_ = std::move(raw.packet);
-  if (raw.foreign) {
-    binding_.send(raw.to, packet_);
-  } else {
-    give_to_binding(raw.to);
-  }
+  give_to_binding(raw.to);
 }
 
 void Endpoint::give_to_binding(const PhysicalAddress& to) {
@@ -292,6 +291,9 @@ Belongs Endpoint::belongs(Eid destination, const PhysicalAddress& from, ByteView
     if (forwarder_ == nullptr) return Belongs::nowhere;
     const Belongs where = forwarder_->forward(*this, destination, packet);
     if (where != Belongs::here) return where;
+  }
+  if (destination == kBroadcastEid && forwarder_ != nullptr && departs(departure::kBridgeFloods)) {
+    forwarder_->forward(*this, destination, packet);
   }
   const Eid source = packet[2];
   if (source != kNullEid && learned_[source] != from) learned_[source] = from;

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "conformance/runner/bus_bench.h"
+#include "conformance/cases/mctp/owner_exchange.h"
 
 namespace fb::conformance {
 namespace {
@@ -13,42 +13,7 @@ namespace {
 using mctp::control::Command;
 using mctp::control::Completion;
 
-/// What came back to a request of the first device.
-struct OwnerAnswer {
-  std::optional<SeenMessage> message;
-
-  bool answered() const { return message && message->body.size() >= mctp::control::kResponseHeader; }
-  Completion completion() const { return answered() ? static_cast<Completion>(message->body[3]) : Completion::error; }
-  bool ok() const { return answered() && completion() == Completion::success; }
-  ByteView data() const { return answered() ? ByteView{message->body}.subspan(4) : ByteView{}; }
-  std::string describe() const {
-    return answered() ? "completion code " + words(completion()) : std::string("no answer");
-  }
-};
-
-OwnerAnswer ask(BusBench& bench, Command command, const Bytes& data = {}) {
-  static constexpr std::uint8_t kInstance = 0x0B, kTag = 5;
-  RawMctp& device = bench.device().raw();
-  Bytes body = {0x00, 0x80 | kInstance, static_cast<std::uint8_t>(command)};
-  body.insert(body.end(), data.begin(), data.end());
-  device.send_message(body, {.tag = kTag});
-  OwnerAnswer answer;
-  while (auto message = device.next_message(Duration::s(1))) {
-    if (message->type() != 0 || message->owner || message->tag != kTag) continue;
-    answer.message = std::move(message);
-    break;
-  }
-  return answer;
-}
-
-bool succeeds(Check& check, const OwnerAnswer& answer, std::string_view what) {
-  return check.that(answer.ok(), std::string(what) + " succeeds", answer.describe());
-}
-bool refused(Check& check, const OwnerAnswer& answer, Completion why, std::string_view what) {
-  if (!check.that(answer.answered(), std::string(what) + " is answered", answer.describe())) return false;
-  return check.equal("completion code of " + std::string(what), answer.completion(), why) &&
-         check.equal("bytes behind it", answer.data().size(), 0u);
-}
+OwnerAnswer ask(BusBench& bench, Command command, const Bytes& data = {}) { return ask(bench.device(), command, data); }
 
 /// Devices that were found, ours the first of them. On a serial line there is one. As many as fill two answers of the
 /// routing table; the twelfth would have an address that SMBus keeps.
@@ -60,53 +25,8 @@ std::vector<PlayedDevice*> found_devices(BusBench& bench, Check& check, unsigned
   return devices;
 }
 
-std::uint8_t binding_id(const BusBench& bench) {
-  return bench.medium() == "smbus" ? 0x01 : bench.medium() == "pcie" ? 0x02 : 0x05;
-}
-/// Of DSP0239: SMBus at 100 kHz, PCI Express 3, an asynchronous serial line.
-std::uint8_t medium_id(const BusBench& bench) {
-  return bench.medium() == "smbus" ? 0x01 : bench.medium() == "pcie" ? 0x0B : 0x24;
-}
-Bytes address_of(PlayedDevice& device) {
-  const mctp::PhysicalAddress at = device.raw().binding().address();
-  return Bytes(at.bytes.begin(), at.bytes.begin() + at.size);
-}
 mctp::Eid owner_eid(BusBench& bench) {
   return bench.device().requests_of(Command::set_endpoint_id).front()->source;
-}
-
-/// An entry of the routing table, with its address.
-struct Route {
-  unsigned size = 0, first = 0, type = 0, port = 0, binding = 0, medium = 0;
-  bool is_static = false;
-  Bytes address;
-};
-/// The whole table, by as many requests as it takes.
-std::vector<Route> routing_table(BusBench& bench, Check& check) {
-  std::vector<Route> table;
-  std::set<unsigned> asked;
-  for (unsigned handle = 0; asked.insert(handle).second;) {
-    const OwnerAnswer answer = ask(bench, Command::get_routing_table, {static_cast<std::uint8_t>(handle)});
-    const std::string what = fmt::format("Get Routing Table Entries from handle {}", handle);
-    check.require(succeeds(check, answer, what) && answer.data().size() >= 2, what + " has a head", answer.describe());
-    check.that(answer.message->body.size() <= mctp::control::kMessageMax, "the answer is one packet of the baseline",
-               words(answer.message->body.size()));
-    ByteView rest = answer.data().subspan(2);
-    for (unsigned i = 0; i < answer.data()[1]; ++i) {
-      check.require(rest.size() >= 6 && rest.size() >= 6u + rest[5], "as many entries come as are counted",
-                    fmt::format("{} of {}", i, answer.data()[1]));
-      const std::size_t size = 6u + rest[5];
-      table.push_back({rest[0], rest[1], unsigned{rest[2]} >> 6, rest[2] & 0x1Fu, rest[3], rest[4], (rest[2] & 0x20) != 0,
-                       Bytes(rest.begin() + 6, rest.begin() + static_cast<std::ptrdiff_t>(size))});
-      rest = rest.subspan(size);
-    }
-    check.equal("bytes behind the last entry", rest.size(), 0u);
-    if (answer.data()[0] == mctp::control::kHandleEnd) return table;
-    check.require(answer.data()[1] > 0, "an answer with more behind it has entries", "none");
-    handle = answer.data()[0];
-  }
-  check.fails("the handles of the routing table", {"an end"}, "a handle that was there before");
-  return table;
 }
 
 }  // namespace
@@ -127,7 +47,7 @@ namespace {
 void table_is_right(BusBench& bench, Check& check) {
   const std::vector<PlayedDevice*> devices = found_devices(bench, check);
   std::map<unsigned, Route> by_eid;
-  for (const Route& one : routing_table(bench, check)) {
+  for (const Route& one : routing_table(bench.device(), check)) {
     if (one.size != 1) continue;
     check.that(by_eid.emplace(one.first, one).second, "an EID has one entry", fmt::format("EID {} again", one.first));
   }
@@ -136,8 +56,8 @@ void table_is_right(BusBench& bench, Check& check) {
     const auto found = by_eid.find(device->eid());
     if (!check.that(found != by_eid.end(), "there is an entry" + of, "none")) continue;
     check.equal("entry type" + of, found->second.type, 0u);
-    check.equal("binding" + of, found->second.binding, unsigned{binding_id(bench)});
-    check.equal("physical medium" + of, found->second.medium, unsigned{medium_id(bench)});
+    check.equal("binding" + of, found->second.binding, unsigned{binding_id(bench.medium())});
+    check.equal("physical medium" + of, found->second.medium, unsigned{medium_id(bench.medium())});
     check.bytes("physical address" + of, found->second.address, address_of(*device));
   }
   for (const auto& [eid, route] : by_eid) {
@@ -159,7 +79,7 @@ CONFORMANCE_CASE(the_routing_table_names_the_serial_line, "mctp.bus.owner.routin
 
 CONFORMANCE_CASE(handles_that_are_none_are_refused, "mctp.bus.owner.routing.handle", roles::bus) {
   found_devices(bench, check, 2);
-  const std::size_t entries = routing_table(bench, check).size();
+  const std::size_t entries = routing_table(bench.device(), check).size();
   for (const std::size_t handle : {entries, entries + 1, std::size_t{0x80}, std::size_t{0xFE}}) {
     refused(check, ask(bench, Command::get_routing_table, {static_cast<std::uint8_t>(handle)}), Completion::invalid_data,
             fmt::format("handle {} of a table of {}", handle, entries));
@@ -183,13 +103,16 @@ CONFORMANCE_CASE(eids_are_resolved, "mctp.bus.owner.resolve", roles::bus) {
 }
 
 CONFORMANCE_CASE(hops_lead_to_their_target, "mctp.bus.owner.hop", roles::bus) {
-  for (PlayedDevice* device : found_devices(bench, check, 5)) {
+  std::vector<mctp::Eid> here;
+  for (PlayedDevice* device : found_devices(bench, check, 5)) here.push_back(device->eid());
+  here.push_back(owner_eid(bench));
+  for (const mctp::Eid eid : here) {
     for (const std::uint8_t type : {std::uint8_t{0x04}, std::uint8_t{0x7E}}) {
-      const OwnerAnswer answer = ask(bench, Command::query_hop, {device->eid(), type});
-      const std::string what = fmt::format("Query Hop to EID {}", device->eid());
+      const OwnerAnswer answer = ask(bench, Command::query_hop, {eid, type});
+      const std::string what = fmt::format("Query Hop to EID {}", eid);
       if (!succeeds(check, answer, what)) continue;
       check.require(answer.data().size() == 6, what + " says six bytes", words(answer.data().size()));
-      check.equal("next bridge: the target itself", answer.data()[0], device->eid());
+      check.equal("next bridge on the way from the same bus: none", answer.data()[0], 0);
       check.equal("message type", answer.data()[1], one_of(unsigned{type}, 0xFFu));
       check.that(load_be<std::uint16_t>(answer.data().data() + 2) < 0x400 &&
                      load_be<std::uint16_t>(answer.data().data() + 4) < 0x400,
@@ -216,7 +139,7 @@ CONFORMANCE_CASE(uuids_are_resolved, "mctp.bus.owner.resolve-uuid", roles::bus) 
     const std::string what = fmt::format("Resolve UUID of EID {}", device->eid());
     if (!succeeds(check, answer, what)) continue;
     const Bytes address = address_of(*device);
-    Bytes expected = {0xFF, 0x01, device->eid(), binding_id(bench), medium_id(bench), static_cast<std::uint8_t>(address.size())};
+    Bytes expected = {0xFF, 0x01, device->eid(), binding_id(bench.medium()), medium_id(bench.medium()), static_cast<std::uint8_t>(address.size())};
     expected.insert(expected.end(), address.begin(), address.end());
     check.bytes(what, answer.data(), expected);
   }
@@ -277,7 +200,7 @@ CONFORMANCE_CASE(who_has_gone_is_in_no_table, "mctp.bus.owner.gone", roles::bus,
   devices[1]->script = [](const SeenMessage&, const Bytes&) { return Bytes{}; };
   bench.enumerate();
   check.precondition(bench.known().count(gone) == 0, "the owner has noticed that it is gone");
-  for (const Route& one : routing_table(bench, check)) {
+  for (const Route& one : routing_table(bench.device(), check)) {
     check.that(gone < one.first || gone >= one.first + one.size, "no entry covers the EID of a device that has gone", words(gone));
   }
   check.that(!ask(bench, Command::resolve_endpoint_id, {gone}).ok(), "its EID is no longer resolved");

@@ -147,6 +147,20 @@ void first_entry_twice(Bytes& answer) {
 void ends_at_once(Bytes& answer) { answer[4] = 0xFF; }
 void resolves_to_the_owner(Bytes& answer) { answer[4] = 8; }
 void hops_nowhere(Bytes& answer) { answer[4] = 0; }
+void hops_to_the_target(ByteView request, Bytes& answer) {
+  if (shape::is(request, Command::query_hop) && shape::succeeded(answer)) answer[4] = request[3];
+}
+void one_port(Bytes& answer) {
+  for (std::size_t at = 6; at + 6 <= answer.size(); at += 6u + answer[at + 5]) answer[at + 2] &= 0xE0;
+}
+void no_pool_said(Bytes& answer) {
+  answer[4] &= 0xFC;
+  answer[6] = 0;
+}
+void first_of_nothing(Bytes& answer) {
+  if (answer[6] == 0) answer[6] = 0x66;
+}
+void first_is_null(Bytes& answer) { answer[6] = 0; }
 void units_in_bytes(Bytes& answer) { answer[6] = answer[8] = 0x10; }
 void uuid_without_medium(Bytes& answer) {
   if (answer.size() > 9) answer[8] = 0;
@@ -253,10 +267,46 @@ OWNER(owner_takes_any_handle, "mctp.bus.owner.routing.handle", "any handle has e
       hooks<ControlAnswers<&any_handle>>());
 OWNER(owner_resolves_to_itself, "mctp.bus.owner.resolve", "every EID is resolved to the owner",
       ANSWER(resolve_endpoint_id, resolves_to_the_owner));
-OWNER(owner_hops_nowhere, "mctp.bus.owner.hop", "Query Hop says that it does not lead there", ANSWER(query_hop, hops_nowhere));
+OWNER(owner_hops_to_its_neighbours, "mctp.bus.owner.hop", "Query Hop leads to who is on the same bus",
+      hooks<ControlAnswers<&hops_to_the_target>>());
 OWNER(owner_counts_units_in_bytes, "mctp.bus.owner.hop", "units are told in bytes", ANSWER(query_hop, units_in_bytes));
 OWNER(owner_resolves_uuids_without_medium, "mctp.bus.owner.resolve-uuid", "Resolve UUID names no physical medium",
       ANSWER(resolve_uuid, uuid_without_medium));
+OWNER(bridge_changes_tags, "mctp.bridge.forward", "the tag of forwarded packets is changed", Departs{departure::kBridgeAlters});
+OWNER(bridge_forwards_the_newest_first, "mctp.bridge.order", "the newest packet is forwarded first", Departs{departure::kBridgeReorders});
+OWNER(bridge_is_a_simple_endpoint, "mctp.bridge.own", "the bridge says that it is a simple endpoint",
+      ANSWER(get_endpoint_id, simple_endpoint));
+OWNER(bridge_floods, "mctp.bridge.unknown", "packets for nobody are forwarded", Departs{departure::kBridgeFloods});
+OWNER(bridge_forwards_broadcasts, "mctp.bridge.broadcast", "packets for all are forwarded", Departs{departure::kBridgeFloods});
+OWNER(bridge_forwards_from_nobody, "mctp.bridge.null", "packets from the null EID are forwarded", Departs{departure::kBridgeNull});
+OWNER(bridge_says_no_pool, "mctp.bridge.pool.state", "Set Endpoint ID says that there is no pool", ANSWER(set_endpoint_id, no_pool_said));
+OWNER(bridge_names_no_first_eid, "mctp.bridge.pool.query", "the first EID of the pool is said to be 0",
+      ANSWER(allocate_endpoint_ids, first_is_null));
+OWNER(bridge_takes_too_many_eids, "mctp.bridge.pool.excess", "more EIDs are taken than were asked for",
+      Departs{departure::kBridgePoolExcess});
+OWNER(bridge_takes_eids_from_any_bus, "mctp.bridge.pool.other-bus", "a pool from another bus is taken",
+      Departs{departure::kBridgePoolOtherBus});
+OWNER(bridge_keeps_a_replaced_pool, "mctp.bridge.pool.force", "a forced pool changes nothing", Departs{departure::kBridgePoolKept});
+OWNER(bridge_names_an_eid_of_nothing, "mctp.bridge.pool.empty", "an empty pool has a first EID",
+      ANSWER(allocate_endpoint_ids, first_of_nothing));
+OWNER(bridge_has_one_port, "mctp.bridge.routing", "all entries are of port 0", ANSWER(get_routing_table, one_port));
+OWNER(bridge_resolves_to_another_bus, "mctp.bridge.resolve", "EIDs are resolved to addresses of another bus",
+      Departs{departure::kBridgeResolvesElsewhere});
+OWNER(bridge_hops_nowhere, "mctp.bridge.hop", "Query Hop says that it does not lead there", ANSWER(query_hop, hops_nowhere));
+OWNER(bridge_hops_to_its_neighbours, "mctp.bridge.hop", "Query Hop leads to who is on the same bus",
+      Departs{departure::kBridgeHopsLocally});
+OWNER(bridge_ignores_updates, "mctp.bridge.update", "Routing Information Update has no effect", Departs{departure::kBridgeUpdatesLost});
+OWNER(bridge_updates_any_bus, "mctp.bridge.update.own-bus", "an update replaces routes of another bus",
+      Departs{departure::kBridgeUpdatesForeign});
+OWNER(owner_gives_no_pools, "mctp.bus.bridge.pool", "bridges are given no EIDs", Departs{departure::kOwnerNoPools});
+OWNER(owner_routes_rejected_pools, "mctp.bus.bridge.rejected", "EIDs that a bridge has rejected are routed to it",
+      Departs{departure::kOwnerPoolBlind});
+OWNER(owner_tells_bridges_nothing, "mctp.bus.bridge.update", "Routing Information Update is not sent",
+      Departs{departure::kOwnerNoUpdates});
+OWNER(owner_does_not_look_behind_bridges, "mctp.bus.bridge.learn", "who is behind a bridge is not asked",
+      Departs{departure::kOwnerLearnsNothing});
+OWNER(owner_reuses_eids_first, "mctp.bus.eid.reclaimed-last", "reclaimed EIDs are given before unused ones",
+      Departs{departure::kOwnerReclaimedFirst});
 OWNER(owner_takes_eids_of_devices, "mctp.bus.owner.allocate", "the topmost owner takes EIDs from a device",
       hooks<ControlAnswers<&takes_eids>>());
 OWNER(owner_ignores_lengths, "mctp.bus.owner.length", "requests of any length are served", Departs{departure::kControlLength});
