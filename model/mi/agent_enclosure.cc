@@ -26,7 +26,9 @@ void Agent::ses_send(Exchange& exchange) {
   if (!enclosure.available() && refuse(exchange, check::ses_unavailable)) return;
   if (data.empty()) return finish(exchange, 0, {});
   const Enclosure::Result result = enclosure.control(data);
-  if (result == Enclosure::Result::unsupported_page && refuse(exchange, check::ses_page)) return;
+  // The code stands in the page.
+  constexpr ParameterError kCode{MiRequest::size, 0};
+  if (result == Enclosure::Result::unsupported_page && refuse(exchange, check::ses_page, kCode)) return;
   if (result == Enclosure::Result::refused && refuse(exchange, check::ses_refused)) return;
   finish(exchange, 0, {});
 }

@@ -36,7 +36,6 @@ struct Check {
   X(vpd_locked, "mi.vpd.locked", access_denied)                            \
   X(vpd_endurance, "mi.vpd.endurance", vpd_updates_exceeded)               \
   X(ses_data, "mi.ses.data", invalid_data_size)                            \
-  X(ses_page, "mi.ses.page", enclosure_function_unsupported)               \
   X(ses_refused, "mi.ses.refused", enclosure_transfer_refused)             \
   X(ses_unavailable, "mi.ses.unavailable", enclosure_unavailable)          \
   X(buffer_data, "mi.buffer.data", invalid_data_size)                      \
@@ -70,6 +69,7 @@ struct Check {
   X(vpd_length, "mi.vpd.dlen", 12, 0)                                      \
   X(reset_type, "mi.reset.type", 11, 0)                                    \
   X(shutdown_type, "mi.shutdown.type", 11, 0)                              \
+  X(ses_page, "mi.ses.page", 8, 0)                                         \
   X(buffer_offset, "mi.buffer.dofst", 8, 0)                                \
   X(buffer_length, "mi.buffer.dlen", 12, 0)                                \
   X(admin_controller, "mi.admin.ctlid", 6, 0)                              \

@@ -93,13 +93,15 @@ Bytes Enclosure::status() const {
 
 Enclosure::Result Enclosure::control(ByteView page) {
   if (page.empty() || page[0] != kPageStatus) return Result::unsupported_page;
-  if (page.size() < kStatusSize) return Result::refused;
+  if (page.size() < kHeader + 4) return Result::refused;
   if (load_be<std::uint16_t>(&page[2]) != kStatusSize - kHeader) return Result::refused;
   if (load_be<std::uint32_t>(&page[kHeader]) != generation_) return Result::refused;
   constexpr std::uint8_t kSelect = 0x80;
   std::size_t at = kHeader + 4 + kElement;
+  // A page that is cut short counts as far as it goes.
+  const auto selects = [&] { return at + kElement <= page.size() && (page[at] & kSelect) != 0; };
   for (Slot& slot : slots_) {
-    if ((page[at] & kSelect) != 0) {
+    if (selects()) {
       slot.identify = (page[at + 2] & 0x02) != 0;
       slot.off = (page[at + 3] & 0x10) != 0;
     }
@@ -107,7 +109,7 @@ Enclosure::Result Enclosure::control(ByteView page) {
   }
   at += kElement;
   for (std::uint8_t& speed : fan_speed_) {
-    if ((page[at] & kSelect) != 0) speed = page[at + 3] & 0x07;
+    if (selects()) speed = page[at + 3] & 0x07;
     at += kElement;
   }
   return Result::done;

@@ -263,7 +263,7 @@ TEST(Enclosure, PagesAndControl) {
   ASSERT_TRUE(supported.ok());
   EXPECT_EQ(to_hex(*supported.value), "00000003000102");
   EXPECT_EQ(rig.requester.receive_ses(kDriveEid, 0, 3).wait().value->size(), 3u);
-  EXPECT_EQ(rig.requester.receive_ses(kDriveEid, 0x0A, 64).wait().reply.status(), Status::enclosure_function_unsupported);
+  EXPECT_EQ(rig.requester.receive_ses(kDriveEid, 0x0A, 64).wait().reply.status(), Status::invalid_parameter);
   Bytes page = *rig.requester.receive_ses(kDriveEid, 2, 4096).wait().value;
   EXPECT_EQ(page.size(), 8u + 4 * 10);
   EXPECT_EQ(load_be<std::uint16_t>(&page[2]), page.size() - 4);
