@@ -259,8 +259,10 @@ EndpointBench::EndpointBench(World& world, const Environment& environment) : Ben
       send_frame_on(*embedded_->segment, embedded_->bench_binding, std::move(frame));
     });
     messages_ = raw_.get();
+    if (environment.around().near_wrap) raw_->begin_near_wrap();
     raw_->set_product(mctp::kNullEid, address());
     if (assigned) assign();
+    if (assigned && environment.around().reset) begin_after_reset();
     return;
   }
   messages_ = raw_.get();
@@ -270,6 +272,21 @@ EndpointBench::EndpointBench(World& world, const Environment& environment) : Ben
 }
 
 EndpointBench::~EndpointBench() = default;
+
+/// The device was used and reset before, and what tells of it was looked at.
+void EndpointBench::begin_after_reset() {
+  constexpr std::uint32_t kIdentifyTypes = 0, kClearAll = 0xFFFFFFFF;
+  for (const unsigned slot : {0u, 1u}) command(mi::Opcode::read_data_structure, kIdentifyTypes, 0, {}, {.slot = slot});
+  say(mi_message(static_cast<std::uint8_t>(mi::Opcode::reset)));
+  silent();
+  assign();
+  for (const unsigned slot : {0u, 1u}) state(slot, true);
+  command(mi::Opcode::configuration_set, static_cast<std::uint32_t>(mi::ConfigurationId::health_status_change), kClearAll);
+  // ALL, every kind of function, 255 entries; CCF.
+  command(mi::Opcode::controller_health_poll, 0x87FE0000, 0x80000000);
+  raw_->forget();
+  frames_.clear();
+}
 
 void EndpointBench::finish() {
   if (!embedded()) settle();
@@ -310,6 +327,7 @@ RawMctp& EndpointBench::another_peer() {
       send_frame_on(*embedded_->segment, binding, std::move(frame));
     });
     other_raw_->set_product(eid_, address());
+    if (environment_.around().near_wrap) other_raw_->begin_near_wrap();
   }
   return *other_raw_;
 }

@@ -248,6 +248,7 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   struct Real;
   mctp::FrameVerdict on_frame(mctp::FrameContext& context) override;
   void settle();
+  void begin_after_reset();
   void change_slot(Bytes& body) const;
 
   Environment environment_;

@@ -9,6 +9,7 @@
 #include "conformance/runner/case.h"
 #include "conformance/runner/declared.h"
 #include "conformance/runner/embedded.h"
+#include "conformance/runner/managed_setup.h"
 #include "conformance/runner/product.h"
 #include "sim/ndk/provider/provider.h"
 
@@ -97,6 +98,13 @@ void use_a_large_namespace(EmbeddedSetup& setup) {
 }
 
 void begin_near_wrap(EmbeddedSetup& setup) { setup.engine.near_wrap = true; }
+
+/// NVMe-MI is not the first message type that the endpoint supports.
+void support_other_types(EmbeddedSetup& setup) {
+  auto& types = setup.managed->drive.node.types;
+  types.insert(types.begin(), {0x01, {{0xF1, 0xF1, 0xFF, 0}}});
+  types.push_back({0x05, {{0xF1, 0xF0, 0xFF, 0}, {0xF1, 0xF2, 0xF1, 0}}});
+}
 
 /// Whatever can come in one piece comes in several: R2Ts, data PDUs, packets, RDMA Reads and Writes.
 void cut_transfers(EmbeddedSetup& setup) {
@@ -215,6 +223,20 @@ std::vector<Lane> make_lanes() {
                  .concerns = endpoints,
                  .around = {.eid = 200},
                  .third_party = false});
+  all.push_back({.name = "mi-near-wrap",
+                 .text = "Message tags and packet sequence numbers begin near their wrap",
+                 .concerns = endpoints,
+                 .around = {.near_wrap = true},
+                 .third_party = false});
+  all.push_back({.name = "mi-after-reset",
+                 .text = "The management endpoint was used, and reset, before",
+                 .concerns = endpoints,
+                 .around = {.reset = true},
+                 .third_party = false});
+  all.push_back({.name = "mi-other-types",
+                 .text = "The endpoint supports further message types, one of them before NVMe-MI",
+                 .concerns = endpoints,
+                 .vary = support_other_types});
   for (const auto& [name, text, answers] : {std::tuple("ndk-at-once", "Whatever may pend is answered at once", ndk::Answers::at_once),
                                             std::tuple("ndk-later", "Whatever may pend does; the callback comes later",
                                                        ndk::Answers::later),

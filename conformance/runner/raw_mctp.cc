@@ -62,7 +62,23 @@ RawMctp::RawMctp(World& world, mctp::Binding& binding, mctp::Eid eid, std::funct
 
 RawMctp::~RawMctp() { binding_.set_sink(nullptr); }
 
+namespace {
+
+/// Of the last header byte: what the lane adds to the sequence number and to the tag of a request.
+constexpr unsigned kNearWrapSequence = 2, kNearWrapTag = 6;
+std::uint8_t shifted(std::uint8_t flags, unsigned sequence, unsigned tag) {
+  return static_cast<std::uint8_t>((flags & 0xC8) | ((flags + (sequence << 4)) & 0x30) | ((flags + tag) & 0x07));
+}
+constexpr std::size_t kFlags = 3;
+constexpr std::uint8_t kTagOwner = 0x08;
+
+}  // namespace
+
 void RawMctp::send_bytes(Bytes packet) {
+  if (near_wrap_ && packet.size() > kFlags) {
+    const bool request = (packet[kFlags] & kTagOwner) != 0;
+    packet[kFlags] = shifted(packet[kFlags], kNearWrapSequence, request ? kNearWrapTag : 0);
+  }
   waiting_.push_back({std::move(packet), false});
   say_next();
 }
@@ -131,6 +147,8 @@ void RawMctp::on_packet(const mctp::PhysicalAddress& from, ByteView packet) {
     return;
   }
   packets_.push_back({world_.now(), from, packet_of(packet)});
+  MctpPacket& came = packets_.back().packet;
+  if (near_wrap_ && !came.owner) came.tag = static_cast<std::uint8_t>((came.tag - kNearWrapTag) & 0x07);
   put_together(packets_.back());
 }
 

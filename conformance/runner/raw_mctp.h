@@ -89,6 +89,9 @@ class RawMctp final : public MctpPeer, private mctp::PacketSink {
     to_ = at;
   }
   mctp::Binding& binding() { return binding_; }
+  /// From now on tags and sequence numbers are others on the medium than a case says: those that it begins with are near
+  /// their wrap. The case does not notice.
+  void begin_near_wrap() { near_wrap_ = true; }
 
   /// A good packet of one from us to the product.
   MctpPacket packet(Bytes payload = {}) const {
@@ -147,6 +150,7 @@ class RawMctp final : public MctpPeer, private mctp::PacketSink {
   std::function<void(Bytes)> send_frame_;
   std::deque<Said> waiting_;
   bool sending_ = false;
+  bool near_wrap_ = false;
   std::vector<SeenPacket> packets_;
   std::size_t taken_ = 0;  // packets that next_packet() has given
   std::vector<SeenMessage> begun_;
