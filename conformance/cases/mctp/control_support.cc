@@ -279,7 +279,7 @@ CONFORMANCE_CASE(rates_are_told_and_taken, "mctp.control.rate", roles::endpoint,
   };
   query(2'048, 50'000, "at first");
   for (const std::uint32_t rate : {5'000u, 100'000u, 20'000u}) {
-    const std::string what = fmt::format("of {} bytes a second", rate);
+    const std::string what = fmt::format("of {} packets a second", rate);
     const ControlAnswer answer = request(rate);
     if (!completion_is(check, answer, Completion::success, "a limit " + what)) continue;
     Record<TxRateResponse> expected;
@@ -288,7 +288,7 @@ CONFORMANCE_CASE(rates_are_told_and_taken, "mctp.control.rate", roles::endpoint,
     query(1'024, rate, "behind a limit " + what);
   }
   for (const std::uint32_t rate : {4'999u, 100'001u}) {
-    completion_is(check, request(rate), Completion::invalid_data, fmt::format("a limit of {} bytes a second", rate));
+    completion_is(check, request(rate), Completion::invalid_data, fmt::format("a limit of {} packets a second", rate));
   }
   query(1'024, 20'000, "behind limits that were refused");
 }

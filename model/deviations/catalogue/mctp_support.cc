@@ -49,9 +49,6 @@ void claims_the_null_eid(ByteView request, Bytes& answer) {
 void claims_the_broadcast_eid(ByteView request, Bytes& answer) {
   if (sets_eid(request) && operation(request) == 1 && request[4] == 0xFF) answer = accepted(request, 0xFF);
 }
-void bad_eids_are_an_error(ByteView request, Bytes& answer) {
-  if (sets_eid(request) && answer[3] == 0x02) answer[3] = 0x01;
-}
 void resets_without_static(ByteView request, Bytes& answer) {
   if (sets_eid(request) && operation(request) == 2 && !succeeded(answer)) answer = accepted(request, 9);
 }
@@ -288,8 +285,6 @@ DEVIATION(takes_eid_0, "mctp.control.set-eid.null", Product::endpoint, "takes an
           Departs{mctp::departure::kControlEidRange});
 DEVIATION(claims_to_take_eid_0, "mctp.control.set-eid.null", Product::endpoint, "says success to EID 0",
           hooks<ControlAnswers<claims_the_null_eid>>());
-DEVIATION(eid_0_is_an_error, "mctp.control.set-eid.null", Product::endpoint, "refuses EID 0 with the generic error",
-          hooks<ControlAnswers<bad_eids_are_an_error>>());
 DEVIATION(takes_eid_255, "mctp.control.set-eid.broadcast", Product::endpoint, "takes any EID, 255 included",
           Departs{mctp::departure::kControlEidRange});
 DEVIATION(claims_to_take_eid_255_when_forced, "mctp.control.set-eid.broadcast", Product::endpoint,

@@ -124,8 +124,8 @@ DEVIATION(vpd_read_of_nothing_refused, "mi.vpd.read.nothing", Product::endpoint,
           "refuses to read no bytes of VPD", hooks<SomeNotServed, &reads_of_nothing_refused>());
 DEVIATION(vpd_read_of_nothing_returns_all, "mi.vpd.read.nothing", Product::endpoint,
           "takes no bytes of VPD for all of them", hooks<ResponseChanged, &everything_for_nothing>());
-DEVIATION(vpd_read_offset_unchecked, "mi.vpd.read.offset", Product::endpoint,
-          "looks at the end of a VPD read alone", Tolerate{"mi.vpd.dofst"});
+DEVIATION(vpd_read_offset_located_elsewhere, "mi.vpd.read.offset", Product::endpoint,
+          "points behind the offset when a VPD read begins behind the end", AnswerMi{"mi.vpd.dofst", Status::invalid_parameter, {10, 0}});
 DEVIATION(vpd_read_offset_denied, "mi.vpd.read.offset", Product::endpoint,
           "denies access behind the end of the VPD", AnswerMi{"mi.vpd.dofst", Status::access_denied});
 DEVIATION(vpd_read_length_unchecked, "mi.vpd.read.length", Product::endpoint,
@@ -191,8 +191,8 @@ DEVIATION(vpd_write_padded_with_zeroes, "mi.vpd.write.data", Product::endpoint,
           "fills up what is missing of the data with zeroes", Tolerate{"mi.vpd.data"});
 DEVIATION(vpd_write_data_as_command_size, "mi.vpd.write.data", Product::endpoint,
           "calls wrong data a wrong command size", AnswerMi{"mi.vpd.data", Status::invalid_command_size});
-DEVIATION(vpd_write_offset_unchecked, "mi.vpd.write.offset", Product::endpoint,
-          "looks at the end of a VPD write alone", Tolerate{"mi.vpd.dofst"});
+DEVIATION(vpd_write_offset_located_elsewhere, "mi.vpd.write.offset", Product::endpoint,
+          "points behind the offset when a VPD write begins behind the end", AnswerMi{"mi.vpd.dofst", Status::invalid_parameter, {10, 0}});
 DEVIATION(vpd_write_offset_denied, "mi.vpd.write.offset", Product::endpoint,
           "denies writes behind the end of the VPD", AnswerMi{"mi.vpd.dofst", Status::access_denied});
 DEVIATION(vpd_write_takes_what_fits, "mi.vpd.write.length", Product::endpoint,
