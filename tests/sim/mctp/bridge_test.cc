@@ -123,8 +123,9 @@ TEST_F(Bridged, NothingGoesBackToItsBus) {
 TEST_F(Bridged, ResolveEndpointId) {
   const Eid bridge = node->bridge->eid();
   const auto resolve = [&](Eid eid) { return ask(*near, 8, Command::resolve_endpoint_id, {eid}); };
-  EXPECT_EQ(to_hex(resolve(bridge).data()), to_hex(Bytes{bridge, 0x40}));
-  EXPECT_EQ(to_hex(resolve(far->endpoint().eid()).data()), to_hex(Bytes{bridge, 0x40}));
+  // Both are on another bus: the way is through the owner.
+  EXPECT_EQ(to_hex(resolve(bridge).data()), to_hex(Bytes{8, 0x20}));
+  EXPECT_EQ(to_hex(resolve(far->endpoint().eid()).data()), to_hex(Bytes{8, 0x20}));
   EXPECT_EQ(to_hex(resolve(near->endpoint().eid()).data()), to_hex(Bytes{near->endpoint().eid(), 0x3A}));
   EXPECT_EQ(resolve(200).completion, control::Completion::invalid_data);
 }
@@ -132,10 +133,11 @@ TEST_F(Bridged, ResolveEndpointId) {
 TEST_F(Bridged, QueryHop) {
   const auto hop = [&](Eid eid) { return ask(*near, 8, Command::query_hop, {eid, 4}); };
   const Eid bridge = node->bridge->eid();
-  // The way from that bus does not lead through the owner.
-  EXPECT_EQ(to_hex(hop(far->endpoint().eid()).data()), to_hex(Bytes{0, 4, 0, 0, 0, 0}));
-  EXPECT_EQ(to_hex(hop(bridge).data()), to_hex(Bytes{0, 4, 0, 0, 0, 0}));
+  EXPECT_EQ(to_hex(hop(far->endpoint().eid()).data()), to_hex(Bytes{bridge, 4, 0, 0, 0, 0}));
+  EXPECT_EQ(to_hex(hop(bridge).data()), to_hex(Bytes{bridge, 4, 0, 0, 0, 0}));
+  // To the owner itself, and on the bus of the request, no bridge is on the way.
   EXPECT_EQ(to_hex(hop(8).data()), to_hex(Bytes{0, 4, 0, 0, 0, 0}));
+  EXPECT_EQ(to_hex(hop(near->endpoint().eid()).data()), to_hex(Bytes{0, 4, 0, 0, 0, 0}));
   // Through the bridge there is one hop to who is behind it.
   const Eid behind = far->endpoint().eid();
   EXPECT_EQ(to_hex(ask(*near, bridge, Command::query_hop, {behind, 4}).data()), to_hex(Bytes{behind, 4, 0, 0, 0, 0}));
