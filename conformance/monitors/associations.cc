@@ -185,6 +185,8 @@ class Associations final : public Judge {
       }
       state.ready = ready;
     }
+    // The timeout of CAP may follow the ready mode that CC.CRIME selects.
+    if (offset == fabrics::property::cap) value &= ~std::uint64_t{0xFF000000};
     const bool whole = (offset == fabrics::property::cap && eight) || (offset == fabrics::property::vs && !eight);
     if (!whole) return;
     const auto [known, fresh] = state.constant.emplace(offset, value);

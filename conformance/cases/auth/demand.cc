@@ -83,9 +83,8 @@ CONFORMANCE_CASE(auth_of_an_io_queue_is_its_own, "auth.controller.demand.io-queu
 
 CONFORMANCE_CASE(auth_send_refuses_reserved_protocol, "auth.controller.command.secp",
                  roles::controller, authenticates{&demanding}, reaches{"auth.secp"}) {
-  check.status(send_altered(bench, check,
-                            [](auto& command) { command.set(fabrics::auth_sqe::secp, 0x55); }),
-               sc::invalid_field);
+  check.refused(send_altered(bench, check, [](auto& command) { command.set(fabrics::auth_sqe::secp, 0x55); }),
+                "Authentication Send with a reserved security protocol");
 }
 
 CONFORMANCE_CASE(auth_send_refuses_other_specific_field, "auth.controller.command.spsp",

@@ -99,8 +99,6 @@ DEVIATION(discovery_genctr_counts_reads, "fabrics.discovery.genctr-stable", Prod
           "counts every read of the log as a change", Departs{"sub.discovery.genctr.runs"});
 DEVIATION(discovery_genctr_stays, "fabrics.discovery.genctr-counts", Product::controller,
           "does not count changes of the log", Departs{"sub.discovery.genctr.stays"});
-DEVIATION(discovery_mixes_snapshots, "fabrics.discovery.parts", Product::controller,
-          "serves parts of different logs as one", Tolerate{"log.discovery.restart"});
 DEVIATION(discovery_parts_differ, "fabrics.discovery.parts", Product::controller,
           "serves another part than was asked for", hooks<DiscoveryForgetsOffset>());
 DEVIATION(discovery_takes_io_queues, "fabrics.discovery.no-io-commands", Product::controller,
