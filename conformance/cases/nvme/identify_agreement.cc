@@ -14,7 +14,6 @@ namespace own = nvme::id_ns_independent;
 
 // Bits without a name elsewhere.
 constexpr std::uint32_t kReadRecoveryLevels = 1u << 3;
-constexpr std::uint32_t kReservationsNeedHostId = 1u << 18;
 constexpr std::uint32_t kFlexibleDataPlacement = 1u << 19;
 constexpr std::uint8_t kAnaGroupIdManaged = nvme::anacap_bits::group_id_managed;
 constexpr std::uint32_t kEnduranceEvents = 1u << 14, kAnaEvents = 1u << 11;
@@ -59,14 +58,10 @@ CONFORMANCE_CASE(controller_attributes_agree_with_their_fields, "nvme.identify.a
   const auto attribute = [&](std::uint32_t bit) { return (ctratt & bit) != 0; };
   implies(check, (oncs & nvme::oncs_bits::reservations) != 0, attribute(nvme::ctratt_bits::host_id_128),
           "CTRATT.HIDS is set with ONCS.RESERVS: hosts of Fabrics have identifiers of 128 bits");
-  implies(check, attribute(kReservationsNeedHostId), (oncs & nvme::oncs_bits::reservations) != 0,
-          "CTRATT.RHII is set only with ONCS.RESERVS");
   implies(check, attribute(nvme::ctratt_bits::namespace_granularity), (oacs & nvme::oacs_bits::namespace_management) != 0,
           "CTRATT.NG is set only with OACS.NMS");
   implies(check, attribute(nvme::ctratt_bits::multi_domain), controller.get(id::domainid) != 0, "DID is not 0 with CTRATT.MDS");
   implies(check, controller.get(id::domainid) != 0, attribute(nvme::ctratt_bits::multi_domain), "DID is 0 without CTRATT.MDS");
-  implies(check, attribute(nvme::ctratt_bits::traffic_based_keep_alive), controller.get(id::kas) != 0,
-          "KAS is not 0 with CTRATT.TBKAS");
   implies(check, attribute(nvme::ctratt_bits::endurance_groups), controller.get(id::endgidmax) != 0,
           "ENDGIDMAX is not 0 with CTRATT.EGS");
   implies(check, attribute(nvme::ctratt_bits::nvm_sets), controller.get(id::nsetidmax) != 0, "NSETIDMAX is not 0 with CTRATT.NSETS");

@@ -7,6 +7,8 @@ namespace {
 
 constexpr std::uint64_t kLba = 136;
 constexpr std::uint32_t kCount = 3;
+/// PIC bit 3: formats may leave their guard to QPIF.
+constexpr std::uint8_t kQualifiedFormats = 1u << 3;
 
 std::optional<std::string> identifies_nvm_namespaces(const Declared& declared) {
   const auto elbas = nvme::ctratt_bits::extended_lba_formats;
@@ -69,11 +71,15 @@ CONFORMANCE_CASE(protection_formats_are_possible, "nvme.protection.identify.form
   const auto reply =
       scene.association.admin().send(host::identify(nvme::Cns::command_set_namespace, scene.nsid), 4096).wait();
   if (!check.success(reply, "Identify, CNS 05h")) return;
+  const auto pic = View<nvme::IdentifyNamespaceNvm>{reply.data}.get(nvme::id_ns_nvm::pic);
+  const bool qualified = (pic & kQualifiedFormats) != 0;
   for (unsigned i = 0; i < std::min<std::uint64_t>(formats, nvme::kLbaFormatsMax); ++i) {
     const auto format = element<nvme::ExtendedLbaFormat>(reply.data, nvme::id_ns_nvm::elbaf, i);
     const auto guard = format.get(nvme::extended_lba_format::pif);
     const unsigned bits = format.get(nvme::extended_lba_format::sts);
-    check.that(guard != ProtectionFormat::reserved, "PIF is not 11b", "it is");
+    // 11b leaves the format to QPIF, where PIC says that there is such a field.
+    if (guard == ProtectionFormat::reserved && qualified) continue;
+    check.that(guard != ProtectionFormat::reserved, "PIF is not 11b without PIC.QPIFS", "it is");
     const bool wide = guard == ProtectionFormat::guard_32;
     const unsigned most = wide ? 64 : guard == ProtectionFormat::guard_64 ? 48 : 32;
     check.between("storage tag bits of format " + std::to_string(i), bits, wide ? 16u : 0u, most);

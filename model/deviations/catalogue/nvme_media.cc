@@ -55,6 +55,12 @@ void slot_of_another(const CommandContext& command, MutableBytes data) {
 void no_active_slot(const CommandContext& command, MutableBytes data) {
   if (is(command, AdminOpcode::get_log_page) && (cdw10_of(command) & 0xFF) == 3 && !data.empty()) data[0] &= 0xF8;
 }
+/// Where the log names a slot as the next one at all: not the one that was committed.
+void next_is_the_active_slot(const CommandContext& command, MutableBytes data) {
+  if (!is(command, AdminOpcode::get_log_page) || (cdw10_of(command) & 0xFF) != 3 || data.empty()) return;
+  const unsigned active = data[0] & 7u;
+  if ((data[0] >> 4 & 7) != 0) data[0] = static_cast<std::uint8_t>(active << 4 | active);
+}
 void last_bytes(const CommandContext& command, MutableBytes data) {
   if (!is(command, AdminOpcode::security_receive) || data.size() > 64) return;
   std::rotate(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(data.size() / 2), data.end());
@@ -104,8 +110,8 @@ DEVIATION(firmware_replacement_lost, "nvme.firmware.replace", Product::controlle
           "says success to commit action 0 and stores nothing", hooks<Answering, &replacements_lost>());
 DEVIATION(firmware_never_runs, "nvme.firmware.activate.reset", Product::controller,
           "activates no firmware by a reset", Departs{departure::firmware_never_runs});
-DEVIATION(firmware_log_without_the_next_slot, "nvme.firmware.activate.reset", Product::controller,
-          "does not name the next slot in the firmware log", Departs{departure::firmware_log_silent});
+DEVIATION(firmware_log_with_another_next_slot, "nvme.firmware.activate.reset", Product::controller,
+          "names the active slot as the next one in the firmware log", hooks<AlteringDataOut, &next_is_the_active_slot>());
 DEVIATION(firmware_revision_stays, "nvme.firmware.activate.reset", Product::controller,
           "keeps its first firmware revision in Identify Controller", Departs{departure::firmware_fr_stays});
 DEVIATION(firmware_slots_cannot_be_activated, "nvme.firmware.activate.existing", Product::controller,
