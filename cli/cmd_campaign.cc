@@ -63,7 +63,7 @@ void list_faults() {
     if (facts.lies) what += " *";
     std::printf("%-17s %-11s %s\n", std::string(facts.name).c_str(), std::string(fault::name_of(facts.site)).c_str(), what.c_str());
   }
-  std::puts("* cannot be detected: a world in which it struck is inconclusive at worst");
+  std::puts("* cannot be detected: a world with this fault is inconclusive instead of failed");
 }
 
 void print_faults_json() {
@@ -159,7 +159,7 @@ CampaignState read_state(const std::string& path, const CampaignOptions& options
   } catch (const nlohmann::json::exception& problem) {
     throw UserError(path + " is no result of a campaign: " + json_problem(problem));
   } catch (const std::logic_error&) {
-    throw UserError(path + " is no result of a campaign: it holds a digest that is none");
+    throw UserError(path + " is no result of a campaign: it contains an invalid digest");
   }
   return state;
 }
@@ -181,7 +181,7 @@ void print_result(const CampaignOptions& options, const CampaignResult& result, 
   fmt::print("canary {}, {:.0f} worlds a second, digest {}{}\n", result.canary, result.rate(), digest_text(state.digest),
              result.interrupted ? ", INTERRUPTED" : "");
   if (result.canary == "missed") {
-    std::puts("The planted defect was not found: this campaign finds too little to say anything.");
+    std::puts("The planted defect was not found: the results of this campaign do not count.");
   }
 }
 
@@ -263,13 +263,13 @@ int campaign(const CampaignArguments& arguments) {
   } else {
     print_result(options, result, replays);
     if (keep) std::printf("result in %s\n", file.c_str());
-    if (result.interrupted) std::printf("go on with the same options and --resume %s\n", file.c_str());
+    if (result.interrupted) std::printf("continue with the same options and --resume %s\n", file.c_str());
   }
   if (!lost.empty()) throw UserError(lost);
   if (result.interrupted) return exit_code::interrupted;
   if (replays.empty() && result.state.strikes == 0 && !options.plan.rules.empty()) {
     throw UserError(
-        fmt::format("no fault of plan {} struck in {}, so nothing was tested under faults; look at 'from', 'to' and 'every' of its "
+        fmt::format("no fault of plan {} struck in {}, so nothing was tested under faults; check 'from', 'to' and 'every' of its "
                     "rules, or run more seeds ('--faults none' is a campaign without faults)",
                     options.plan.name, counted(result.worlds, "world", "worlds")));
   }
@@ -287,7 +287,7 @@ void add_campaign(CLI::App& app, Outcome& outcome) {
                   "  fabricbench campaign --seeds 1..10000\n"
                   "  fabricbench campaign --workload tcp --faults plan.yaml --seeds 1..500 --output nightly\n"
                   "  fabricbench campaign --print-plan > plan.yaml\n"
-                  "  fabricbench campaign --deviation responder_executes_duplicates --seeds 1..200\n"
+                  "  fabricbench campaign --deviation rdma_executes_duplicates --seeds 1..200\n"
                   "  fabricbench campaign --seeds 1..1000000 --dask tcp://scheduler:8786\n",
                   exit_codes("no failure", "a failure, or a missed canary"));
   command->add_option("--workload", arguments->workload, "What the worlds do: " + known)->type_name("NAME")->capture_default_str();

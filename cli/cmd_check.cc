@@ -100,7 +100,7 @@ std::string why_nothing(const monitors::Monitors& judges, const Reading& reading
   // Of packets that are cut short the small ones remain: acknowledgements, responses. No verdict stands on them.
   const bool remains = counts.commands + counts.mctp_messages == 0 && reading.skipped.cut_short > 0;
   if (!judges.judged().empty() && !remains) return {};
-  std::string why = "nothing to judge: no NVMe traffic recognised";
+  std::string why = "nothing to check: no NVMe traffic recognised";
   if (reading.skipped.cut_short > 0) why += fmt::format(" ({} cut short)", counted(reading.skipped.cut_short, "packet"));
   if (const std::uint64_t closed = counts.encrypted - std::min(counts.encrypted, counts.decrypted); closed > 0) {
     why += fmt::format(" ({} not opened)", counted(closed, "TLS connection"));
@@ -159,7 +159,7 @@ void print_summary(const monitors::Monitors& judges, const Reading& reading, con
   const auto advices = static_cast<std::uint64_t>(
       std::count_if(findings.begin(), findings.end(), [](const Finding& found) { return monitors::only_advises(found.rule); }));
   const std::uint64_t broken = findings.size() - advices;
-  std::string verdict = fmt::format("{} of {} rules that had something to judge ({} in all)",
+  std::string verdict = fmt::format("{} of {} rules that had something to check ({} in all)",
                                     broken == 0 ? "no findings" : counted(broken, "finding"), judges.judged().size(),
                                     monitors::catalogue().size());
   if (advices > 0) verdict += fmt::format(", {} piece{} of advice", advices, advices == 1 ? "" : "s");
@@ -172,7 +172,7 @@ void print_summary(const monitors::Monitors& judges, const Reading& reading, con
 class EndOfInput {
  public:
   EndOfInput() {
-    if (::pipe(ends_) != 0) throw UserError("no pipe can be made");
+    if (::pipe(ends_) != 0) throw UserError("a pipe cannot be created");
     block_signals();
     signals_ = std::make_unique<SignalWatcher>([this] { ask(); });
   }
@@ -236,7 +236,7 @@ std::unique_ptr<capture::ByteSource> source_of(const CheckArguments& arguments, 
   if (!arguments.reads_standard_input()) {
     plain = or_throw(evidence::open_file(arguments.file));
   } else if (::isatty(STDIN_FILENO) != 0) {
-    throw UserError("standard input is a terminal: send a capture to it (tcpdump -U -w - | fabricbench check -)");
+    throw UserError("standard input is a terminal: pipe a capture into it (tcpdump -U -w - | fabricbench check -)");
   } else {
     plain = std::make_unique<evidence::DescriptorSource>(STDIN_FILENO, end->descriptor());
   }
@@ -265,7 +265,7 @@ int check_file(const CheckArguments& arguments) {
   arguments.json ? print_json(judges, reading, nothing) : print_summary(judges, reading, nothing);
   std::fflush(stdout);
   if (!reading.problem.empty()) {
-    throw UserError(fmt::format("{}: {}; judged are the {} packets before", arguments.name(), reading.problem, reading.frames));
+    throw UserError(fmt::format("{}: {}; the {} packets before it were checked", arguments.name(), reading.problem, reading.frames));
   }
   if (!nothing.empty()) throw UserError(arguments.name() + ": " + nothing);
   if (reading.interrupted) return exit_code::interrupted;
@@ -279,8 +279,8 @@ int check_file(const CheckArguments& arguments) {
 void add_check(CLI::App& app, Outcome& outcome) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App* command = app.add_subcommand("check", "Check a packet capture (pcap or pcapng) against the protocol rules");
-  command->footer("Exit code 0: no findings; 1: findings; 2: nothing to judge, or the file is not\n"
-                  "readable, or not to its end; 130: interrupted (standard input).\n"
+  command->footer("Exit code 0: no findings; 1: findings; 2: nothing to check, or the file is not\n"
+                  "completely readable; 130: interrupted (standard input).\n"
                   "Examples:\n"
                   "  fabricbench check lab.pcapng.zst\n"
                   "  fabricbench check --tcp-port 4421 --keylog keys.txt lab.pcap\n"

@@ -59,7 +59,7 @@ std::string preload_library() {
   for (const auto& folder : {beside, beside.parent_path() / "lib" / "fabricbench"}) {
     if (std::filesystem::exists(folder / kName)) return folder / kName;
   }
-  throw UserError((beside / kName).string() + ": the preload library is not there");
+  throw UserError((beside / kName).string() + ": the preload library is missing");
 }
 
 /// "90ms", "2s", "1500us".
@@ -84,7 +84,7 @@ void more_processing_options(const MctpArguments& arguments, MctpBusOptions& opt
     const char* const end = arguments.more_count.data() + arguments.more_count.size();
     const auto [rest, error] = std::from_chars(arguments.more_count.data(), end, more.count);
     if (error != std::errc{} || rest != end || more.count == 0) {
-      throw UserError("--more-processing-count " + arguments.more_count + ": not a number from 1 on, nor endless");
+      throw UserError("--more-processing-count " + arguments.more_count + ": neither a positive number nor 'endless'");
     }
   }
   if (!arguments.more_interval.empty()) more.interval = duration_of("--more-processing-interval", arguments.more_interval);
@@ -120,7 +120,7 @@ MctpBusOptions bus_options(const MctpArguments& arguments) {
   options.deviations = or_throw(deviations::DeviationSet::of_names(arguments.deviations, deviations::Product::endpoint));
   for (const auto* chosen : options.deviations.chosen()) {
     if (chosen->product == deviations::Product::endpoint) continue;
-    throw UserError(fmt::format("--deviation {}: it is one of a {}, not of an endpoint", chosen->name,
+    throw UserError(fmt::format("--deviation {}: a deviation of a {}, not of an endpoint", chosen->name,
                                 name_of(chosen->product)));
   }
   more_processing_options(arguments, options);
@@ -145,7 +145,7 @@ std::string preload_path(const std::filesystem::path& directory) {
   if (!std::filesystem::exists(link)) std::filesystem::create_symlink(library, link, error);
   if (error || link.string().find_first_of(kSeparators) != std::string::npos) {
     throw UserError(library +
-                    ": LD_PRELOAD cannot hold a path with a blank or a colon; install fabricbench elsewhere, or set TMPDIR to a folder "
+                    ": LD_PRELOAD cannot contain a path with a space or a colon; install fabricbench elsewhere, or set TMPDIR to a folder "
                     "without one");
   }
   return link.string();
@@ -307,10 +307,10 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--latency", arguments.latency, "Every command takes so long; beyond 90ms the drive asks for more time")
       ->type_name("TIME");
   command.add_option("--more-processing-count", arguments.more_count,
-                     "So often it asks for more time for one command, or: endless, without a response")
+                     "Number of More Processing Required responses to one command; endless: no final response")
       ->type_name("N");
-  command.add_option("--more-processing-interval", arguments.more_interval, "Between two times (100ms)")->type_name("TIME");
-  command.add_option("--more-processing-time", arguments.more_time, "What it asks for, whatever is true")->type_name("TIME");
+  command.add_option("--more-processing-interval", arguments.more_interval, "Time between two of them (100ms)")->type_name("TIME");
+  command.add_option("--more-processing-time", arguments.more_time, "Time that each of them requests")->type_name("TIME");
   command.add_flag("--strict-controllers", arguments.strict,
                    "Controller 0, which nvme sends by default, does not exist");
   command.add_flag("--json", arguments.json, "Print the result as one JSON document");
@@ -321,7 +321,7 @@ void add_socket_options(CLI::App& command, MctpArguments& arguments) {
       ->check(CLI::IsMember({"6.9", "6.17"}))
       ->capture_default_str();
   command.add_option("--dbus-network-id", arguments.network_id,
-                     "The type of NetworkId on D-Bus: what mctpd has, or what libnvme before 3 reads")
+                     "Type of NetworkId on D-Bus: that of mctpd, or that which libnvme before 3 reads")
       ->check(CLI::IsMember({"unsigned", "signed"}))
       ->capture_default_str();
 }

@@ -29,11 +29,11 @@ std::vector<ProviderEntry> providers() {
   auto found = read_catalogue(&error);
   if (found) return *std::move(found);
   throw UserError("the catalogue of providers cannot be read (Winsock error " + std::to_string(error) +
-                  "); where it is a file, FABRICBENCH_PROVIDERS names it");
+                  "); if it is a file, FABRICBENCH_PROVIDERS names it");
 }
 
 [[noreturn]] void refuse(const std::string& what, INT error) {
-  const std::string why = error == WSAEACCES ? "no permission, or no such place" : "Winsock error " + std::to_string(error);
+  const std::string why = error == WSAEACCES ? "no permission, or no such folder" : "Winsock error " + std::to_string(error);
   throw UserError(what + ": the catalogue of providers cannot be changed: " + why);
 }
 
@@ -47,15 +47,15 @@ void install(const NetworkDirectArguments& arguments) {
   made.name = wide(arguments.name);
   if (made.name.empty()) made.name = L"NetworkDirect provider " + std::filesystem::path(made.library).filename().wstring();
   const std::string shown = narrow(made.path);
-  if (made.path.size() >= MAX_PATH) throw UserError(shown + ": the catalogue takes paths of up to 259 characters");
-  if (made.name.size() > WSAPROTOCOL_LEN) throw UserError("--name: the catalogue takes names of up to 255 characters");
+  if (made.path.size() >= MAX_PATH) throw UserError(shown + ": the catalogue accepts paths of up to 259 characters");
+  if (made.name.size() > WSAPROTOCOL_LEN) throw UserError("--name: the catalogue accepts names of up to 255 characters");
   check_library(made, !arguments.guid.empty());
   const std::string id = narrow(print_guid(made.id));
-  if (is_catalogued(made.id)) throw UserError(id + " is in the catalogue already; 'fabricbench networkdirect remove' takes it out");
+  if (is_catalogued(made.id)) throw UserError(id + " is already in the catalogue; 'fabricbench networkdirect remove' removes it");
   if (const int error = put_into_catalogue(made)) refuse(shown, error);
   // Wine says that all is well and keeps nothing.
   if (!is_catalogued(made.id)) {
-    throw UserError("this system keeps no catalogue of providers; " + narrow(kLibrariesVariable) + "=" + id + "=" + shown +
+    throw UserError("this system has no catalogue of providers; " + narrow(kLibrariesVariable) + "=" + id + "=" + shown +
                     " in the environment does the same for a program");
   }
   if (arguments.json) std::puts(nlohmann::ordered_json{{"installed", {{"guid", id}, {"path", shown}}}}.dump(1).c_str());
@@ -73,7 +73,7 @@ void remove(const NetworkDirectArguments& arguments) {
     const bool taken = std::any_of(found.begin(), found.end(), [&entry](const ProviderEntry& other) { return other.id == entry.id; });
     if (meant && entry.catalogued && !taken) found.push_back(entry);
   }
-  const std::string hint = in_environment ? narrow(kLibrariesVariable) + " names it" : "'fabricbench networkdirect list' shows what is";
+  const std::string hint = in_environment ? narrow(kLibrariesVariable) + " names it" : "'fabricbench networkdirect list' prints it";
   if (found.empty()) throw UserError(arguments.which + ": not in the catalogue; " + hint);
   nlohmann::ordered_json removed = nlohmann::ordered_json::array();
   for (ProviderEntry& entry : found) {
@@ -134,7 +134,7 @@ std::string list_text(const nlohmann::ordered_json& all) {
 
 void list(const NetworkDirectArguments& arguments) {
   WSADATA data = {};
-  if (WSAStartup(MAKEWORD(2, 2), &data) != 0) throw UserError("Winsock 2.2 is not there");
+  if (WSAStartup(MAKEWORD(2, 2), &data) != 0) throw UserError("Winsock 2.2 is not available");
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const ProviderEntry& entry : providers()) all.push_back(describe(entry));
   WSACleanup();

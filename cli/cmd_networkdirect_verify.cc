@@ -42,9 +42,9 @@ void make_catalogue(const std::filesystem::path& path, const std::filesystem::pa
   ndutil::ProviderEntry entry = behind;
   entry.path = verifier.wstring();
   entry.name = L"NetworkDirect verifier";
-  if (entry.path.size() >= MAX_PATH) throw UserError(verifier.string() + ": the catalogue takes paths of up to 259 characters");
+  if (entry.path.size() >= MAX_PATH) throw UserError(verifier.string() + ": the catalogue accepts paths of up to 259 characters");
   if (const int error = put_into_catalogue(entry)) {
-    throw UserError(path.string() + ": no catalogue can be made here (Winsock error " + std::to_string(error) + ")");
+    throw UserError(path.string() + ": the catalogue cannot be created here (Winsock error " + std::to_string(error) + ")");
   }
 }
 
@@ -90,7 +90,7 @@ int verify(const VerifyArguments& arguments) {
   const ndutil::ProviderEntry behind = provider_named(arguments.provider, arguments.guid);
   std::error_code none;
   if (std::filesystem::equivalent(behind.library, verifier, none)) {
-    throw UserError(narrow(behind.library) + ": that is the verifier; name the provider that it shall stand in front of");
+    throw UserError(narrow(behind.library) + ": this is the verifier itself; name the provider behind it");
   }
   check_library(behind, !arguments.guid.empty());
   const PrivateDirectory directory("verify");

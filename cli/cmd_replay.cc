@@ -135,7 +135,7 @@ int replay(const ReplayArguments& arguments) {
                   std::string(name_of(result.verdict)).c_str(), digest.c_str(),
                   wanted.digest.empty()      ? ""
                   : wanted.digest == digest ? " (as in the report)"
-                                            : " (the report says another one)");
+                                            : " (the report has another digest)");
     }
     or_throw(written);
     red = red || summarize(run).red;

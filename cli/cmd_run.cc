@@ -74,7 +74,7 @@ Product product_of(const RunArguments& arguments) {
   if (product.is_host() && !arguments.selection.transport.empty()) product.transport = fabric_named(arguments.selection.transport);
   std::optional<auth::PskStore> keys = tls_keys(arguments.tls);
   if (keys && product.embedded) {
-    throw UserError("--tls is for a product at tcp://...: the embedded one has it where a case wants it");
+    throw UserError("--tls is for a product at tcp://...; the embedded one uses TLS if a case requires it");
   }
   if (keys) {
     check_tls_transport(arguments.tls, product.transport, product.url);
@@ -187,7 +187,7 @@ int run_suite(const RunArguments& arguments) {
   }
 
   if (!arguments.authentication.secret_file.empty() && arguments.dut == "embedded") {
-    throw UserError("--dhchap-secret-file is for a product at an address; the embedded one has secrets of its own");
+    throw UserError("--dhchap-secret-file is for a product at an address; the embedded one has its own secrets");
   }
 
   Interrupter interrupter;

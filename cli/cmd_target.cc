@@ -136,28 +136,28 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
       options.protection_type = static_cast<std::uint8_t>(part.back() - '0');
     } else if (!take_zone_word(part, words, zones)) {
       throw wrong("'" + std::string(part) +
-                  "' is not known here; after the size come file=PATH, bs=512 or 4096, ms=8, 16 or 64, pi=1, 2 or 3, "
+                  "' is unknown; after the size, valid options are file=PATH, bs=512 or 4096, ms=8, 16 or 64, pi=1, 2 or 3, "
                   "and for a zoned namespace zoned=SIZE, zcap=SIZE, active=N, open=N, zdes=BYTES (a multiple of 64) and razb");
     }
   }
-  if (bytes % options.block_bytes != 0) throw wrong("no whole number of blocks");
+  if (bytes % options.block_bytes != 0) throw wrong("not a whole number of blocks");
   options.blocks = bytes / options.block_bytes;
   zones.zone_blocks = words.zone / options.block_bytes;
   zones.capacity = words.zone_capacity / options.block_bytes;
   if (words.zone == 0) {
     const bool limited = zones.max_active + zones.max_open + zones.extension_units != 0;
     if (limited || zones.read_across || words.zone_capacity != 0) {
-      throw wrong("zcap=, active=, open=, zdes= and razb are for zones: say zoned=SIZE");
+      throw wrong("zcap=, active=, open=, zdes= and razb are for zones: add zoned=SIZE");
     }
   } else {
-    if (zones.zone_blocks == 0 || options.blocks % zones.zone_blocks != 0) throw wrong("no whole number of zones");
+    if (zones.zone_blocks == 0 || options.blocks % zones.zone_blocks != 0) throw wrong("not a whole number of zones");
     if (zones.capacity > zones.zone_blocks) throw wrong("a zone cannot hold more than its size");
     if (zones.max_active != 0 && (zones.max_open == 0 || zones.max_open > zones.max_active)) {
       if (zones.max_open != 0) throw wrong("open= is at most active=");
       zones.max_open = zones.max_active;
     }
     // What a file keeps is its blocks: the states of zones would be lost.
-    if (!words.file.empty()) throw wrong("a zoned namespace lies in memory, not in a file");
+    if (!words.file.empty()) throw wrong("a zoned namespace is in memory, not in a file");
   }
   if (options.protection_type != 0 && options.metadata_bytes == 0) options.metadata_bytes = 8;
   if (const auto fits = subsystem::check_options(options); !fits) throw wrong(fits.error().text);
@@ -185,10 +185,10 @@ void check_names(const TargetArguments& arguments) {
   }
   if (arguments.namespaces.empty()) {
     throw UserError(
-        "no --namespace: hosts would find no disk; add one (--namespace 64M), or say --namespace none if that is what you want");
+        "no --namespace: hosts would find no disk; add one (--namespace 64M), or use --namespace none if that is intended");
   }
   const bool none = std::ranges::find(arguments.namespaces, "none") != arguments.namespaces.end();
-  if (none && arguments.namespaces.size() > 1) throw UserError("--namespace none stands alone");
+  if (none && arguments.namespaces.size() > 1) throw UserError("--namespace none cannot be combined with other namespaces");
 }
 
 /// "2.1": one of those that add_target() lets pass.
@@ -304,7 +304,7 @@ int run_target(const TargetArguments& arguments) {
   options.authentication.groups = arguments.authentication.chosen_groups();
   if (arguments.tls.concatenated) {
     if (options.authentication.secrets.empty()) {
-      throw UserError("--tls-concat needs secrets to make keys of: --dhchap-secret-file FILE");
+      throw UserError("--tls-concat needs secrets to generate keys from: --dhchap-secret-file FILE");
     }
     options.authentication.secure_channel = true;
     options.authentication.on_psk = [&tls](const auth::GeneratedPsk& made) { tls->keep(made); };
@@ -413,7 +413,7 @@ void add_target(CLI::App& app, Outcome& outcome) {
   CLI::Option* const lenient =
       command
           ->add_option("--lenient", arguments->leniency,
-                       "Accept what the specification has refused; without a name all of: " + names)
+                       "Accept what the specification requires to be refused; without a name all of: " + names)
           ->type_name("NAME,...")
           ->expected(0, 1);
   add_authentication(*command, arguments->authentication);

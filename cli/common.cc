@@ -52,7 +52,7 @@ std::string check_seed(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc() && stop == end) return {};
-  return "'" + text + "' is no seed: a seed is a number from 0 to 18446744073709551615";
+  return "'" + text + "' is not a seed: a seed is a number from 0 to 18446744073709551615";
 }
 
 Result<std::uint64_t> parse_size(std::string_view text) {

@@ -59,7 +59,7 @@ DbusDaemon::DbusDaemon(const std::filesystem::path& directory) {
   end();
   std::string why;
   std::getline(std::ifstream(errors), why);
-  throw UserError("dbus-daemon: it does not start: " + (why.empty() ? "it says nothing" : why));
+  throw UserError("dbus-daemon does not start: " + (why.empty() ? "it says nothing" : why));
 }
 
 DbusDaemon::~DbusDaemon() { end(); }

@@ -43,7 +43,7 @@ net::LocalHost local_of(const HostArguments& arguments, const conformance::Fabri
   const bool software = arguments.device.software();
   if (!software && url.transport != "rdma") throw UserError("--device " + arguments.device.name + " is for NVMe/RDMA: " + arguments.url);
   if (!software && !arguments.capture.empty()) {
-    throw UserError("--capture: the packets of " + arguments.device.name + " are the kernel's; dumpcap on its interface sees them");
+    throw UserError("--capture: the packets of " + arguments.device.name + " are sent by the kernel; record them with dumpcap");
   }
   net::LocalHost local = local_host(arguments.local, url.to, software ? RocePort::own : RocePort::kernels);
   check_rdma_device(arguments.device, local);
@@ -83,7 +83,7 @@ host::AuthenticationOptions authentication_of(const AuthenticationArguments& arg
 std::string transport_hint(const std::string& text) {
   const auto url = conformance::parse_fabric_url(text, conformance::UrlPort::known);
   if (!url || url->transport != "rdma" || !net::accepts_tcp(url->to)) return {};
-  return " (that port accepts TCP connections: is tcp://... meant?)";
+  return " (that port accepts TCP connections: did you mean tcp://...?)";
 }
 
 HostSession::HostSession(const HostArguments& arguments)
@@ -103,7 +103,7 @@ HostSession::HostSession(const HostArguments& arguments)
   tls_always_ = arguments.tls.on;
   if (arguments.tls.concatenated) {
     if (!authentication_.secret) {
-      throw UserError("--tls-concat needs a secret to make a key of: --dhchap-secret-file FILE");
+      throw UserError("--tls-concat needs a secret to generate a key from: --dhchap-secret-file FILE");
     }
     authentication_.secure_channel = authentication_.secure_channel_required = true;
     authentication_.on_psk = [this](const auth::GeneratedPsk& made) { tls_->keep(made); };
@@ -143,7 +143,7 @@ host::DiscoveryResult HostSession::ask(host::DiscoveryClient& client, const host
     throw UserError(fmt::format("{}: {}{}", url, hinted(outcome.error().text), transport_hint(url)));
   }
   for (const host::HostError& error : outcome->unreachable) {
-    std::fprintf(stderr, "a referral could not be asked: %s\n", error.text.c_str());
+    std::fprintf(stderr, "a referral could not be followed: %s\n", error.text.c_str());
   }
   return outcome.value();
 }
@@ -162,7 +162,7 @@ void HostSession::watch(bool follow_referrals,
   report_losses();
   on_log(ask(client, options));
   while (client.persistent_controller() != nullptr) world().run_for(Duration::s(1));
-  throw UserError(url_text(url_.transport, url_.to) + ": the discovery service is gone");
+  throw UserError(url_text(url_.transport, url_.to) + ": the discovery service disconnected");
 }
 
 std::string HostSession::subsystem_nqn() {
@@ -230,7 +230,7 @@ void HostSession::on_state(host::Controller&, host::ControllerState state) {
 /// Once: a controller that breaks such a rule does it on every queue.
 void HostSession::on_tolerated(host::Controller&, std::string_view what) {
   if (std::exchange(warned_, true)) return;
-  std::fprintf(stderr, "warning: the controller set %.*s; going on\n", static_cast<int>(what.size()), what.data());
+  std::fprintf(stderr, "warning: the controller set %.*s; continuing\n", static_cast<int>(what.size()), what.data());
 }
 
 }  // namespace fb::cli

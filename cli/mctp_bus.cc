@@ -50,7 +50,7 @@ void check_numbers(const MctpBusOptions& options) {
   if (options.controllers == 0 || options.controllers > 127) {
     throw UserError(fmt::format("--controllers {}: a drive has 1 to 127", options.controllers));
   }
-  if (options.networks.empty()) throw UserError("--network: the number of a network is needed");
+  if (options.networks.empty()) throw UserError("--network: the number of a network is missing");
   for (auto at = options.networks.begin(); at != options.networks.end(); ++at) {
     // A program's address with network 0 means the default network.
     if (*at == 0 || *at > 0x7FFFFFFF) {

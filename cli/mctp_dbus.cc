@@ -122,13 +122,13 @@ int set_mtu(sd_bus_message* call, void* data, sd_bus_error* error) {
 }
 int remove_endpoint(sd_bus_message* call, void* data, sd_bus_error* error) {
   auto& endpoint = of<Endpoint>(data);
-  if (endpoint.local) return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "it is the bus owner's own");
+  if (endpoint.local) return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "it belongs to the bus owner");
   endpoint.owner.remove(endpoint);
   return sd_bus_reply_method_return(call, "");
 }
 int recover_endpoint(sd_bus_message* call, void* data, sd_bus_error* error) {
   auto& endpoint = of<Endpoint>(data);
-  if (endpoint.local) return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "it is the bus owner's own");
+  if (endpoint.local) return sd_bus_error_set(error, SD_BUS_ERROR_FAILED, "it belongs to the bus owner");
   endpoint.owner.recover(endpoint);
   return sd_bus_reply_method_return(call, "");
 }

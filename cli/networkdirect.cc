@@ -14,7 +14,7 @@ namespace {
 
 GUID parse_or_throw(const std::string& text) {
   const auto id = parse_guid(wide(text));
-  if (!id) throw UserError("'" + text + "' is no GUID; GUIDs look like {6D1C2E74-93B5-4A0F-A852-0EC7419F36DB}");
+  if (!id) throw UserError("'" + text + "' is not a GUID; GUIDs look like {6D1C2E74-93B5-4A0F-A852-0EC7419F36DB}");
   return *id;
 }
 
@@ -34,7 +34,7 @@ std::wstring wide(const std::string& text) {
   try {
     return std::filesystem::path(text).wstring();
   } catch (const std::exception&) {
-    throw UserError("what is given is no UTF-8 text");
+    throw UserError("the argument is not UTF-8 text");
   }
 }
 std::string narrow(const std::wstring& text) { return std::filesystem::path(text).string(); }
@@ -61,11 +61,11 @@ Inspection inspect(const ProviderEntry& entry) {
   } else if (FAILED(loaded)) {
     found.problem = "it exports no DllGetClassObject";
   } else if (FAILED(status = library.provider(provider))) {
-    found.problem = "it gives no provider of version 2 for class " + narrow(print_guid(entry.id)) + number(status);
+    found.problem = "it returns no provider of version 2 for class " + narrow(print_guid(entry.id)) + number(status);
   } else {
     found.is_provider = true;
     status = query_addresses(*provider, found.addresses);
-    if (FAILED(status)) found.problem = "it tells no addresses" + number(status);
+    if (FAILED(status)) found.problem = "it reports no addresses" + number(status);
   }
   provider.reset();
   library.unload_if_unused();

@@ -31,7 +31,7 @@ void choose_own_device(const RdmaDeviceArguments& arguments, conformance::Produc
   if (arguments.software()) return;
   if (product.embedded || product.transport != "rdma" || !product.device.empty()) {
     throw UserError("--device " + arguments.name + " is not for a product at " + product.url +
-                    ": the bench's own side has no RDMA device there");
+                    ": the bench has no RDMA device there");
   }
   check_rdma_device(arguments, product.local);
   product.own_device = arguments.verbs_name();
@@ -40,7 +40,7 @@ void choose_own_device(const RdmaDeviceArguments& arguments, conformance::Produc
 OpenRdmaDevice::OpenRdmaDevice(World& world, const std::string& name, const RdmaDeviceArguments& arguments,
                                const net::LocalHost& local, softroce::SoftHooks* hooks) {
   if (!arguments.software()) {
-    if (hooks != nullptr) throw UserError("--deviation: one of them is of the software RDMA device, not of " + arguments.name);
+    if (hooks != nullptr) throw UserError("--deviation: one of them belongs to the software RDMA device, not to " + arguments.name);
     device_ = or_throw(verbs::open_device(world, {.name = arguments.verbs_name(), .address = local.address}));
     return;
   }

@@ -80,7 +80,7 @@ std::vector<SeedOutcome> RemoteSeeds::next(std::uint64_t first, std::uint64_t co
   std::vector<SeedOutcome> batch;
   while (!outcomes_.empty() && batch.size() < most) {
     if (outcomes_.front().seed != first + batch.size()) {
-      throw UserError(fmt::format("{}: seed {} came where {} was to come", scheduler_, outcomes_.front().seed, first + batch.size()));
+      throw UserError(fmt::format("{}: received seed {} instead of {}", scheduler_, outcomes_.front().seed, first + batch.size()));
     }
     batch.push_back(std::move(outcomes_.front()));
     outcomes_.pop_front();
@@ -97,7 +97,7 @@ void RemoteSeeds::start(std::uint64_t first) {
     program_ = start_program({interpreter_, "-m", "fabricbench._dask", scheduler_}, python_environment(),
                              ProgramStreams{.input = in.read_end.fd(), .output = out.write_end.fd(), .errors = errors.write_end.fd()});
   } catch (const UserError& problem) {
-    throw UserError(std::string(problem.what()) + " (FABRICBENCH_PYTHON names the Python that hands out seeds)");
+    throw UserError(std::string(problem.what()) + " (FABRICBENCH_PYTHON names the Python that distributes seeds)");
   }
   // Else its end would not be seen.
   for (const auto end : {&in.read_end, &out.write_end, &errors.write_end}) end->close();
@@ -151,7 +151,7 @@ bool RemoteSeeds::read_from(Stream& stream, const std::function<void(const std::
 }
 
 void RemoteSeeds::take_line(const std::string& line) {
-  const auto nonsense = [&] { return UserError(fmt::format("{}: what it says of seeds cannot be read: {:.80}", interpreter_, line)); };
+  const auto nonsense = [&] { return UserError(fmt::format("{}: its answer about seeds cannot be read: {:.80}", interpreter_, line)); };
   std::string error;
   try {
     const nlohmann::json said = nlohmann::json::parse(line);
@@ -179,7 +179,7 @@ void RemoteSeeds::over() {
   // A terminal gives Ctrl-C to the program as well, and it may be the first to see it.
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM)) return;
   if (WIFEXITED(status) && WEXITSTATUS(status) == exit_code::interrupted) return;
-  const std::string how = WIFSIGNALED(status) ? fmt::format("signal {} ended it", WTERMSIG(status)) : "it ended too early";
+  const std::string how = WIFSIGNALED(status) ? fmt::format("it was ended by signal {}", WTERMSIG(status)) : "it ended too early";
   throw UserError(fmt::format("{}: {}", interpreter_, last_error_line_.empty() ? how : last_error_line_));
 }
 

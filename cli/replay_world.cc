@@ -80,7 +80,7 @@ int replay_world(const std::string& path, const std::string& report, bool json) 
   } else {
     for (const std::string& sentence : story) std::puts(sentence.c_str());
     std::printf("%s: %s, digest %s (%s)\n", path.c_str(), std::string(name_of(outcome.verdict)).c_str(),
-                digest_text(outcome.digest).c_str(), same ? "as recorded" : "the file says another one");
+                digest_text(outcome.digest).c_str(), same ? "as recorded" : "the file has another digest");
     if (!capture.empty()) std::printf("packets in %s, the exchange in %s/index.html\n", capture.c_str(), report.c_str());
   }
   // A world that is not the recorded one says nothing about what was recorded.

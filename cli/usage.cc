@@ -185,7 +185,7 @@ std::string refuse_word(const std::string& text, const std::vector<std::string>&
 
 void finish_commands(CLI::App& program) {
   const auto formatter = std::make_shared<Formatter>();
-  const CLI::Validator given([](std::string& text) { return text.empty() ? std::string("an empty text is no value") : std::string(); }, "");
+  const CLI::Validator given([](std::string& text) { return text.empty() ? std::string("the value is empty") : std::string(); }, "");
   for_each_command(program, [&](CLI::App& command) {
     command.formatter(formatter);
     if (CLI::Option* help = command.get_help_ptr()) help->description("Show this help and exit");

@@ -112,7 +112,7 @@ std::string text_of(const VerifierReport& report, const ProgramEnd& end) {
     calls += process.calls;
     all_judged = all_judged && process.judged;
     if (process.judged) continue;
-    text += wrap(fmt::format("process {} ended without the verifier, or is still running: what it never released is not judged", id), 4);
+    text += wrap(fmt::format("process {} ended without the verifier, or is still running: unreleased objects are not reported", id), 4);
   }
   if (report.processes.empty()) return text;
   text += wrap(fmt::format("{}, {} of advice; {}{}", counted(report.violations(), "violation", "violations"), report.times("advice"),

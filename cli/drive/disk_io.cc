@@ -36,7 +36,7 @@ class OpenDisk {
     int block = 0;
     if (ioctl(fd_, BLKSSZGET, &block) != 0) throw Refused(std::string("the block size: ") + std::strerror(errno));
     if (bytes == 0 || bytes % static_cast<std::size_t>(block) != 0) {
-      throw Refused(fmt::format("{} bytes are no whole blocks of {}", bytes, block));
+      throw Refused(fmt::format("{} bytes are not whole blocks of {}", bytes, block));
     }
     return static_cast<off_t>(lba * static_cast<std::uint64_t>(block));
   }

@@ -76,7 +76,7 @@ int Driver::serve() {
   }
   open_.clear();
   if (!host_.end_all(kGoodbye)) {
-    complain("some associations do not end");
+    complain("some associations did not end");
     code_ = 1;
   }
   return code_;
@@ -89,7 +89,7 @@ bool Driver::hear() {
   if (got < 0 && errno == EINTR) return true;
   if (got <= 0) {
     if (!greeted_ && problem_.empty())
-      complain("the bench said nothing on standard input; 'fabricbench run --dut host:COMMAND' starts this program");
+      complain("the bench sent nothing on standard input; 'fabricbench run --dut host:COMMAND' starts this program");
     if (!greeted_) code_ = 2;
     return false;
   }
@@ -100,7 +100,7 @@ bool Driver::hear() {
     take(*line);
   }
   if (over_ || !lines_.endless()) return true;
-  complain("a line does not end");
+  complain("a line is too long");
   return false;
 }
 
@@ -110,7 +110,7 @@ void Driver::take(const std::string& line) {
   if (!request) {
     complain("no request: " + line.substr(0, 200));
   } else if (request->what.empty()) {
-    answer(request->id, refusal("a request has a word \"do\""));
+    answer(request->id, refusal("a request has a text \"do\""));
   } else if (request->what == "hello") {
     greet(*request);
   } else if (!greeted_) {

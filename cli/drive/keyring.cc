@@ -37,7 +37,7 @@ void put_psk(const std::string& identity, ByteView key) {
   const auto keyring = nvme_keyring();
   if (!keyring) throw Refused("the kernel has no keyring .nvme");
   if (syscall(SYS_add_key, "psk", identity.c_str(), key.data(), key.size(), *keyring) < 0) {
-    throw Refused(std::string("the keyring .nvme takes no key: ") + std::strerror(errno));
+    throw Refused(std::string("the keyring .nvme accepts no key: ") + std::strerror(errno));
   }
 }
 

@@ -53,7 +53,7 @@ Name name_of_this_machine() {
   std::getline(std::ifstream("/etc/nvme/hostid"), name.hostid);
   const std::size_t uuid = name.hostnqn.find("uuid:");
   if (name.hostid.empty() && uuid != std::string::npos) name.hostid = name.hostnqn.substr(uuid + 5);
-  if (name.hostid.empty()) throw Refused("no /etc/nvme/hostid: `nvme gen-hostnqn` makes a name that holds one");
+  if (name.hostid.empty()) throw Refused("no /etc/nvme/hostid: `nvme gen-hostnqn` generates a name that contains one");
   return name;
 }
 
@@ -90,10 +90,10 @@ LinuxHost::LinuxHost(const Options& options) : options_(options) {
 }
 
 std::string LinuxHost::missing() {
-  if (geteuid() != 0) return "driving this machine's NVMe host takes root";
-  if (!on_path("nvme")) return "no nvme on PATH: nvme-cli drives this machine's NVMe host";
+  if (geteuid() != 0) return "controlling this machine's NVMe host requires root";
+  if (!on_path("nvme")) return "no nvme on PATH: nvme-cli is needed to control this machine's NVMe host";
   if (access(kFabrics, F_OK) != 0) run({"modprobe", "nvme-fabrics"}, 30s);
-  if (access(kFabrics, F_OK) != 0) return std::string("no ") + kFabrics + ": the kernel's module nvme-fabrics makes it";
+  if (access(kFabrics, F_OK) != 0) return std::string("no ") + kFabrics + ": the kernel module nvme-fabrics provides it";
   return {};
 }
 
@@ -110,7 +110,7 @@ json LinuxHost::greet(const json& hello) {
   if (can_authenticate()) can.push_back("dhchap");
   json content = {{"name", fmt::format("{} {}", system.sysname, system.release)}, {"joins_paths", joins_paths()}};
   if (options_.tls && bench_.transport == "tcp") {
-    if (!has_nvme_keyring()) throw Refused("--tls: the kernel has no keyring .nvme, which its module nvme_keyring makes");
+    if (!has_nvme_keyring()) throw Refused("--tls: the kernel has no keyring .nvme, which its module nvme_keyring creates");
     name_ = name_of_this_machine();
     content["hostnqn"] = name_.hostnqn;
     can.push_back("tls");
@@ -174,14 +174,14 @@ json LinuxHost::connect(const json& request) {
   if (!ended.ok()) throw Refused("nvme connect: " + ended.why());
   std::smatch name;
   if (!std::regex_search(ended.output, name, std::regex("nvme[0-9]+"))) {
-    throw Refused("nvme connect names no controller: " + ended.why());
+    throw Refused("nvme connect returned no controller: " + ended.why());
   }
   wait_until_usable(name.str());
   return json::object();
 }
 
 json LinuxHost::disconnect(const json&) {
-  if (!end_all(kEnding)) throw Refused("some associations do not end");
+  if (!end_all(kEnding)) throw Refused("some associations did not end");
   return json::object();
 }
 
@@ -215,7 +215,7 @@ json LinuxHost::connect_discovered(const json&) {
     any = true;
     wait_until_usable(one.name);
   }
-  if (!any) throw Refused("nvme connect-all connects to nothing");
+  if (!any) throw Refused("nvme connect-all connected to nothing");
   return json::object();
 }
 

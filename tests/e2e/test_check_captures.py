@@ -58,10 +58,10 @@ def test_nothing_to_judge_is_no_pass(check, fabricbench, tmp_path, kind):
         content = pcap([] if kind == "empty" else echo_requests())
     done = check(content)
     assert done.code == 2 and done.err.count("\n") == 1
-    assert "nothing to judge: no NVMe traffic recognised" in done.err
+    assert "nothing to check: no NVMe traffic recognised" in done.err
     report = done.json
     assert report["findings"] == [] and report["complete"] is False
-    assert "nothing to judge" in report["problem"]
+    assert "nothing to check" in report["problem"]
     if kind == "cut":
         assert report["decoded"]["cut_short"] > 20
         assert any("cut short" in line for line in report["missing"])

@@ -669,7 +669,7 @@ def test_a_dbus_daemon_that_is_slow_to_listen(fabricbench, tmp_path):
 def test_a_dbus_daemon_that_does_not_start(fabricbench, tmp_path):
     environment = with_daemon_of_dbus(tmp_path, "#!/bin/sh\necho no bus today >&2\nexit 1\n")
     done = fabricbench("mctp", "exec", "--dbus", "--", "true", env=environment)
-    assert (done.code, done.err) == (2, "fabricbench: dbus-daemon: it does not start: no bus today\n")
+    assert (done.code, done.err) == (2, "fabricbench: dbus-daemon does not start: no bus today\n")
 
 
 def test_interrupt_ends_program_and_bus():
@@ -742,7 +742,7 @@ def test_interfaces_networks_and_vendor_types(tmp_path):
         assert re.search(r"byte 0\s+variant\s+uint16 4660\s+uint16 1", vendors), vendors
         assert re.search(r"byte 1\s+variant\s+uint32 39321\s+uint16 2", vendors), vendors
     for method in ("Remove", "Recover"):
-        assert "bus owner's own" in dbus(environment, f"{NEW}/networks/1/endpoints/8", f"{ENDPOINT}.{method}")
+        assert "belongs to the bus owner" in dbus(environment, f"{NEW}/networks/1/endpoints/8", f"{ENDPOINT}.{method}")
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
 

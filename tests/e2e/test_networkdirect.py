@@ -140,12 +140,12 @@ def test_list_shows_what_is_wrong(networkdirect, catalogue, monkeypatch, tmp_pat
     monkeypatch.setenv("FABRICBENCH_PROVIDER_LIBRARIES", str(HOLLOW))
     gone, mute, old, hollow = providers(networkdirect)
     assert (gone["loads"], gone["problem"].startswith("it cannot be loaded as a library: "), gone["addresses"]) == (False, True, [])
-    assert (mute["loads"], mute["problem"]) == (True, "it tells no addresses (0xC000009A)")
+    assert (mute["loads"], mute["problem"]) == (True, "it reports no addresses (0xC000009A)")
     assert (old["version"], old["loads"], old["problem"]) == ("1", True, "only version 2 is used")
     assert (hollow["source"], hollow["problem"]) == ("environment", "it exports no DllGetClassObject")
     out = networkdirect("list").out
     assert "    of no use: it cannot be loaded as a library: " in out
-    assert "    loads, but it tells no addresses (0xC000009A)\n" in out
+    assert "    loads, but it reports no addresses (0xC000009A)\n" in out
     assert f"version 2 {HOLLOW}\n    FABRICBENCH_PROVIDER_LIBRARIES\n" in out
     assert out.endswith("\n4 providers\n")
 
@@ -164,20 +164,20 @@ def test_what_is_not_installed(refused, monkeypatch, tmp_path):
     assert "it cannot be loaded as a library" in refused("install", tmp_path)
     assert f"{HOLLOW}: it exports no DllGetClassObject" in refused("install", HOLLOW)
     for guid in ("{}", "nonsense", GUID[:-1], GUID + "0", GUID.replace("8", "G")):
-        assert f"'{guid}' is no GUID" in refused("install", PROVIDER, "--guid", guid)
-    assert "--name: the catalogue takes names of up to 255" in refused("install", PROVIDER, "--name", "x" * 256)
+        assert f"'{guid}' is not a GUID" in refused("install", PROVIDER, "--guid", guid)
+    assert "--name: the catalogue accepts names of up to 255" in refused("install", PROVIDER, "--name", "x" * 256)
     assert "paths of up to 259" in refused("install", f"/{'x' * 259}")
     monkeypatch.setenv("DUMMY_ONE", "id=7")
-    assert "it gives no provider of version 2 for class {" in refused("install", PROVIDER)
+    assert "it returns no provider of version 2 for class {" in refused("install", PROVIDER)
     assert "(0x80040111)\n" in refused("install", PROVIDER, "--guid", GUID)
-    assert "is no UTF-8 text" in refused("install", "/tmp/\udcff.so")
+    assert "is not UTF-8 text" in refused("install", "/tmp/\udcff.so")
 
 
 def test_twice(networkdirect, refused):
     networkdirect("install", PROVIDER)
-    assert "} is in the catalogue already" in refused("install", PROVIDER)
+    assert "} is already in the catalogue" in refused("install", PROVIDER)
     networkdirect("install", PROVIDER, "--guid", GUID)
-    assert f"{GUID} is in the catalogue already" in refused("install", PROVIDER, "--guid", GUID.lower())
+    assert f"{GUID} is already in the catalogue" in refused("install", PROVIDER, "--guid", GUID.lower())
 
 
 def test_removing_what_is_not_there(networkdirect, refused, monkeypatch):
@@ -194,7 +194,7 @@ def test_a_catalogue_that_is_none(refused, catalogue, monkeypatch):
     for command in (["list"], ["list", "--json"], ["install", PROVIDER], ["remove", GUID]):
         assert "the catalogue of providers cannot be read (Winsock error 11003)" in refused(*command)
     monkeypatch.setenv("FABRICBENCH_PROVIDERS", "/proc/nowhere/providers")
-    assert "cannot be changed: no permission, or no such place" in refused("install", PROVIDER)
+    assert "cannot be changed: no permission, or no such folder" in refused("install", PROVIDER)
 
 
 def test_names_of_commands(refused):

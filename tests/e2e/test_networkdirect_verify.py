@@ -293,7 +293,7 @@ def test_wrong_use(verify, tmp_path):
         (["--provider", tmp_path / "text.so", "true"], "it cannot be loaded as a library"),
         (["--provider", HOLLOW, "true"], "it exports no DllGetClassObject"),
         (["--provider", VERIFIER, "true"], "that is the verifier"),
-        (["--guid", "nonsense", "true"], "is no GUID"),
+        (["--guid", "nonsense", "true"], "is not a GUID"),
         (["--without", "nonsense", "true"], "--without nonsense: no such rule"),
     ]:
         done = verify(*arguments)
