@@ -166,7 +166,7 @@ std::string to_string(const Step& step) {
 }
 
 Result<Step> parse_step(std::string_view text) {
-  const auto wrong = Failure{Problem{fmt::format("no step: '{}': it has the form WORKER DEED AT+COUNT [@PAUSE]", text)}};
+  const auto wrong = Failure{Problem{fmt::format("not a step: '{}': it has the form WORKER DEED AT+COUNT [@PAUSE]", text)}};
   Step step;
   std::uint64_t worker = 0, count = 0, pause = 0;
   if (!take_number(text, worker) || worker > 1000 || !take(text, " ")) return wrong;

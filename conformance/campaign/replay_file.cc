@@ -51,7 +51,7 @@ void check_fits(const Recipe& recipe) {
 ReplayFile read(const nlohmann::json& json) {
   for (const auto& field : json.items()) {
     if (std::find(kFields.begin(), kFields.end(), field.key()) == kFields.end()) {
-      throw UserError("a field that there is none of: '" + field.key() + "'");
+      throw UserError("unknown field '" + field.key() + "'");
     }
   }
   ReplayFile file;
@@ -96,7 +96,7 @@ Result<ReplayFile> parse_replay_file(std::string_view text, const std::string& s
     if (json.value("format", "") != kFormat) return wrong(fmt::format("not a file of the form {}", kFormat));
     const std::string version = json.value("version", "");
     if (version != tool_version()) {
-      return wrong(fmt::format("written by version {}, this is {}: the world would be another", version, tool_version()));
+      return wrong(fmt::format("written by version {}, this is {}: the world would differ", version, tool_version()));
     }
     return read(json);
   } catch (const nlohmann::json::exception& problem) {

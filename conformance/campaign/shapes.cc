@@ -15,10 +15,10 @@ using fault::Site;
 
 const std::vector<WorkloadFacts>& workloads() {
   static const std::vector<WorkloadFacts> known = {
-      {"mixed", "each seed one of those below"},
-      {"rdma", "hosts and a subsystem over RDMA: reads, writes and what else a block device takes"},
+      {"mixed", "each seed is one of those below"},
+      {"rdma", "hosts and a subsystem over RDMA: reads, writes and other commands of a block device"},
       {"tcp", "the same over NVMe/TCP"},
-      {"management", "drives on an MCTP bus, asked and configured by NVMe-MI"},
+      {"management", "drives on an MCTP bus, read and configured by NVMe-MI"},
   };
   return known;
 }

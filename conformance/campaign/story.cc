@@ -57,7 +57,7 @@ std::vector<std::string> tell_story(const Recipe& recipe, const WorldOutcome& ou
                                 fault::tell(strike.decision)));
   }
   if (outcome.strikes.empty()) story.push_back("No fault strikes.");
-  story.push_back(outcome.signature.empty() ? "Everything is as it has to be."
+  story.push_back(outcome.signature.empty() ? "The world passes."
                                             : fmt::format("Seen: {} ({}).", outcome.text, outcome.signature));
   return story;
 }

@@ -56,7 +56,7 @@ Result<ReportFolder> ReportFolder::open(const std::string& path, Captures kept) 
   if (path.empty()) return Failure{Problem{"the report folder has an empty name"}};
   std::error_code error;
   std::filesystem::create_directories(path + "/captures", error);
-  if (error) return Failure{Problem{"cannot make the report folder " + path + ": " + error.message()}};
+  if (error) return Failure{Problem{"cannot create the report folder " + path + ": " + error.message()}};
   if (access(path.c_str(), W_OK) != 0 || access((path + "/captures").c_str(), W_OK) != 0) {
     return Failure{Problem{"cannot write to the report folder " + path + ": " + std::strerror(errno)}};
   }

@@ -100,7 +100,7 @@ Result<Run> read_folder(const std::string& folder, const std::string& output) {
   if (!fs::is_directory(folder, error)) return Failure{Problem{folder + ": there is no such folder"}};
   const std::string path = (fs::path(folder) / "results.json").string();
   if (!fs::exists(path, error)) {
-    return Failure{Problem{folder + ": no report of a run (it holds no results.json)"}};
+    return Failure{Problem{folder + ": not a report of a run (it has no results.json)"}};
   }
   const Result<Bytes> bytes = capture::read_file(path);
   if (!bytes) return Failure{bytes.error()};
@@ -109,9 +109,9 @@ Result<Run> read_folder(const std::string& folder, const std::string& output) {
   try {
     return read_run(json, folder, output);
   } catch (const Json::exception& wrong) {
-    return Failure{Problem{path + ": no results of a run: " + wrong.what()}};
+    return Failure{Problem{path + ": not the results of a run: " + wrong.what()}};
   } catch (const std::runtime_error& wrong) {
-    return Failure{Problem{path + ": no results of a run: " + wrong.what()}};
+    return Failure{Problem{path + ": not the results of a run: " + wrong.what()}};
   }
 }
 

@@ -197,7 +197,7 @@ void ControllerBench::needs_transport() const {
 }
 
 CannotArrange ControllerBench::nameless() const {
-  return {"the name of the product's subsystem is not known (it can be given behind the port: /NQN): " + environment_.product->nameless};
+  return {"the NQN of the subsystem is unknown (add it to the URL after the port: /NQN): " + environment_.product->nameless};
 }
 
 net::StreamHost& ControllerBench::streams() {

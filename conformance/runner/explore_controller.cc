@@ -148,7 +148,7 @@ host::Controller* connect_somehow(ControllerBench& bench, Declared& found) {
         return outcome.value();
       }
       if (found.why.empty()) {
-        found.why = "a host that behaves could not connect: " + outcome.error().text +
+        found.why = "a well-behaved host could not connect: " + outcome.error().text +
                     transport::identity_hint(outcome.error().text, bench.product_facts().identity_version);
       }
       if (outcome.error().kind != host::HostError::Kind::refused) return nullptr;

@@ -172,7 +172,7 @@ std::vector<Lane> make_lanes() {
                  .around = {.reset = true},
                  .third_party = true});
   all.push_back({.name = "second-port",
-                 .text = "Through a further port of the subsystem",
+                 .text = "Through another port of the subsystem",
                  .concerns = fabrics,
                  .around = {.second_port = true}});
   all.push_back({.name = "last-blocks",
@@ -200,21 +200,21 @@ std::vector<Lane> make_lanes() {
                  .around = {.transfer_bytes = Surroundings::kMdts},
                  .third_party = true});
   all.push_back({.name = "host-queues",
-                 .text = "The host uses three I/O queues where a case would be content with one",
+                 .text = "The host uses three I/O queues if one would be enough for the case",
                  .concerns = hosts,
                  .around = {.host_queues = 3},
                  .third_party = true});
   all.push_back({.name = "after-reconnect",
-                 .text = "The host lost its association and has made a new one",
+                 .text = "The host lost its association and connected again",
                  .concerns = hosts,
                  .around = {.reconnect = true}});
   all.push_back({.name = "other-connection",
-                 .text = "The device has another connection already",
+                 .text = "The device already has another connection",
                  .concerns = rdma_devices,
                  .around = {.other_connection = true},
                  .third_party = true});
   all.push_back({.name = "mi-other-slot",
-                 .text = "Command slots 0 and 1 change places",
+                 .text = "Command slots 0 and 1 are swapped",
                  .concerns = endpoints,
                  .around = {.other_slot = true},
                  .third_party = true});
@@ -237,10 +237,10 @@ std::vector<Lane> make_lanes() {
                  .text = "The endpoint supports further message types, one of them before NVMe-MI",
                  .concerns = endpoints,
                  .vary = support_other_types});
-  for (const auto& [name, text, answers] : {std::tuple("ndk-at-once", "Whatever may pend is answered at once", ndk::Answers::at_once),
-                                            std::tuple("ndk-later", "Whatever may pend does; the callback comes later",
+  for (const auto& [name, text, answers] : {std::tuple("ndk-at-once", "Calls that may pend complete immediately", ndk::Answers::at_once),
+                                            std::tuple("ndk-later", "Calls that may pend do; the callback comes later",
                                                        ndk::Answers::later),
-                                            std::tuple("ndk-drawn", "Each call is answered at once, later or before it returns, as drawn",
+                                            std::tuple("ndk-drawn", "Calls complete immediately, later or before they return, at random",
                                                        ndk::Answers::random)}) {
     all.push_back({.name = name,
                    .text = text,
@@ -287,7 +287,7 @@ Result<std::vector<const Lane*>> select_lanes(const std::vector<std::string>& na
       for (const Lane& one : all_lanes()) words.push_back(one.name);
       return Failure{Problem{"no lane '" + name + "'; known are: " + names_of(all_lanes()) + did_you_mean(name, words)}};
     } else if (!allowed(*lane)) {
-      return Failure{Problem{"lane " + name + " needs an emulated product; it cannot be had with " + product.url}};
+      return Failure{Problem{"lane " + name + " needs an embedded product; it is not possible with " + product.url}};
     } else {
       chosen.push_back(&*lane);
     }

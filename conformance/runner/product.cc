@@ -93,7 +93,7 @@ Result<Product> parse_kernel_endpoint(std::string_view url, Product product) {
   const auto network = number_in(rest.substr(0, comma), 0, 0xFFFFFFFFu);
   const auto eid = number_in(rest.substr(comma + 1), 8, 254);
   if (!network) return wrong(url, "no network number: '" + std::string(rest.substr(0, comma)) + "'");
-  if (!eid) return wrong(url, "no EID from 8 to 254: '" + std::string(rest.substr(comma + 1)) + "'");
+  if (!eid) return wrong(url, "not an EID from 8 to 254: '" + std::string(rest.substr(comma + 1)) + "'");
   product.network = *network;
   product.eid = static_cast<std::uint8_t>(*eid);
   product.transport = kKernelTransport;
@@ -104,12 +104,12 @@ Result<Product> parse_kernel_endpoint(std::string_view url, Product product) {
 Result<Product> parse_device(std::string_view url, std::string_view local, Product product) {
   product.device = std::string(url.substr(kVerbsProduct.size()));
   product.transport = "rdma";
-  if (product.device.empty()) return wrong(url, "no name of a device: verbs:NAME");
-  if (local.empty()) return wrong(url, "needs a host of the bench's own on a link with it: --local packet:INTERFACE,ADDRESS");
+  if (product.device.empty()) return wrong(url, "the name of the device is missing: verbs:NAME");
+  if (local.empty()) return wrong(url, "the bench must be another host on a link with it: --local packet:INTERFACE,ADDRESS");
   const auto own = net::parse_local_host(local);
   if (!own) return Failure{Problem{"--local: " + own.error().text}};
   if (!own->own_link()) {
-    return wrong(local, "--local is an address of this machine, which RDMA devices of this machine take for their own; "
+    return wrong(local, "--local is an address of this machine, which the RDMA device would use itself; "
                         "packet:INTERFACE,ADDRESS is another host");
   }
   product.local = *own;
@@ -120,8 +120,8 @@ Result<Product> parse_device(std::string_view url, std::string_view local, Produ
 Result<Product> parse_host(std::string_view url, std::string_view local, Product product) {
   product.command = std::string(url.substr(kHostProduct.size()));
   product.transport = "tcp";
-  if (product.command.empty()) return wrong(url, "no program that drives the host: host:COMMAND");
-  if (local.empty()) return wrong(url, "needs an address of the bench's own that the host reaches: --local ADDRESS");
+  if (product.command.empty()) return wrong(url, "the program that drives the host is missing: host:COMMAND");
+  if (local.empty()) return wrong(url, "the bench needs an address that the host can reach: --local ADDRESS");
   const auto own = net::parse_local_host(local);
   if (!own) return Failure{Problem{"--local: " + own.error().text}};
   product.local = *own;
@@ -150,7 +150,7 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
   if (url.starts_with("ND:")) {
     product.path = std::string(url.substr(std::string_view("ND:").size()));
     product.transport = kProviderTransport;
-    if (product.path.empty()) return wrong(url, "no path of a provider's library: ND:PATH");
+    if (product.path.empty()) return wrong(url, "the path of the provider's library is missing: ND:PATH");
     if (local.empty()) return product;
     const auto adapter = net::resolve_host(local);
     if (!adapter) return Failure{Problem{"--local: " + adapter.error().text}};
@@ -161,7 +161,7 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
   if (url.starts_with("serial:")) {
     product.path = std::string(url.substr(std::string_view("serial:").size()));
     product.transport = "serial";
-    if (product.path.empty()) return wrong(url, "no path: serial:PATH");
+    if (product.path.empty()) return wrong(url, "the path is missing: serial:PATH");
     return product;
   }
   if (url.starts_with(kVerbsProduct)) return parse_device(url, local, std::move(product));

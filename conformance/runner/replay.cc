@@ -87,7 +87,7 @@ Result<ReplayToken> parse_replay_token(std::string_view text) {
   const auto parts = split(text, ':');
   if (parts.size() < 3 || parts[0] != kHead) return wrong(text, "it does not begin with fb1:CASE:");
   const std::string_view body = text.substr(0, text.rfind(':'));
-  if (check_word(body) != parts.back()) return wrong(text, "its check word does not fit (cut off?)");
+  if (check_word(body) != parts.back()) return wrong(text, "its check value is wrong (is the token complete?)");
   ReplayToken token;
   token.case_name = unescaped(parts[1]);
   for (std::size_t i = 2; i + 1 < parts.size(); ++i) {

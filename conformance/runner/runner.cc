@@ -109,7 +109,7 @@ Result<std::vector<const CaseInfo*>> select(const std::vector<const CaseInfo*>& 
       chosen.push_back(info);
     }
   }
-  if (chosen.empty()) return Failure{Problem{"no case is left by this choice of suite, role, transport and case"}};
+  if (chosen.empty()) return Failure{Problem{"no case matches this selection of suite, role, transport and case"}};
   return chosen;
 }
 
@@ -225,7 +225,7 @@ RunResult run_cases(const std::vector<const CaseInfo*>& cases, const RunOptions&
   if (!options.product.embedded && !run.stopped) {
     const Declared& declared = declarations.of(options.product, nullptr, options.product.transport);
     if (watched && !declared.why.empty()) {
-      run.remarks.push_back((declared.known ? "the product was asked by hand: " : "not all cases could be decided: ") + declared.why);
+      run.remarks.push_back((declared.known ? "the product was read by hand: " : "not all cases could be decided: ") + declared.why);
     }
     watched = watched && declared.no_transport.empty();
     for (const Lane* lane : options.lanes) declarations.of(options.product, nullptr, options.product.transport, lane);

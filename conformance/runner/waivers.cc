@@ -37,7 +37,7 @@ class Parser {
       if (auto added = add_waivers(root, made); !added) return Failure{added.error()};
       return made;
     }
-    if (!root.IsMap()) return wrong(root, "an expectation file is a list of waivers, or has one as 'waivers'");
+    if (!root.IsMap()) return wrong(root, "a waivers file is a list of waivers, or has one under 'waivers'");
     for (const auto& entry : root) {
       const std::string key = entry.first.as<std::string>();
       if (key == "product" && entry.second.IsScalar()) {
@@ -75,7 +75,7 @@ class Parser {
                                       [&](const Key& one) { return key == one.name; });
       if (known == std::end(kKeys)) return wrong(entry.first, "a waiver has no '" + key + "'" + did_you_mean(key, key_names()));
       if (!entry.second.IsScalar()) return wrong(entry.second, "'" + key + "' is a text");
-      if (!(waiver.*(known->field)).empty()) return wrong(entry.first, "'" + key + "' stands twice in this waiver");
+      if (!(waiver.*(known->field)).empty()) return wrong(entry.first, "'" + key + "' occurs twice in this waiver");
       waiver.*(known->field) = entry.second.as<std::string>();
     }
     for (const Key& key : kKeys) {
@@ -83,7 +83,7 @@ class Parser {
         return wrong(node, std::string("a waiver without '") + key.name + "'");
       }
     }
-    if (!is_date(waiver.expires)) return wrong(node, "'" + waiver.expires + "' is no date like 2027-01-31");
+    if (!is_date(waiver.expires)) return wrong(node, "'" + waiver.expires + "' is not a date like 2027-01-31");
     return waiver;
   }
 

@@ -31,7 +31,7 @@ class Checked {
   }
   void name(const char* field, const std::string& value) {
     if (!fabrics::valid_nqn(value)) {
-      refuse(fmt::format("{}: '{}' is no NVMe qualified name, such as nqn.2026-01.org.example:disk1", field, value));
+      refuse(fmt::format("{}: '{}' is not an NVMe qualified name, such as nqn.2026-01.org.example:disk1", field, value));
     }
   }
   void that(bool holds, const std::string& why) {
@@ -66,7 +66,7 @@ Result<void> check_options(const SubsystemOptions& options) {
     for (const std::uint16_t id : options.static_cntlids) all.within("static_cntlids", id, 1, kLargestCntlid);
     std::vector<std::uint16_t> sorted = options.static_cntlids;
     std::ranges::sort(sorted);
-    all.that(std::ranges::adjacent_find(sorted) == sorted.end(), "static_cntlids: one stands twice");
+    all.that(std::ranges::adjacent_find(sorted) == sorted.end(), "static_cntlids: one occurs twice");
   }
   all.within("controllers_max", options.controllers_max, 1, kLargestCntlid);
   all.within("io_queues_max", options.io_queues_max, 1, 65534);
@@ -101,7 +101,7 @@ Result<void> check_options(const NamespaceOptions& options) {
   const ZoneOptions& zones = options.zones;
   if (zones.zone_blocks == 0) return all.result();
   all.that(zones.zone_blocks <= options.blocks && options.blocks % zones.zone_blocks == 0,
-           fmt::format("zones.zone_blocks: {} blocks are no whole number of zones of {}", options.blocks, zones.zone_blocks));
+           fmt::format("zones.zone_blocks: {} blocks are not a whole number of zones of {}", options.blocks, zones.zone_blocks));
   all.that(zones.capacity <= zones.zone_blocks,
            fmt::format("zones.capacity: {} is more than a zone has ({})", zones.capacity, zones.zone_blocks));
   all.that(zones.max_active == 0 || zones.max_open <= zones.max_active,

@@ -58,13 +58,13 @@ Result<void> fits(const Plan& plan, const std::vector<Place>& places) {
     any = any || fitting;
     if (fitting || rule.where.empty()) continue;
     const std::string at = plan.source.empty() ? "" : fmt::format("{}:{}: ", plan.source, rule.line);
-    const std::string why = known.empty() ? fmt::format("{} has no place in these worlds", name_of(rule.kind))
-                                          : fmt::format("{} strikes at one of: {}", name_of(rule.kind), known);
+    const std::string why = known.empty() ? fmt::format("{} does not exist in these worlds", name_of(rule.kind))
+                                          : fmt::format("{} can occur at: {}", name_of(rule.kind), known);
     return Failure{Problem{fmt::format("{}no place '{}': {}{}", at, rule.where, why, did_you_mean(rule.where, names))}};
   }
   if (any) return {};
   const std::string which = plan.source.empty() ? plan.name : plan.source;
-  return Failure{Problem{which + ": none of its faults can strike in worlds of this workload"}};
+  return Failure{Problem{which + ": none of its faults can occur in worlds of this workload"}};
 }
 
 }  // namespace fb::fault

@@ -28,7 +28,7 @@ class Keys {
  public:
   std::string next(const YAML::Node& key) {
     if (!key.IsScalar()) fail(key, "a field has a name");
-    if (!seen_.insert(key.Scalar()).second) fail(key, fmt::format("'{}' stands twice here", key.Scalar()));
+    if (!seen_.insert(key.Scalar()).second) fail(key, fmt::format("'{}' occurs twice here", key.Scalar()));
     return key.Scalar();
   }
 
@@ -62,7 +62,7 @@ std::uint64_t amount_of(const YAML::Node& node, const KindFacts& facts) {
     if (suffix == "s") factor = 1'000'000'000;
   }
   if (end.ec != std::errc{} || factor == 0 || value > ~std::uint64_t{0} / factor) {
-    fail(node, fmt::format("'{}' is no amount of {}{}", text, facts.name,
+    fail(node, fmt::format("'{}' is not a valid amount of {}{}", text, facts.name,
                            facts.unit == Unit::nanoseconds ? " (2ms, 30us, 400ns)" : ""));
   }
   value *= factor;
@@ -94,7 +94,7 @@ Rule read_rule(const YAML::Node& node) {
     std::vector<std::string_view> names;
     for (const KindFacts& one : all_kinds()) names.push_back(one.name);
     fail(kind,
-         fmt::format("no kind of fault is named '{}'{} (fabricbench campaign --list-faults has them)", typed, did_you_mean(typed, names)));
+         fmt::format("unknown kind of fault '{}'{} (fabricbench campaign --list-faults lists them)", typed, did_you_mean(typed, names)));
   }
   Rule rule;
   rule.kind = facts->kind;
@@ -116,7 +116,7 @@ Rule read_rule(const YAML::Node& node) {
                                        did_you_mean(name, kRuleFields)));
   }
   if (rule.from >= rule.to)
-    fail(node, fmt::format("from {} to {} is empty: 'to' is the first that is not affected any more", rule.from, rule.to));
+    fail(node, fmt::format("from {} to {} is empty: 'to' is the first that is no longer affected", rule.from, rule.to));
   return rule;
 }
 

@@ -98,12 +98,12 @@ Result<Decision> parse_decision(std::string_view text) {
   std::string_view rest = text.substr(space + 1);
   const std::size_t gap = rest.find(' ');
   const KindFacts* const facts = find_kind(rest.substr(0, gap));
-  if (facts == nullptr) return wrong(text, fmt::format("no kind of fault is named '{}'", rest.substr(0, gap)));
+  if (facts == nullptr) return wrong(text, fmt::format("unknown kind of fault '{}'", rest.substr(0, gap)));
   decision.kind = facts->kind;
   const std::string_view place = text.substr(0, hash);
   const std::size_t colon = place.find(':');
   if (place.substr(0, colon) != name_of(facts->site)) {
-    return wrong(text, fmt::format("{} strikes at a {}, not at a {}", facts->name, name_of(facts->site),
+    return wrong(text, fmt::format("{} can occur at a {}, not at a {}", facts->name, name_of(facts->site),
                                    place.substr(0, colon)));
   }
   decision.place = {facts->site, std::string(colon == std::string_view::npos ? "" : place.substr(colon + 1))};
@@ -112,7 +112,7 @@ Result<Decision> parse_decision(std::string_view text) {
     return wrong(text, has_amount ? "this kind has no amount" : "this kind needs an amount");
   }
   if (!has_amount) return decision;
-  if (!read_number(rest.substr(gap + 1), decision.amount)) return wrong(text, "its amount is no number");
+  if (!read_number(rest.substr(gap + 1), decision.amount)) return wrong(text, "its amount is not a number");
   if (decision.amount < facts->low || decision.amount > facts->high) {
     return wrong(text, fmt::format("its amount lies outside of {} to {}", facts->low, facts->high));
   }

@@ -71,7 +71,7 @@ Result<std::unique_ptr<DatagramHost>> open_local_host(World& world, const LocalH
 Result<std::unique_ptr<StreamHost>> open_local_streams(World& world, const LocalHost& local) {
   if (!local.own_link()) return std::unique_ptr<StreamHost>(std::make_unique<RealHost>(world));
   return wrong(local.path.empty() ? "packet:" + local.link : "l2:" + local.path,
-               "an Ethernet link of our own has no TCP; use an IP address");
+               "a raw Ethernet link has no TCP; use an IP address");
 }
 
 }  // namespace fb::net

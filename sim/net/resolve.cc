@@ -41,7 +41,7 @@ Result<std::vector<IpAddress>> addresses_of(std::string_view text) {
     return wrong(text, "an address with % is a link-local one of IPv6 (fe80::...) and an interface of this machine, not '" +
                            std::string(scope) + "'");
   }
-  if (!is_host_name(text)) return wrong(text, "it is not of the form of either");
+  if (!is_host_name(text)) return wrong(text, "it has the form of neither");
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;

@@ -83,10 +83,10 @@ def test_the_standard_plan_reads_back(fabricbench, tmp_path):
 
 @pytest.mark.parametrize("plan, says", [
     ("faults:\n  - kind: drop\n    often: 3\n", "plan.yaml:3: a fault has no field 'often'"),
-    ("faults:\n  - kind: gremlin\n", "plan.yaml:2: no kind of fault is named 'gremlin'"),
+    ("faults:\n  - kind: gremlin\n", "plan.yaml:2: unknown kind of fault 'gremlin'"),
     ("faults:\n  - kind: drop\n    where: moon->target\n", "plan.yaml:2: no place 'moon->target'"),
     ("faults: [", "plan.yaml:"),
-    ("faults:\n  - kind: frame_drop\n", "none of its faults can strike"),
+    ("faults:\n  - kind: frame_drop\n", "none of its faults can occur"),
 ])
 def test_a_bad_plan_is_one_line(fabricbench, tmp_path, plan, says):
     file = tmp_path / "plan.yaml"

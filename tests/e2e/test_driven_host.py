@@ -19,7 +19,7 @@ AFTER_HELLO = """host:read hello; echo '{"id":0,"ok":true,"can":["connect","read
 
 
 @pytest.mark.parametrize("arguments, said", [
-    (["host:", "--local", "127.0.2.1"], "no program that drives the host"),
+    (["host:", "--local", "127.0.2.1"], "the program that drives the host is missing"),
     (["host:true"], "--local ADDRESS"),
     (["host:true", "--local", "127.0.2.1"], "it has ended with exit code 0"),
     (["host:/no/such/program 2>/dev/null", "--local", "127.0.2.1"], "it has ended with exit code 127"),

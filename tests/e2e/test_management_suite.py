@@ -125,8 +125,8 @@ def test_a_deviation_shows_through_the_sockets(fabricbench):
     ("serial:/dev/null", "/dev/null"),
     ("mctp:1", "no EID"),
     ("mctp:x,9", "no network number"),
-    ("mctp:1,3", "no EID from 8 to 254"),
-    ("mctp:1,9,2", "no EID from 8 to 254"),
+    ("mctp:1,3", "not an EID from 8 to 254"),
+    ("mctp:1,9,2", "not an EID from 8 to 254"),
 ])
 def test_wrong_products(fabricbench, url, why):
     done = fabricbench("run", "--dut", url)

@@ -30,7 +30,7 @@ WRONG = [
     (lambda w, s, h, c: w.subsystem(size=1.5), TypeError, "size: bytes are wanted"),
     (lambda w, s, h, c: w.subsystem(mdts=99), ValueError, "subsystem.mdts: 99 is outside 0 to 19"),
     (lambda w, s, h, c: w.subsystem(version=5), ValueError, "subsystem.version: 0x5 is not supported; known are 0x10400"),
-    (lambda w, s, h, c: w.subsystem(nqn="testnqn"), ValueError, "subsystem.nqn: 'testnqn' is no NVMe qualified name"),
+    (lambda w, s, h, c: w.subsystem(nqn="testnqn"), ValueError, "subsystem.nqn: 'testnqn' is not an NVMe qualified name"),
     (lambda w, s, h, c: w.subsystem(serial="x" * 21), ValueError, "subsystem.serial"),
     (lambda w, s, h, c: w.subsystem(ports=0), ValueError, "ports: 0 is no number of ports"),
     (lambda w, s, h, c: w.target(msdbd=17), ValueError, "listen.msdbd: 17 is outside 1 to 16"),
@@ -149,7 +149,7 @@ def test_what_is_wrong_is_named(scene, number):
 
 def test_a_rule_whose_place_there_never_was_is_told():
     plan = fb.Plan([fb.Rule("drop", every=1, where="hots->target"), fb.Rule("drop", every=10**6, where="host->target")])
-    with pytest.warns(UserWarning, match="no place 'hots->target': drop strikes at one of: .*host->target"):
+    with pytest.warns(UserWarning, match="no place 'hots->target': drop can occur at: .*host->target"):
         with fb.World(faults=plan) as world:
             world.host().connect(world.subsystem(size="64K")).wait()
 

@@ -134,9 +134,9 @@ std::string fault(std::string text, const std::string& old, const std::string& b
 
 TEST(Expectations, FaultsNameFileAndLine) {
   EXPECT_EQ(fault(kGood, "owner", "owned"), "f.yaml:4: a waiver has no 'owned'; did you mean 'owner'?");
-  EXPECT_EQ(fault(kGood, "    owner: jane\n", "    owner: jane\n    owner: joe\n"), "f.yaml:5: 'owner' stands twice in this waiver");
+  EXPECT_EQ(fault(kGood, "    owner: jane\n", "    owner: jane\n    owner: joe\n"), "f.yaml:5: 'owner' occurs twice in this waiver");
   EXPECT_EQ(fault(kGood, "    owner: jane\n", ""), "f.yaml:3: a waiver without 'owner'");
-  EXPECT_EQ(fault(kGood, "2027-01-31", "2027-02-30"), "f.yaml:3: '2027-02-30' is no date like 2027-01-31");
+  EXPECT_EQ(fault(kGood, "2027-01-31", "2027-02-30"), "f.yaml:3: '2027-02-30' is not a date like 2027-01-31");
   EXPECT_EQ(fault(kGood, "waivers:", "waiver:"), "f.yaml:2: 'waiver' is not 'product' (text) or 'waivers' (a list)");
   EXPECT_EQ(fault(kGood, "owner: jane", "owner: [jane]"), "f.yaml:4: 'owner' is a text");
   EXPECT_NE(fault(kGood, "\"status", "status\"").find("f.yaml:"), std::string::npos);

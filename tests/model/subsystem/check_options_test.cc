@@ -32,7 +32,7 @@ TEST(CheckOptions, EveryLimitHasTwoSides) {
   EXPECT_EQ(problem<Sub>([](Sub& s) { s.error_entries = 257; }), "error_entries: 257 is outside 1 to 256");
   EXPECT_EQ(problem<Sub>([](Sub& s) { s.io_entries_max = 1; }), "io_entries_max: 1 is outside 2 to 65535");
   EXPECT_EQ(problem<Sub>([](Sub& s) { s.serial = std::string(21, 'x'); }).find("serial: "), 0u);
-  EXPECT_EQ(problem<Sub>([](Sub& s) { s.nqn = "testnqn"; }).find("nqn: 'testnqn' is no NVMe qualified name"), 0u);
+  EXPECT_EQ(problem<Sub>([](Sub& s) { s.nqn = "testnqn"; }).find("nqn: 'testnqn' is not an NVMe qualified name"), 0u);
   EXPECT_EQ(problem<Sub>([](Sub& s) { s.nqn = fabrics::kDiscoveryNqn; }), "nqn: that is the name of the discovery service");
   EXPECT_EQ(problem<Sub>([](Sub& s) { s.version = 5; }).find("version: 0x5 is not supported"), 0u);
   EXPECT_EQ(problem<Sub>([](Sub& s) { s.version = fabrics::version(2, 1, 0); }), "");
@@ -47,7 +47,7 @@ TEST(CheckOptions, StaticControllersHaveIdentifiersOfTheirOwn) {
   };
   EXPECT_EQ(with({1, 7}), "");
   EXPECT_EQ(with({}), "static_cntlids: at least one");
-  EXPECT_EQ(with({3, 1, 3}), "static_cntlids: one stands twice");
+  EXPECT_EQ(with({3, 1, 3}), "static_cntlids: one occurs twice");
   EXPECT_EQ(with({0xFFF0}), "static_cntlids: 65520 is outside 1 to 65519");
 }
 

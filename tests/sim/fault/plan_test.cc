@@ -61,21 +61,21 @@ TEST(Plan, SaysWhatIsWrongAndInWhichLine) {
       {"", "plan.yaml:1: a plan is a map"},
       {"faults: [", "plan.yaml:"},
       {"fault:\n  - kind: drop\n", "plan.yaml:1: a plan has no field 'fault'"},
-      {"faults:\n  - kind: gremlin\n", "plan.yaml:2: no kind of fault is named 'gremlin'"},
+      {"faults:\n  - kind: gremlin\n", "plan.yaml:2: unknown kind of fault 'gremlin'"},
       {"faults:\n  - every: 5\n", "plan.yaml:2: a fault has a 'kind'"},
       {"faults:\n  - kind: drop\n    often: 5\n", "plan.yaml:3: a fault has no field 'often'"},
       {"faults:\n  - kind: drop\n    every: 0\n", "plan.yaml:3: every is a number from 1"},
       {"faults:\n  - kind: drop\n    every: -1\n", "plan.yaml:3: every is a number from 1"},
       {"faults:\n  - kind: drop\n    amount: 5\n", "plan.yaml:3: drop has no amount"},
-      {"faults:\n  - kind: delay\n    amount: 5 parsec\n", "plan.yaml:3: '5 parsec' is no amount of delay"},
+      {"faults:\n  - kind: delay\n    amount: 5 parsec\n", "plan.yaml:3: '5 parsec' is not a valid amount of delay"},
       {"faults:\n  - kind: delay\n    amount: 9000s\n", "plan.yaml:3: the amount of delay lies between"},
       {"faults:\n  - kind: delay\n    amount: [2ms, 1ms]\n", "plan.yaml:3: the lowest amount is above"},
       {"faults:\n  - kind: delay\n    amount: 99999999999999999999s\n", "plan.yaml:3: "},
       {"faults:\n  - kind: drop\n    from: 20\n    to: 10\n", "plan.yaml:2: from 20 to 10 is empty"},
       {"faults:\n  - kind: drop\n    from: 20\n    to: 20\n", "plan.yaml:2: from 20 to 20 is empty"},
-      {"faults:\n  - kind: drop\n    every: 5\n    every: 7\n", "plan.yaml:4: 'every' stands twice"},
-      {"name: a\nname: b\n", "plan.yaml:2: 'name' stands twice"},
-      {"faults:\n  - kind: dropp\n", "plan.yaml:2: no kind of fault is named 'dropp'; did you mean 'drop'?"},
+      {"faults:\n  - kind: drop\n    every: 5\n    every: 7\n", "plan.yaml:4: 'every' occurs twice"},
+      {"name: a\nname: b\n", "plan.yaml:2: 'name' occurs twice"},
+      {"faults:\n  - kind: dropp\n", "plan.yaml:2: unknown kind of fault 'dropp'; did you mean 'drop'?"},
       {"faults:\n  - kind: drop\n    evry: 5\n", "plan.yaml:3: a fault has no field 'evry'; known are kind, where, every, most, from, to, amount; did you mean 'every'?"},
       {"swarm: perhaps\n", "plan.yaml:1: swarm is true or false"},
       {"faults: drop\n", "plan.yaml:1: 'faults' is a list"},
@@ -92,7 +92,7 @@ TEST(Plan, APlaceThatThereIsNoneOfIsTold) {
   const Plan plan = plan_of("faults:\n  - kind: duplicate\n  - kind: drop\n    where: moon->target\n");
   const auto fitting = fits(plan, kPlaces);
   ASSERT_FALSE(fitting.ok());
-  EXPECT_EQ(fitting.error().text, "plan.yaml:3: no place 'moon->target': drop strikes at one of: host->target, target->host; "
+  EXPECT_EQ(fitting.error().text, "plan.yaml:3: no place 'moon->target': drop can occur at: host->target, target->host; "
                                   "did you mean 'host->target'?");
   EXPECT_TRUE(fits(plan_of("faults:\n  - kind: drop\n    where: target->host\n"), kPlaces).ok());
   EXPECT_FALSE(fits(plan_of("faults:\n  - kind: media_error\n"), kPlaces).ok()) << "nothing can strike";

@@ -384,7 +384,7 @@ TEST(LocalStreams, ThisMachineHasTcpAndAnEthernetLinkHasNot) {
   auto none = open_local_streams(*world, {.address = kLoopback, .path = "/tmp/a", .peer = "/tmp/b"});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().text,
-            "'l2:/tmp/a': an Ethernet link of our own has no TCP; use an IP address");
+            "'l2:/tmp/a': a raw Ethernet link has no TCP; use an IP address");
 }
 
 }  // namespace
