@@ -216,7 +216,7 @@ void BusOwner::on_eid(Visit& visit, const ControlReply& reply) {
   const Eid known = known_at(visit.address);
   const auto id_type = response->get(control::get_eid_response::id_type);
   EidPool& pool = bridge_.pool();
-  if (current_->wanted != kNullEid) {
+  if (current_->wanted != kNullEid && !departs(departure::kOwnerIgnoresWish)) {
     const Eid wanted = current_->wanted;
     const bool taken = known != wanted && (pool.is_taken(wanted) || wanted == bridge_.eid());
     if (taken || (known != kNullEid && known != wanted)) return refuse(visit);
@@ -224,13 +224,14 @@ void BusOwner::on_eid(Visit& visit, const ControlReply& reply) {
     visit.offered = wanted;
     return give_eid(visit, wanted);
   }
-  if (current_->assigning != Assigning::always && may_keep(visit, has)) {
+  const Assigning assigning = departs(departure::kOwnerAssignsAlways) ? Assigning::always : current_->assigning;
+  if (assigning != Assigning::always && may_keep(visit, has)) {
     pool.mark(has);
     visit.found.eid = has;
     bridge_.endpoint(port_).set_route(has, has, visit.address);
     return ask_types(visit);
   }
-  if (current_->assigning == Assigning::never) return refuse(visit);
+  if (assigning == Assigning::never) return refuse(visit);
   const bool forgets = departs(departure::kOwnerForgetful) && has == kNullEid;
   if (known != kNullEid && !forgets) return give_eid(visit, known);
   const bool keeps = options_.keeps_static && id_type == control::IdType::static_same;
@@ -240,7 +241,8 @@ void BusOwner::on_eid(Visit& visit, const ControlReply& reply) {
     visit.offered = has;
     return give_eid(visit, has);
   }
-  const auto free = pool.take(world_.now());
+  auto free = pool.take(world_.now());
+  if (!free && departs(departure::kOwnerOverflows)) free = pool.first();
   if (!free) {
     ++current_->report.no_eid_left;
     return end_visit(visit);

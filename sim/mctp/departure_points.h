@@ -59,6 +59,9 @@ inline constexpr std::string_view kOwnerKeepsRoutes = "mctp.owner.keeps_routes";
 inline constexpr std::string_view kOwnerForgetful = "mctp.owner.forgetful";
 inline constexpr std::string_view kRequestSameInstance = "mctp.request.same_instance";
 inline constexpr std::string_view kOwnerStops = "mctp.owner.stops";
+inline constexpr std::string_view kOwnerIgnoresWish = "mctp.owner.ignores_wish";
+inline constexpr std::string_view kOwnerAssignsAlways = "mctp.owner.assigns_always";
+inline constexpr std::string_view kOwnerOverflows = "mctp.owner.overflows";
 inline constexpr std::string_view kOwnerReclaimedFirst = "mctp.owner.reclaimed_first";
 inline constexpr std::string_view kOwnerNoPools = "mctp.owner.no_pools";
 inline constexpr std::string_view kOwnerPoolBlind = "mctp.owner.pool_blind";
@@ -120,6 +123,9 @@ inline constexpr std::array kDeparturePoints = {
     DeparturePoint{departure::kOwnerForgetful, "gives a known device that lost its EID another one"},
     DeparturePoint{departure::kRequestSameInstance, "sends all requests with one instance ID"},
     DeparturePoint{departure::kOwnerStops, "ends the enumeration at the first device that is silent"},
+    DeparturePoint{departure::kOwnerIgnoresWish, "gives a device another EID than the one that was wanted for it"},
+    DeparturePoint{departure::kOwnerAssignsAlways, "gives devices an EID that were to be left as they are"},
+    DeparturePoint{departure::kOwnerOverflows, "gives an EID twice when none is left"},
     DeparturePoint{departure::kOwnerReclaimedFirst, "gives reclaimed EIDs away before unused ones"},
     DeparturePoint{departure::kOwnerNoPools, "gives bridges no EIDs"},
     DeparturePoint{departure::kOwnerPoolBlind, "routes EIDs that a bridge has rejected to it"},

@@ -305,6 +305,11 @@ OWNER(owner_tells_bridges_nothing, "mctp.bus.bridge.update", "Routing Informatio
       Departs{departure::kOwnerNoUpdates});
 OWNER(owner_does_not_look_behind_bridges, "mctp.bus.bridge.learn", "who is behind a bridge is not asked",
       Departs{departure::kOwnerLearnsNothing});
+OWNER(owner_ignores_wishes, "mctp.bus.eid.wanted", "a device is given another EID than the one that was wanted",
+      Departs{departure::kOwnerIgnoresWish});
+OWNER(owner_assigns_always, "mctp.bus.eid.left", "devices that were to be left as they are are given EIDs",
+      Departs{departure::kOwnerAssignsAlways});
+OWNER(owner_gives_eids_twice, "mctp.bus.eid.exhausted", "an EID is given twice when none is left", Departs{departure::kOwnerOverflows});
 OWNER(owner_reuses_eids_first, "mctp.bus.eid.reclaimed-last", "reclaimed EIDs are given before unused ones",
       Departs{departure::kOwnerReclaimedFirst});
 OWNER(owner_takes_eids_of_devices, "mctp.bus.owner.allocate", "the topmost owner takes EIDs from a device",

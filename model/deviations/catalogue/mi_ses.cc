@@ -1,4 +1,4 @@
-// SES commands: pages that are not what they should be, and checks that are left out.
+// SES commands: pages that are not what they should be, and checks that are left out. Registers of a function.
 #include "model/deviations/catalogue/mi_shapes.h"
 
 namespace fb::deviations {
@@ -21,6 +21,19 @@ void length_of_the_page(const MessageContext& message, Bytes& body) {
 void no_length_in_buffer(const MessageContext& message, Bytes& body) {
   if (is_of(message, Opcode::ses_receive) && succeeded(body) && body.size() == kData) body[5] = body[6] = 0;
 }
+bool reads_configuration(const MessageContext& message, ByteView body) {
+  return message.kind() == MessageKind::pcie_command && message.opcode() == 0 && succeeded(body) && body.size() >= kData + 0x80;
+}
+void capabilities_without_end(const MessageContext& message, Bytes& body) {
+  if (!reads_configuration(message, body) || load_le<std::uint32_t>(&message.request[12]) != 0) return;
+  body[kData + body[kData + 0x34] + 1u] = body[kData + 0x34];
+}
+void narrow_link(const MessageContext& message, Bytes& body) {
+  if (reads(message, body, mi::DataType::port_information) && body[kData] == 1) body[kData + 12] = 1;
+}
+void other_port_number(const MessageContext& message, Bytes& body) {
+  if (reads(message, body, mi::DataType::port_information) && body[kData] == 1) ++body[kData + 13];
+}
 class ControlWithoutEffect final : public mi::EndpointHooks {
  public:
   std::optional<Status> admission(const MessageContext& message) override {
@@ -31,6 +44,12 @@ class ControlWithoutEffect final : public mi::EndpointHooks {
 
 }  // namespace
 
+DEVIATION(capabilities_go_round, "mi.pcie.capabilities", Product::endpoint, "the list of capabilities has no end",
+          alters_answers<&capabilities_without_end>());
+DEVIATION(link_is_told_narrow, "mi.read-ds.port.link", Product::endpoint, "Port Information says that one lane is in use",
+          alters_answers<&narrow_link>());
+DEVIATION(port_number_is_another, "mi.read-ds.port.link", Product::endpoint, "Port Information has another port number than the link",
+          alters_answers<&other_port_number>());
 DEVIATION(ses_pages_count_their_header, "mi.ses.receive", Product::endpoint, "SES pages count their header in their length",
           alters_answers<&page_length_with_header>());
 DEVIATION(ses_length_of_whole_pages, "mi.ses.receive.length", Product::endpoint,

@@ -1,0 +1,116 @@
+// Which EIDs the owner of a bus gives away: one that is asked for, what a device has already, and the last that are left.
+#include <algorithm>
+#include <set>
+
+#include "conformance/cases/mctp/owner_exchange.h"
+
+namespace fb::conformance {
+namespace {
+
+using mctp::Assigning;
+using mctp::control::Command;
+
+mctp::EnumerationReport look_at(BusBench& bench, PlayedDevice& device, Assigning assigning, mctp::Eid wanted = mctp::kNullEid) {
+  std::optional<mctp::EnumerationReport> report;
+  bench.product().bus_owner(0).look_at(device.raw().binding().address(), assigning, wanted,
+                                       [&](const mctp::EnumerationReport& made) { report = made; });
+  bench.world().run_until([&] { return report.has_value(); }, Duration::s(30));
+  return report.value_or(mctp::EnumerationReport{});
+}
+/// The EIDs that a device was given, in turn.
+std::vector<mctp::Eid> given(const PlayedDevice& device) {
+  std::vector<mctp::Eid> eids;
+  for (const SeenMessage* request : device.requests_of(Command::set_endpoint_id)) eids.push_back(request->body[4]);
+  return eids;
+}
+/// A device that has an EID, which is no static one.
+void has(PlayedDevice& device, mctp::Eid eid) { device.raw().set_eid(eid); }
+
+void two_eids(EmbeddedSetup& setup) { setup.managed->network.pool_size = 2; }
+void last_eids(EmbeddedSetup& setup) {
+  setup.managed->network.pool_first = 0xFC;
+  setup.managed->network.pool_size = 20;
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(owners_give_the_eid_that_is_wanted, "mctp.bus.eid.wanted", roles::bus, over_buses) {
+  PlayedDevice &one = bench.device(), &other = bench.add_device();
+  const mctp::Eid owner = bench.product().owner().eid();
+  const mctp::EnumerationReport report = look_at(bench, one, Assigning::always, 0x55);
+  check.equal("EIDs that a device was given", given(one), std::vector<mctp::Eid>{0x55});
+  check.equal("entries for the EID that was wanted", bench.known().count(0x55), 1u);
+  check.equal("devices that were looked at", report.looked_at, 1u);
+  check.equal("devices that were given an EID", report.assigned, 1u);
+  check.equal("requests to a device that nobody asked about", other.requests().size(), 0u);
+  // The same once more; and none that somebody has, or that a known device would have to change for.
+  look_at(bench, one, Assigning::always, 0x55);
+  check.equal("EIDs that a device was given when it is asked for again", given(one), std::vector<mctp::Eid>{0x55, 0x55});
+  for (const mctp::Eid taken : {mctp::Eid{0x55}, owner}) {
+    check.equal("devices that could not be used", look_at(bench, other, Assigning::always, taken).faulty, 1u);
+  }
+  check.equal("EIDs that a device was given which others have", given(other), std::vector<mctp::Eid>{});
+  look_at(bench, one, Assigning::always, 0x56);
+  check.equal("EID of a known device for which another is wanted", one.eid(), 0x55);
+  look_at(bench, other, Assigning::always, 0x56);
+  check.equal("EID of the other device", other.eid(), 0x56);
+}
+
+CONFORMANCE_CASE(owners_can_leave_eids_as_they_are, "mctp.bus.eid.left", roles::bus, over_buses) {
+  PlayedDevice &one = bench.device(), &twin = bench.add_device(), &without = bench.add_device();
+  has(one, 0x33);
+  has(twin, 0x33);
+  look_at(bench, one, Assigning::missing);
+  check.equal("EIDs that a device with one was given", given(one), std::vector<mctp::Eid>{});
+  check.equal("entries for the EID that it has", bench.known().count(0x33), 1u);
+  check.that(std::any_of(one.requests().begin(), one.requests().end(), [](const SeenMessage& request) { return request.destination == 0x33; }),
+             "it is spoken to by its EID");
+  look_at(bench, twin, Assigning::missing);
+  check.that(given(twin).size() == 1 && twin.eid() != 0x33, "a second device with the same EID is given another", words(twin.eid()));
+  look_at(bench, without, Assigning::missing);
+  check.that(given(without).size() == 1 && without.eid() >= mctp::kFirstEid, "a device without an EID is given one", words(without.eid()));
+  const mctp::Eid owner = bench.product().owner().eid();
+  for (const mctp::Eid unusable : {mctp::Eid{0x05}, owner}) {
+    PlayedDevice& next = bench.add_device();
+    has(next, unusable);
+    look_at(bench, next, Assigning::missing);
+    check.that(given(next).size() == 1 && next.eid() != unusable, fmt::format("a device with EID {} is given another", unusable),
+               words(next.eid()));
+  }
+}
+
+CONFORMANCE_CASE(owners_can_be_told_to_give_no_eid, "mctp.bus.eid.left", roles::bus, over_buses) {
+  PlayedDevice &without = bench.device(), &one = bench.add_device(), &twin = bench.add_device();
+  has(one, 0x34);
+  has(twin, 0x34);
+  check.equal("devices that could not be used", look_at(bench, without, Assigning::never).faulty, 1u);
+  look_at(bench, one, Assigning::never);
+  check.equal("entries for the EID that a device has", bench.known().count(0x34), 1u);
+  check.equal("devices that could not be used, of those with an EID that another has", look_at(bench, twin, Assigning::never).faulty, 1u);
+  for (PlayedDevice* device : {&without, &one, &twin}) check.equal("EIDs that a device was given", given(*device), std::vector<mctp::Eid>{});
+  check.equal("devices known", bench.known().size(), 1u);
+}
+
+CONFORMANCE_CASE(eids_run_out, "mctp.bus.eid.exhausted", roles::bus, over_buses, arranged("an owner of two EIDs", &two_eids)) {
+  std::vector<PlayedDevice*> devices = {&bench.device()};
+  for (int i = 0; i < 3; ++i) devices.push_back(&bench.add_device());
+  const mctp::EnumerationReport report = bench.enumerate();
+  std::multiset<mctp::Eid> eids;
+  for (PlayedDevice* device : devices) eids.insert(device->eid());
+  check.equal("devices without an EID", eids.count(0), std::size_t{2});
+  check.equal("EIDs that were given", std::vector<mctp::Eid>(eids.upper_bound(0), eids.end()), std::vector<mctp::Eid>{9, 10});
+  // Discovery comes to the same device several times.
+  check.that(report.no_eid_left >= 2, "devices for which there was no EID are counted", words(report.no_eid_left));
+  check.equal("devices known", bench.known().size(), 2u);
+}
+
+CONFORMANCE_CASE(the_last_eid_is_254, "mctp.bus.eid.exhausted", roles::bus, over_buses, arranged("an owner of the last EIDs", &last_eids)) {
+  std::vector<PlayedDevice*> devices = {&bench.device()};
+  for (int i = 0; i < 4; ++i) devices.push_back(&bench.add_device());
+  bench.enumerate();
+  std::multiset<mctp::Eid> eids;
+  for (PlayedDevice* device : devices) eids.insert(device->eid());
+  check.equal("EIDs that were given", std::vector<mctp::Eid>(eids.upper_bound(0), eids.end()), std::vector<mctp::Eid>{0xFC, 0xFD, 0xFE});
+}
+
+}  // namespace fb::conformance
