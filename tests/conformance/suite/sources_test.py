@@ -50,6 +50,8 @@ LEFT_OUT = {
     "rdma.reject.resources": "how many connections there may be is a controller's own affair",
     "rdma.host.request.responder_resources": "a host that serves no reads is refused, and breaks nothing",
     "rdma.host.request.initiator_depth": "a controller grants no reads, whatever a host asks for",
+    "log.discovery.restart": "a log that changes while it is read may go on as the old one or the new one",
+    "sub.firmware.log.next": "what a controller does not know of the next slot it may leave 0",
     "tcp.h2c_data.early_last": "what a controller does with an early LAST_PDU is not said",
     # Nobody has read it in the specification.
     "connect.io.port": "an I/O queue over another port than the admin queue's",
