@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions."""
+"""Errors as exceptions."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ if TYPE_CHECKING:
 
 
 class Error(Exception):
-    """Everything that this package raises by itself."""
+    """Base of all exceptions of this package."""
 
 
 class WaitError(Error):
-    """An operation that was waited for came to no value."""
+    """A wait for an operation ended without a value."""
 
 
 class Deadlock(WaitError):
-    """Virtual time: nothing can ever happen again. The text names every operation that still waits."""
+    """Virtual time: nothing can ever happen again. The text names every pending operation."""
 
 
 class TimedOut(WaitError, TimeoutError):
@@ -29,23 +29,23 @@ class Cancelled(WaitError):
 
 
 class Abandoned(WaitError):
-    """Whoever was to finish the operation is gone."""
+    """The object that would have completed the operation no longer exists."""
 
 
 class Closed(Error):
-    """The world is closed, or the thing in it is no more."""
+    """The world is closed, or the object in it no longer exists."""
 
 
 class Ended(Error):
-    """A callback raised earlier, or the bench broke: the world does not go on."""
+    """A callback raised an exception earlier, or the bench failed: the world cannot continue."""
 
 
 class Busy(Error):
-    """The world is being run: by another thread, or by who is called back now. Or an operation is not done yet."""
+    """The world is already running, in another thread or in the caller of this callback; or an operation is not complete yet."""
 
 
 class SetupError(Error, ValueError):
-    """Something in the surroundings is wrong: a file, an address, a name that there is not."""
+    """Something in the surroundings is wrong: a file, an address, an unknown name."""
 
 
 class BenchBroken(Error):
@@ -53,7 +53,7 @@ class BenchBroken(Error):
 
 
 class CommandError(Error):
-    """A command was answered with a status that is no success."""
+    """A command completed with a status other than success."""
 
     #: The status that it was answered with.
     status: Status
@@ -64,7 +64,7 @@ class ConnectionLost(Error):
 
 
 class ConnectError(Error):
-    """An association did not come about, or ended for good."""
+    """The association could not be established, or ended permanently."""
 
     #: transport, refused, command, timeout, violation, authentication, unsupported or closed.
     kind: str
@@ -78,7 +78,7 @@ class ConnectError(Error):
 
 
 class MiError(Error):
-    """A management request got no answer, none that may be believed, or one that is no Success."""
+    """A management request got no answer, an invalid one, or one other than Success."""
 
     #: answered, timed_out or violation.
     outcome: str

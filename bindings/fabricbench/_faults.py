@@ -1,4 +1,4 @@
-"""Faults as data: a plan says what may strike, a schedule what does. Either is given to a world when it is made."""
+"""Faults as data: a plan lists possible faults, a schedule the faults that occur. Pass either to a world when it is created."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fabricbench import _core
 
 @dataclass(frozen=True)
 class FaultKind:
-    """A kind of fault: where it strikes and what its amount means."""
+    """A kind of fault: where it can occur, and what its amount means."""
 
     name: str
     site: str
@@ -34,7 +34,7 @@ def fault_kinds() -> dict[str, FaultKind]:
 class Rule:
     """One kind of fault: in about every `every`-th thing, at most `most` times at one place of one world.
 
-    `where` names a place ("host->target", "target", "namespace"); without it, everywhere that the kind can strike.
+    `where` names a place ("host->target", "target", "namespace"); default: everywhere that the kind can occur.
     `amount` is a number in the kind's unit or (low, high) to draw from; times may be text ("10us"). Without it, what
     fault_kinds() has for the kind: 1 us to 2 s for a delay, for example.
     `after` and `before` bound which things are counted: not before the `after`-th, not from the `before`-th on.
@@ -71,7 +71,7 @@ class Rule:
 
 @dataclass
 class Plan:
-    """Which faults may strike. With a seed it becomes a schedule; `swarm` takes some of its rules for each world."""
+    """Possible faults. A seed turns the plan into a schedule; `swarm` selects some of the rules for each world."""
 
     rules: list[Rule] = field(default_factory=list)
     name: str = "plan"
@@ -91,7 +91,7 @@ class Plan:
 
     @classmethod
     def standard(cls) -> Plan:
-        """Faults of every level, few enough for honest products to get over: what campaigns use."""
+        """Faults of every layer, few enough for correct products to recover from: the default of campaigns."""
         return cls(name="standard", _text=_core.standard_plan())
 
     def to_yaml(self) -> str:
@@ -104,7 +104,7 @@ class Plan:
         return _core.plan_yaml("\n".join(lines) + "\n", self.name)
 
     def schedule(self, seed: int, places: Sequence[str]) -> Schedule:
-        """What the seed makes of it at these places ("packet:host->target")."""
+        """The schedule for a seed and these places ("packet:host->target")."""
         return Schedule(_core.generate_schedule(self.to_yaml(), seed, list(places)))
 
 
@@ -120,11 +120,11 @@ class Schedule:
         return len(self.decisions)
 
     def without(self, index: int) -> Schedule:
-        """The same but for one decision; the others are not moved by that."""
+        """The same without one decision; the others are not affected."""
         return Schedule(self.decisions[:index] + self.decisions[index + 1:])
 
     def story(self) -> list[str]:
-        """In words: "drop packet 7 from host to target"."""
+        """As text: "drop packet 7 from host to target"."""
         return [_core.tell_decision(decision) for decision in self.decisions]
 
     def __repr__(self) -> str:
@@ -133,7 +133,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Strike:
-    """A fault that has struck."""
+    """A fault that occurred."""
 
     #: Seconds of the world's time.
     at: float

@@ -50,7 +50,7 @@ class DiscoveryEntry:
 
 
 class Event(NamedTuple):
-    """An asynchronous event, and the log page that the host has read for it."""
+    """An asynchronous event, and the log page that the host read for it."""
 
     #: Seconds of the world's time.
     at: float
@@ -65,7 +65,7 @@ class Event(NamedTuple):
 
 
 class Path(NamedTuple):
-    """One way to a namespace."""
+    """One path to a namespace."""
 
     controller: Controller
     #: optimized, non_optimized, change, inaccessible, down or lost.
@@ -98,7 +98,7 @@ def _where(host: Host, to: Subsystem | Port | str, portid: int | None = None, su
 
 @plain_messages
 class Host:
-    """A host of the world. Made by World.host()."""
+    """A host of the world; World.host() creates one."""
 
     def __init__(self, world: World, make: Callable[[str], _core.Host], machine: _core.Machine, transport: str | None) -> None:
         self._world = world
@@ -141,7 +141,7 @@ class Host:
     @keywords("connect", "ConnectOptions")
     def connect(self, to: Subsystem | Port | str, *, port: int | None = None, subnqn: str | None = None, secret: str | None = None,
                 controller_secret: str | None = None, tls: bool = False, **options: Unpack[ConnectOptions]) -> Op[Controller]:
-        """An association: admin queue, initialisation, I/O queues, namespaces found. Done when it is live.
+        """An association: admin queue, initialisation, I/O queues, namespaces found. Complete when it is live.
 
         `to` is a Subsystem (with the number of a `port`, or its first), a Port with `subnqn`, or a URL such as
         ``tcp://192.0.2.7:4420/NQN``. Without an NQN the URL is that of a discovery service, and the subsystem that it lists is
@@ -155,7 +155,7 @@ class Host:
         return op.then(lambda core: Controller(self, core))
 
     def discover(self, to: Port | Subsystem | str, *, follow_referrals: bool = True) -> Op[list[DiscoveryEntry]]:
-        """What the discovery service there lists, referrals included."""
+        """Entries of the discovery service, including those of referrals."""
         address, number, _ = _where(self, to)
         op = self._core.discover(address, number, follow_referrals)
         return op.then(lambda entries: [DiscoveryEntry(**entry) for entry in entries])
@@ -166,23 +166,23 @@ class Host:
 
     @property
     def controllers(self) -> list[Controller]:
-        """All associations, those that are gone included, in the order of their connects."""
+        """All associations, including those that ended, in the order of their connects."""
         return [Controller(self, core) for core in self._core.controllers()]
 
     @property
     def namespaces(self) -> list[Namespace]:
-        """Those that there is a path to; the same namespace over several controllers is one."""
+        """Namespaces with a path; the same namespace over several controllers is one."""
         return [Namespace(self, core) for core in self._core.namespaces()]
 
     def namespace(self, nsid: int, subnqn: str | None = None) -> Namespace:
-        """The one with that NSID (and of that subsystem). KeyError when the host sees none."""
+        """The one with that NSID (and of that subsystem). KeyError if the host has none."""
         for space in self.namespaces:
             if space.nsid == nsid and subnqn in (None, space.subnqn):
                 return space
         raise KeyError(f"the host sees no namespace {nsid}")
 
     def next_event(self) -> Op[Event]:
-        """The next asynchronous event of any controller that was not taken yet."""
+        """The next asynchronous event of any controller that was not returned yet."""
         def made(one: dict[str, Any]) -> Event:
             kind = one["type"]
             return Event(one["at"], Controller(self, one["controller"]), EventType(kind) if kind in set(EventType) else kind,
@@ -191,19 +191,19 @@ class Host:
 
     @property
     def events_waiting(self) -> int:
-        """Events that next_event() would give at once."""
+        """Events that next_event() would return immediately."""
         return self._core.events_waiting
 
     @keywords("raw_queue", "RawQueueOptions")
     def raw_queue(self, to: Subsystem | Port | str, *, port: int | None = None, subnqn: str | None = None,
                   **options: Unpack[RawQueueOptions]) -> RawQueue:
-        """The raw level: one queue that sends exactly the entries it is given. Not connected yet."""
+        """A raw queue, which sends exactly the entries that it gets. Not connected yet."""
         address, number, nqn = _where(self, to, port, subnqn)
         return RawQueue(self, _core.make_raw_queue(self._core, address, number, dict(options), nqn), nqn)
 
     def raw_admin(self, to: Subsystem | Port | str, *, port: int | None = None, subnqn: str | None = None, entries: int = 32,
                   kato_ms: int = 0, enable: bool = True) -> RawQueue:
-        """An admin queue by hand: transport, Connect and (unless told otherwise) CC.EN = 1, waited for."""
+        """A raw admin queue after transport connection, Connect and (by default) CC.EN = 1."""
         queue = self.raw_queue(to, port=port, subnqn=subnqn, entries=entries)
         queue.connect().wait()
         queue.send_connect(entries=entries, kato_ms=kato_ms).wait().check("Connect")
@@ -261,12 +261,12 @@ class Controller:
 
     @property
     def error(self) -> str:
-        """Why it is not live: how the association was lost, or why the last attempt failed. Empty while it is live."""
+        """Why it is not live: how the association was lost, or why the last attempt failed. Empty if it is live."""
         return self._core.error
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the host acts on: cap, vs, cntlid, max_transfer, io_entries, io_queues, keep_alive_time and so on."""
+        """Values that the host uses: cap, vs, cntlid, max_transfer, io_entries, io_queues, keep_alive_time and so on."""
         return self._core.facts
 
     @property
@@ -276,24 +276,24 @@ class Controller:
 
     @property
     def namespaces(self) -> list[Namespace]:
-        """Those that this controller leads to."""
+        """Namespaces of this controller."""
         return [Namespace(self.host, core) for core in self._core.namespaces()]
 
     def namespace(self, nsid: int) -> Namespace:
-        """The one with that NSID. KeyError when there is none."""
+        """The one with that NSID. KeyError if there is none."""
         for space in self.namespaces:
             if space.nsid == nsid:
                 return space
         raise KeyError(f"controller {self.cntlid} has no namespace {nsid}")
 
     def ana_state(self, group: int = 1) -> AnaState:
-        """Of a group, as the host knows it."""
+        """State of a group, as known to the host."""
         return AnaState(self._core.ana_state(group))
 
     # ---- life ----
 
     def reached(self, state: str) -> Op[str]:
-        """Done when the controller is in that state (at once when it is)."""
+        """Complete when the controller is in that state."""
         return self._core.reached(state)
 
     def shutdown(self) -> Op[None]:
@@ -301,11 +301,11 @@ class Controller:
         return self._core.shutdown()
 
     def reset(self) -> Op[None]:
-        """A controller reset; done when live again."""
+        """A controller reset; complete when it is live again."""
         return self._core.reset()
 
     def disconnect(self) -> None:
-        """Takes the connections down without a word to the controller."""
+        """Closes the connections without notifying the controller."""
         self._core.disconnect()
 
     def reauthenticate(self) -> Op[None]:
@@ -319,7 +319,7 @@ class Controller:
     # ---- commands ----
 
     def admin(self, command: Buffer, data: Buffer | None = None, room: int = 0) -> Op[Completion]:
-        """Any admin command; `data` goes with it, or `room` bytes come back. The answer whatever its status."""
+        """Any admin command, with `data` to send, or `room` bytes to receive. Returns the completion whatever its status is."""
         return self._core.admin(command, data, room)
 
     def io(self, command: Buffer, data: Buffer | None = None, room: int = 0) -> Op[Completion]:
@@ -355,7 +355,7 @@ class Controller:
         return self._checked(self.admin(commands.property_set(offset, value)), f"property {offset:#x}", lambda answer: None)
 
     def firmware_download(self, image: bytes, piece: int = 4096) -> list[Op[None]]:
-        """The image in pieces, all started; wait for each."""
+        """Sends the image in pieces. All are started; wait for each."""
         ops = []
         for at in range(0, len(image), piece):
             part = image[at:at + piece]
@@ -364,7 +364,7 @@ class Controller:
         return ops
 
     def firmware_commit(self, slot: int, action: CommitAction | int = CommitAction.REPLACE_AND_ACTIVATE) -> Op[Completion]:
-        """Firmware Commit. The answer whatever it is: 1/0Bh and the like ask for a reset."""
+        """Firmware Commit. Returns the completion whatever its status is: 1/0Bh and similar ones request a reset."""
         return self.admin(commands.firmware_commit(slot, action))
 
     def format(self, nsid: int, lbaf: int = 0) -> Op[None]:
@@ -421,7 +421,7 @@ class Namespace:
     """A namespace as a block device, over one controller or several.
 
     Operations take any length and are split as the controllers ask for. A command that is lost with its connection is
-    sent again over another path, or when there is one again. What fails for good is a CommandError with its status.
+    sent again over another path, or as soon as a path is available. A permanent failure is a CommandError with its status.
     """
 
     def __init__(self, host: Host, core: _core.HostNamespace) -> None:
@@ -437,7 +437,7 @@ class Namespace:
 
     @property
     def blocks(self) -> int:
-        """NSZE, as the host knows it."""
+        """NSZE, as known to the host."""
         return self._core.blocks
 
     @property
@@ -462,7 +462,7 @@ class Namespace:
 
     @property
     def waiting(self) -> int:
-        """Commands that wait for a path."""
+        """Commands that are waiting for a path."""
         return self._core.waiting
 
     @property
@@ -477,7 +477,7 @@ class Namespace:
 
     @property
     def paths(self) -> list[Path]:
-        """The ways to it."""
+        """Its paths."""
         return [Path(Controller(self._host, core), state) for core, state in self._core.paths()]
 
     @overload
@@ -487,15 +487,15 @@ class Namespace:
     @overload
     def read(self, lba: int, blocks: int, into: W) -> Op[W]: ...
     def read(self, lba: int, blocks: int = 1, into: Any = None) -> Op[Any]:
-        """So many blocks as bytes. Or as many as `into` holds, a writable buffer, which is the value then."""
+        """Reads blocks as bytes; or into the writable buffer `into`, as many as it holds, and returns it."""
         return self._core.read(lba, blocks, into)
 
     def write(self, lba: int, data: Buffer) -> Op[None]:
-        """Whole blocks. The buffer is not copied: leave it alone until the operation is over."""
+        """Writes whole blocks. The buffer is not copied: do not change it until the operation is complete."""
         return self._core.write(lba, data)
 
     def compare(self, lba: int, data: Buffer) -> Op[None]:
-        """CommandError with sc.compare_failure where the blocks differ."""
+        """CommandError with sc.compare_failure if the blocks differ."""
         return self._core.compare(lba, data)
 
     def compare_and_write(self, lba: int, expected: Buffer, data: Buffer) -> Op[None]:
@@ -503,7 +503,7 @@ class Namespace:
         return self._core.compare_and_write(lba, expected, data)
 
     def flush(self) -> Op[None]:
-        """What was written before is on stable media afterwards."""
+        """Earlier writes are on stable media afterwards."""
         return self._core.flush()
 
     def write_zeroes(self, lba: int, blocks: int) -> Op[None]:
@@ -511,7 +511,7 @@ class Namespace:
         return self._core.write_zeroes(lba, blocks)
 
     def verify(self, lba: int, blocks: int) -> Op[None]:
-        """Reads on the controller's side alone."""
+        """Reads without a transfer to the host."""
         return self._core.verify(lba, blocks)
 
     def write_uncorrectable(self, lba: int, blocks: int) -> Op[None]:
@@ -523,7 +523,7 @@ class Namespace:
         return self._core.deallocate(lba, blocks)
 
     def copy(self, sources: Sequence[tuple[int, int]], to: int) -> Op[None]:
-        """Runs of (first block, blocks) one behind the other to `to`."""
+        """Copies runs of (first block, blocks), one after the other, to `to`."""
         return self._core.copy(list(sources), to)
 
     # ---- zones ----
@@ -535,7 +535,7 @@ class Namespace:
         return self._core.report_zones(lba).then(made)
 
     def zone_append(self, start: int, data: Buffer) -> Op[int]:
-        """Appends to the zone that begins there; the block where the data is."""
+        """Appends to the zone that starts there; returns the block of the data."""
         return self._core.zone_append(start, data)
 
     def zone_send(self, action: ZoneSendAction | int, start: int = 0, *, all: bool = False) -> Op[None]:

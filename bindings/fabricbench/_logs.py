@@ -22,7 +22,7 @@ class Logs:
         self._controller = controller
 
     def page(self, lid: LogPage | int, length: int, *, lsp: int = 0) -> Op[bytes]:
-        """The first so many bytes of any page, in as many commands as it takes. RAE is 0: the read clears its event."""
+        """The first bytes of any page, in as many commands as needed. RAE is 0: the read clears its event."""
         op = self._controller._core.read_log(lid, length, lsp)
         return op.then(lambda answer: answer.check(f"log page {int(lid):#04x}").data)
 
@@ -108,7 +108,7 @@ class Features:
                                    lambda answer: answer.dw0)
 
     def set(self, fid: FeatureId | int, value: int, *, save: bool = False) -> Op[int]:
-        """Set Features with CDW11; DW0 of the answer. `save` keeps it over a loss of power."""
+        """Set Features with CDW11; DW0 of the answer. `save` keeps it over a power loss."""
         controller = self._controller
         command = commands.set_features(fid, value).copy(sv=1 if save else 0)
         return controller._checked(controller.admin(command), f"feature {int(fid):#04x}", lambda answer: answer.dw0)

@@ -1,4 +1,4 @@
-"""Management: drives on an MCTP bus, and who asks them."""
+"""Management: drives on an MCTP bus, and requesters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KnownEndpoint:
-    """What the bus owner has learned of an endpoint."""
+    """What the bus owner knows about an endpoint."""
 
     eid: int
     bus: str
@@ -50,15 +50,15 @@ class Drive:
 
     @property
     def subsystem(self) -> Subsystem:
-        """What it manages: controllers 1 and 2, one namespace unless others were given."""
+        """Its NVM subsystem: controllers 1 and 2, and one namespace by default."""
         return Subsystem(None, self._core.subsystem)
 
     def reset_endpoint(self) -> None:
-        """An endpoint reset: what was under way is forgotten."""
+        """An endpoint reset: outstanding commands are discarded."""
         self._core.reset_endpoint()
 
     def power_cycle(self) -> None:
-        """Power is lost and comes back, as Subsystem.power_cycle() has it; a dynamic EID is gone until the next enumeration."""
+        """Power is lost and returns, as in Subsystem.power_cycle(); a dynamic EID is lost until the next enumeration."""
         self._core.power_cycle()
 
     @safe
@@ -83,7 +83,7 @@ class MctpBridge:
         return self._core.forwarded
 
     def forget_routes(self) -> None:
-        """As a reset leaves it: nothing is forwarded until the bus is enumerated again."""
+        """As after a reset: nothing is forwarded until the bus is enumerated again."""
         self._core.forget_routes()
 
 
@@ -100,7 +100,7 @@ class MctpBus:
         self.add_segment(medium, name)
 
     def add_segment(self, medium: str, name: str) -> int:
-        """A further medium with the owner on it; its number. The first is 0."""
+        """Another medium with the owner on it; returns its number. The first is 0."""
         number = self._core.add_segment(medium, name, self._world._fabric)
         self._media.append(medium)
         return number
@@ -142,17 +142,17 @@ class MctpBus:
         return number
 
     def enumerate(self) -> int:
-        """Gives everybody an EID, from 9 on; how many have got one."""
+        """Assigns an EID to every endpoint, from 9 on; returns their number."""
         assigned: int = self._core.enumerate()["assigned"]
         return assigned
 
     @property
     def known(self) -> list[KnownEndpoint]:
-        """Endpoints that the owner knows, by EID."""
+        """Endpoints known to the owner, by EID."""
         return [KnownEndpoint(**one) for one in self._core.known()]
 
     def raw_peer(self, drive: Drive, *, eid: int = 0x20, segment: int = 0, address: int | None = None) -> RawMctp:
-        """A peer by hand beside the owner, towards that drive; after enumerate(), which would give it an EID otherwise."""
+        """A raw peer beside the owner, towards that drive. Call it after enumerate(), which would otherwise assign an EID to it."""
         return RawMctp(_core.make_raw_mctp(self._core, segment, self._address(segment, address), eid, drive._core))
 
     def requester(self, **options: Unpack[RequesterOptions]) -> Requester:
@@ -161,7 +161,7 @@ class MctpBus:
 
 
 class Requester:
-    """Asks management endpoints, and checks every answer."""
+    """Sends requests to management endpoints, and checks every answer."""
 
     def __init__(self, core: _core.MiRequester) -> None:
         self._core = core
@@ -172,12 +172,12 @@ class Requester:
 
     @property
     def strays(self) -> int:
-        """Messages that answered nothing."""
+        """Messages that answered no request."""
         return self._core.strays
 
 
 class Endpoint:
-    """A management endpoint, as its requester sees it. What is no Success is a MiError."""
+    """A management endpoint, as seen by its requester. An answer other than Success raises MiError."""
 
     def __init__(self, requester: Requester, eid: int) -> None:
         if not 0 <= eid <= 255:
@@ -256,14 +256,14 @@ class Endpoint:
         return self._core.set_feature(self.eid, cntlid, fid, value)
 
     def admin(self, command: Buffer, data: Buffer | None = None, *, cntlid: int = 1, offset: int = 0, length: int = 0) -> Op[MiReply]:
-        """Any Admin command through the tunnel; `length` bytes from `offset` of what it returns. The reply, whatever it is."""
+        """Any Admin command through the tunnel; `length` bytes from `offset` of its data. Returns the reply, whatever its status is."""
         return self._core.admin(self.eid, cntlid, command, data, offset, length)
 
     # ---- raw ----
 
     def command(self, opcode: MiOpcode | int, nmd0: int = 0, nmd1: int = 0, data: bytes = b"", *, slot: int = 0,
                 timeout: Time | None = None) -> Op[MiReply]:
-        """Any MI command. The reply, whatever it is."""
+        """Any MI command. Returns the reply, whatever its status is."""
         return self._core.command(self.eid, opcode, nmd0, nmd1, data, slot, timeout)
 
     def primitive(self, opcode: Primitive | int, *, slot: int = 0, parameter: int = 0) -> Op[MiReply]:

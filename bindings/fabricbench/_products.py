@@ -1,7 +1,7 @@
-"""Products written in Python: subclass, override what is to be different, and hand an object to the world.
+"""Products written in Python: subclass, override what should behave differently, and pass an object to the world.
 
-Each method is asked while the world runs. What it raises ends the world, and comes out of the wait() that ran it, with
-its traceback. A method that is not overridden costs nothing.
+Methods are called while the world runs. An exception ends the world and is raised by the wait() that ran it, with its
+traceback. A method that is not overridden costs nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Answer(IntEnum):
-    """What becomes of a completion."""
+    """What happens to a completion."""
 
     SEND = 0
     WITHHOLD = 1
@@ -26,7 +26,7 @@ class Answer(IntEnum):
 
 
 class Delivery(IntEnum):
-    """What becomes of a management endpoint's message."""
+    """What happens to a message of a management endpoint."""
 
     SEND = 0
     WITHHOLD = 1
@@ -50,7 +50,7 @@ class _Product:
                                     "(What is no hook may begin with _.)")
 
     def departs(self, point: str) -> bool:
-        """Asked at each named point where the model can be made to misbehave; True does."""
+        """Called at each departure point; True makes the product misbehave there."""
         return False
 
 
@@ -61,7 +61,7 @@ class _TransportProduct(_Product):
         """A capsule on its way out (commands of a host, responses of a target): other bytes, or None."""
 
     def capsule_in(self, qid: int, capsule: bytes) -> None:
-        """A capsule that arrived, before anything is looked at."""
+        """A capsule that arrived, before any check."""
 
     def pdus_out(self, qid: int, pdus: list[bytes]) -> list[bytes] | None:
         """PDUs of NVMe/TCP on their way out, whole and with digests: other ones, fewer or more, or None."""
@@ -71,7 +71,7 @@ class _TransportProduct(_Product):
 
 
 class TargetProduct(_TransportProduct):
-    """An emulated target that behaves as its author says, and otherwise as the specification does."""
+    """An emulated target that behaves as overridden, and otherwise as specified."""
 
     def admission(self, command: SeenCommand) -> Status | int | str | None:
         """A command was fetched, before any check. A status answers it at once without executing it."""
@@ -107,14 +107,14 @@ class TargetProduct(_TransportProduct):
 
 
 class HostProduct(_TransportProduct):
-    """A host that speaks as its author says."""
+    """A host with overridden behaviour."""
 
     def command_out(self, qid: int, sqe: Sqe, data: bytearray) -> None:
         """A command on its way out, before the transport writes its SGL; both may be changed in place."""
 
 
 class EndpointProduct(_Product):
-    """A management endpoint that behaves as its author says. Messages are bytes, from the header on, without check."""
+    """A management endpoint with overridden behaviour. Messages are bytes, from the header on, without check."""
 
     def message_in(self, message: bytes) -> bool | None:
         """A message arrived whole, with its check, before anything is looked at. False: it is not seen."""

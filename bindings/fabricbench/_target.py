@@ -85,7 +85,7 @@ class Target:
         return Subsystem(self, self._core.add_subsystem(dict(options), secrets, authentication_required))
 
     def hide(self, subsystem: Subsystem, portid: int) -> None:
-        """Not reachable and not listed through that port any more; associations go on."""
+        """No longer reachable or listed through that port; associations continue."""
         self._core.hide(portid, subsystem._core)
 
     def expose(self, subsystem: Subsystem, portid: int) -> None:
@@ -93,7 +93,7 @@ class Target:
         self._core.expose(portid, subsystem._core)
 
     def add_referral(self, address: str, port: int = 4420, transport: str = "rdma") -> None:
-        """The discovery log refers to a service elsewhere."""
+        """Adds a referral to another service to the discovery log."""
         self._core.add_referral(address, port, transport)
 
     @safe
@@ -126,7 +126,7 @@ class Subsystem:
     @keywords("namespace", "NamespaceOptions")
     def add_namespace(self, *, size: int | str | None = None, file: str | os.PathLike[str] | None = None,
                       **options: Unpack[NamespaceOptions]) -> TargetNamespace:
-        """A namespace of `size` bytes ("64M") or of `blocks`; hosts are told. `file` keeps its data."""
+        """A namespace of `size` bytes ("64M") or of `blocks`; hosts are notified. `file` keeps its data."""
         if size is not None:
             if "blocks" in options:
                 raise ValueError("namespace: size or blocks, not both")
@@ -135,25 +135,25 @@ class Subsystem:
 
     @property
     def namespaces(self) -> list[TargetNamespace]:
-        """By ascending NSID."""
+        """In ascending order of NSID."""
         return [TargetNamespace(one) for one in self._core.namespaces()]
 
     @property
     def controllers(self) -> list[TargetController]:
-        """Those that there are now; of the dynamic model, one an association."""
+        """Current controllers; in the dynamic model, one per association."""
         return self._core.controllers()
 
     def set_ana_state(self, state: AnaState | int, *, group: int = 1, portid: int = 0) -> None:
-        """For hosts that come through that port (0: through any). They are told."""
+        """For hosts that use that port (0: any). They are notified."""
         self._core.set_ana_state(group, state, portid)
 
     def ana_state(self, *, group: int = 1, portid: int = 1) -> AnaState:
-        """What hosts see through that port."""
+        """State for hosts that use that port."""
         return AnaState(self._core.ana_state(group, portid))
 
     @property
     def temperature(self) -> int:
-        """Composite temperature in kelvins; hosts are told when a threshold is passed."""
+        """Composite temperature in kelvins; hosts are notified if a threshold is passed."""
         return self._core.temperature()
 
     @temperature.setter
@@ -189,12 +189,12 @@ class Subsystem:
 
     @property
     def firmware_revision(self) -> str:
-        """Of the firmware that runs."""
+        """Revision of the active firmware."""
         return self._core.firmware_revision()
 
     @property
     def sanitizing(self) -> bool:
-        """Whether a sanitize operation is under way."""
+        """Whether a sanitize operation is in progress."""
         return self._core.sanitizing()
 
     def allow_any_host(self, on: bool = True) -> None:
@@ -206,7 +206,7 @@ class Subsystem:
         self._core.allow_host(hostnqn)
 
     def disallow_host(self, hostnqn: str) -> None:
-        """This host may not connect any more."""
+        """This host may no longer connect."""
         self._core.disallow_host(hostnqn)
 
     def set_moved(self, moved: bool = True) -> None:
@@ -218,9 +218,9 @@ class Subsystem:
         self._core.reset()
 
     def power_cycle(self) -> None:
-        """Power is lost and comes back: as a reset, and what persists is loaded again.
+        """Power is lost and returns: like a reset, and persistent state is loaded again.
 
-        Of a subsystem that was made with ``power_loss_forgets=True``, what stood in a volatile write cache is lost.
+        Of a subsystem that was made with ``power_loss_forgets=True``, the content of the volatile write cache is lost.
         """
         self._core.power_cycle()
 
@@ -277,19 +277,19 @@ class TargetNamespace:
         return self._core.totals
 
     def stored(self, lba: int, blocks: int = 1) -> bytes:
-        """What stands in these blocks."""
+        """The content of these blocks."""
         return self._core.stored(lba, blocks)
 
     def store(self, lba: int, data: Buffer) -> None:
-        """Puts whole blocks there behind every host's back."""
+        """Stores whole blocks without a host command."""
         self._core.store(lba, data)
 
     def resize(self, blocks: int) -> None:
-        """Another NSZE, within the space that it was made with; hosts are told."""
+        """Changes NSZE, within its original size, and notifies the hosts."""
         self._core.resize(blocks)
 
     def remove(self) -> bool:
-        """Deletes it; hosts are told. False: it was not there."""
+        """Deletes it and notifies the hosts. False if it did not exist."""
         return self._core.remove()
 
     def set_write_protected(self, on: bool = True) -> None:

@@ -50,7 +50,7 @@ def _abandon(op: Op[Any] | None) -> None:
 
 
 def run(core: Core, coroutines: tuple[Coroutine[Op[Any], None, Any], ...]) -> list[Any]:
-    """Runs them side by side until all are done; their values in order. What one raises ends all of them."""
+    """Runs them concurrently until all are complete; returns their values in order. An exception in one ends all."""
     for one in coroutines:
         if not isinstance(one, Coroutine):
             raise TypeError(f"run: coroutines are wanted, of async def, not {type(one).__name__}"

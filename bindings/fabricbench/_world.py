@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class Machine:
-    """A machine of the world: a name and an address. Made by the world's target() and host(), or by machine()."""
+    """A machine of the world: a name and an address. Created by target(), host() and machine() of the world."""
 
     def __init__(self, core: _core.Machine) -> None:
         self._core = core
 
     @property
     def name(self) -> str:
-        """As links and faults name it."""
+        """The name that links and faults use."""
         return self._core.name
 
     @property
@@ -48,7 +48,7 @@ class Machine:
 
 
 class Link:
-    """Both directions, or one, between two machines of a virtual world."""
+    """One or both directions between two machines of a virtual world."""
 
     def __init__(self, world: World, fabric: _core.Fabric, directions: Sequence[tuple[str, str]]) -> None:
         self._world = world
@@ -60,7 +60,7 @@ class Link:
             call(self._world._core, self._fabric, start, end, *arguments)
 
     def cut(self, span: Time | None = None) -> None:
-        """Nothing passes for so long, or until restore(). What TCP sent meanwhile arrives afterwards."""
+        """Nothing passes for this time, or until restore(). Data that TCP sent meanwhile arrives afterwards."""
         self._each(_core.link_cut, span)
 
     def restore(self) -> None:
@@ -68,12 +68,12 @@ class Link:
         self._each(_core.link_restore)
 
     def drop_next(self, count: int = 1) -> None:
-        """The next so many packets (of TCP: segments, each costs a retransmission) are lost."""
+        """Drops the next packets (TCP: segments, each of which costs a retransmission)."""
         self._each(_core.link_drop, count)
 
     def watch(self, call: Callable[[int, bytes], Any] | None) -> None:
         """`call(ordinal, payload)` for each datagram; it may return "drop", "duplicate", a delay (seconds or "2 ms"),
-        other bytes that are no longer, or None. None takes it off. Of what TCP carries nothing is told."""
+        other bytes that are no longer, or None. None removes the callback. Not called for TCP."""
         self._each(_core.link_watch, call)
 
     @keywords("link", "LinkOptions")
@@ -83,7 +83,7 @@ class Link:
 
     @property
     def counters(self) -> dict[str, int]:
-        """Packets by what became of them, summed over the directions."""
+        """Packets by their fate, summed over the directions."""
         total: dict[str, int] = {}
         for start, end in self._directions:
             for name, value in _core.link_counters(self._world._core, self._fabric, start, end).items():
@@ -132,9 +132,9 @@ class World:
         self.close()
 
     def close(self) -> None:
-        """Ends everything in it. Whatever Python still holds of it raises Closed from then on.
+        """Ends everything in it. Objects of it that Python still holds raise Closed from then on.
 
-        Warns of a rule or a decision of its faults that named a place which there never was: it struck nothing.
+        Warns of a rule or decision of its faults that named a place that does not exist, so it had no effect.
         """
         if self._fabric is not None and not self.closed and (words := _core.misplaced(self._fabric)):
             warnings.warn(f"faults: {words}", stacklevel=2)
@@ -157,12 +157,12 @@ class World:
 
     @property
     def seed(self) -> int:
-        """What its random choices come from."""
+        """Seed of its random choices."""
         return self._core.seed
 
     @property
     def digest(self) -> str:
-        """64 bits over everything that has happened: equal runs have equal digests."""
+        """64 bits over everything that happened: equal runs have equal digests."""
         return f"{self._core.digest:016x}"
 
     @property
@@ -177,40 +177,40 @@ class World:
     # ---- running it ----
 
     def run_for(self, span: Time) -> None:
-        """Lets so much time pass."""
+        """Lets this much time pass."""
         self._core.run_for(span)
 
     def run_until(self, condition: Callable[[], bool], limit: Time | None = None) -> bool:
-        """Runs until the condition holds; it is asked after each event. False when time is up, or nothing can happen."""
+        """Runs until the condition holds; it is evaluated after each event. False if the time is up, or nothing can happen."""
         return self._core.run_until(condition, limit)
 
     def run_until_idle(self, limit: Time = 3600) -> bool:
-        """Virtual time: runs until nothing can ever happen again. False when that did not come within `limit`."""
+        """Virtual time: runs until nothing can ever happen again. False if that was not reached within `limit`."""
         return self._core.run_until_idle(limit)
 
     def sleep(self, span: Time) -> Op[None]:
-        """An operation that is done after so much time."""
+        """An operation that completes after this time."""
         return _core.sleep(self._core, self._alarms, span)
 
     def wait_any(self, ops: Sequence[Op[Any]], limit: Time | None = None) -> Op[Any] | None:
-        """Runs until one of them is over, and gives it; None when the limit passed first."""
+        """Runs until one of them is complete, and returns it; None if the limit passed first."""
         index = self._core.run_until_any(list(ops), limit)
         return None if index is None else ops[index]
 
     def wait_all(self, ops: Sequence[Op[Any]], limit: Time | None = None) -> list[Any]:
-        """Waits for all of them; their values in order."""
+        """Waits for all of them; returns their values in order."""
         return [op.wait(limit) for op in ops]
 
     def run(self, *scenarios: Coroutine[Op[Any], None, Any]) -> Any:
-        """Runs ``async def`` scenarios side by side on the world's clock until all are done.
+        """Runs ``async def`` scenarios concurrently on the clock of the world until all are complete.
 
-        One gives its value, several a list. ``await`` any Op, ``await world.sleep(...)``. What one raises ends all.
+        One gives its value, several a list. ``await`` any Op, ``await world.sleep(...)``. An exception in one ends all.
         """
         values = _tasks.run(self._core, scenarios)
         return values[0] if len(values) == 1 else values
 
     def pending(self) -> str:
-        """The operations that somebody still waits for, in words."""
+        """The pending operations, as text."""
         return self._core.pending()
 
     def random(self, name: str, count: int = 1) -> list[int]:
@@ -236,7 +236,7 @@ class World:
         return Machine(_core.make_machine(self._core, self._fabric, self._name(name), self._address(kind, address), mtu_code, device))
 
     def machine(self, name: str = "machine", *, address: str | None = None, mtu_code: int = 5) -> Machine:
-        """A machine of its own, for raw peers. `mtu_code` bounds the path MTU of its RDMA device (1: 256 to 5: 4096)."""
+        """A separate machine, for raw peers. `mtu_code` bounds the path MTU of its RDMA device (1: 256 to 5: 4096)."""
         return self._machine("machine", name, address, mtu_code)
 
     def link(self, start: Machine | Host | str, end: Machine | Host | str, *, both: bool = True) -> Link:
@@ -253,7 +253,7 @@ class World:
     def target(self, name: str = "target", *, transport: str = "rdma", address: str | None = None, ports: int = 1,
                product: TargetProduct | None = None, deviations: Sequence[str] = (), tcp: TcpTargetOptions | None = None,
                tls: str = "", psks: str = "", device: str = "softroce", **listen: Unpack[ListenerOptions]) -> Target:
-        """An emulated target with so many ports, each on a machine of its own (`name`, `name`2, ...).
+        """An emulated target with the given number of ports, each on its own machine (`name`, `name`2, ...).
 
         `product` decides how it departs from the specification; `deviations` are named misbehaviours of the catalogue.
         `device` is what its RDMA runs on: softroce, or ND:default or NDK:default for that behind NetworkDirect or NDK.
@@ -270,7 +270,7 @@ class World:
     def subsystem(self, *, transport: str = "rdma", size: int | str | None = "64M", block_bytes: int = 512, ports: int = 1,
                   product: TargetProduct | None = None, deviations: Sequence[str] = (), device: str = "softroce",
                   **options: Unpack[SubsystemOptions]) -> Subsystem:
-        """The short way: a target, a subsystem behind all of its ports, and a namespace of `size` (None: none)."""
+        """Shortcut: a target, a subsystem on all of its ports, and a namespace of `size` (None: no namespace)."""
         if size is not None:
             blocks_of(size, block_bytes)
         target = self.target(transport=transport, ports=ports, product=product, deviations=deviations, device=device)
@@ -282,7 +282,7 @@ class World:
     def host(self, name: str = "host", *, transport: str | None = None, address: str | None = None, hostnqn: str = "",
              policy: str = "round_robin", product: HostProduct | None = None, deviations: Sequence[str] = (),
              mtu_code: int = 5, tcp: TcpHostOptions | None = None, psks: str = "", device: str = "softroce") -> Host:
-        """A host that behaves, unless `product` or `deviations` say otherwise.
+        """A correct host, unless `product` or `deviations` make it misbehave.
 
         `transport` is rdma unless given; in real time it is that of the first URL the host connects to.
         `policy` chooses among the paths of a namespace: round_robin, queue_depth or numa. With keys (`psks`, lines
@@ -306,38 +306,38 @@ class World:
         return MctpBus(self, medium, name)
 
     def raw_tcp(self, machine: Machine | None = None) -> RawTcp:
-        """NVMe/TCP by hand, from a machine of its own unless one is given."""
+        """A raw NVMe/TCP peer, on its own machine unless one is given."""
         return RawTcp(_core.make_raw_tcp((machine or self.machine("peer"))._core))
 
     def raw_roce(self, to: str, machine: Machine | None = None) -> RawRoce:
-        """RoCEv2 packets by hand, towards the device at that address."""
+        """A raw RoCEv2 peer, towards the device at that address."""
         return RawRoce(_core.make_raw_roce((machine or self.machine("peer"))._core, to))
 
     # ---- faults and evidence ----
 
     @property
     def strikes(self) -> list[Strike]:
-        """Faults of the plan that have struck so far."""
+        """Faults of the plan that occurred so far."""
         return [] if self._fabric is None else [Strike(*strike) for strike in _core.strikes(self._core, self._fabric)]
 
     def disarm(self) -> None:
-        """From now on no fault of the plan strikes any more."""
+        """Disables all faults of the plan from now on."""
         if self._fabric is not None:
             _core.disarm(self._core, self._fabric)
 
     def note(self, text: str) -> None:
-        """Words in the trace: a comment in the capture, a line in the ladder."""
+        """Adds text to the trace: a comment in the capture, a line in the ladder."""
         if not isinstance(text, str):
             raise TypeError(f"note: text is wanted, not {type(text).__name__}")
         self._core.note(text)
 
     def listen(self, call: Callable[[str, float, str, str, str, bytes], None]) -> None:
         """`call(kind, time, actor, label, text, bytes)` for every event of the trace from now on: packets, changes of
-        state, faults, notes. Not for what must be fast."""
+        state, faults, notes. Slow."""
         _core.listen(self._core, call)
 
     def marks(self, name: str) -> int:
-        """How often a run has been through a named place of the engines ("rc.nak.sequence.sent")."""
+        """How often the run reached a named mark of the engines ("rc.nak.sequence.sent")."""
         return self._core.marks(name)
 
     def _recording(self) -> _core.Recorder:
@@ -358,11 +358,11 @@ class World:
         return [ladder.Said(*one) for one in self._recording().said()]
 
     def ladder(self, last: int = 60) -> str:
-        """The end of the exchange as a diagram in text."""
+        """The last part of the exchange as a text diagram."""
         return ladder.text(self.said(), last)
 
     def findings(self) -> list[dict[str, Any]]:
-        """Rules that somebody broke (``monitors=True``): rule, requirement, packet, time, actor, text."""
+        """Broken rules (``monitors=True``): rule, requirement, packet, time, actor, text."""
         return self._recording().findings()
 
     @safe

@@ -1,4 +1,4 @@
-"""Campaigns: many seeded worlds under faults, and what the failures among them have in common.
+"""Campaigns: many seeded worlds under faults, with failures grouped by cause.
 
 >>> from fabricbench import campaign
 >>> result = campaign.run("rdma", seeds="1..20", deviations=["write_ends_wrong"])
@@ -38,7 +38,7 @@ _BATCH_S = 0.25
 
 
 class SeedOutcome(NamedTuple):
-    """What one seed came to."""
+    """Outcome of one seed."""
 
     seed: int
     #: pass, fail or inconclusive.
@@ -54,7 +54,7 @@ class SeedOutcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a campaign is."""
+    """Progress of a campaign."""
 
     done: int
     total: int
@@ -66,7 +66,7 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Worlds a second."""
+        """Worlds per second."""
         return self.done / self.seconds if self.seconds > 0 else 0.0
 
 
@@ -110,7 +110,7 @@ class CampaignFailure:
 
 @dataclass(frozen=True)
 class CampaignResult:
-    """What a campaign came to."""
+    """Result of a campaign."""
 
     workload: str
     #: The first and the last.
@@ -131,7 +131,7 @@ class CampaignResult:
 
     @property
     def rate(self) -> float:
-        """Worlds a second."""
+        """Worlds per second."""
         return self.worlds / self.seconds if self.seconds > 0 else 0.0
 
     @property
@@ -146,7 +146,7 @@ class CampaignResult:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """A failure with as little around it as shows it."""
+    """A failure, reduced to what it needs."""
 
     #: The text of the smaller file.
     replay: str
@@ -292,5 +292,5 @@ def shrink(replay: str, seconds: float = 25.0) -> Shrunk:
 
 
 def workloads() -> dict[str, str]:
-    """What worlds can do: names, and a sentence for each."""
+    """Workloads: names, with a sentence for each."""
     return dict(_core.workloads())

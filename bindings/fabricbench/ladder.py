@@ -1,4 +1,4 @@
-"""An exchange as a diagram in text, at most 100 columns wide."""
+"""An exchange as a text diagram, at most 100 columns wide."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Said(NamedTuple):
-    """One thing that was said, or words in between."""
+    """One entry of the exchange: a packet, a capsule, or a note."""
 
     #: Seconds of the world's time.
     time: float

@@ -53,7 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class NeverWaited(UserWarning):
-    """A test started an operation and never looked at its value."""
+    """A test started an operation and never used its value."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -99,7 +99,7 @@ def faults(request: pytest.FixtureRequest) -> fb.Plan | fb.Schedule | None:
 
 @pytest.fixture
 def world(request: pytest.FixtureRequest, fb_seed: int, faults: fb.Plan | fb.Schedule | None) -> Iterator[fb.World]:
-    """A world of the test's own, recorded, with the rules of every run held against it."""
+    """A separate, recorded world for the test, with monitors."""
     real = _is_real(request.config)
     if real and faults is not None:
         pytest.skip("its faults strike simulated links: it needs the emulated product")

@@ -53,7 +53,7 @@ class Case:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What came of a case."""
+    """Result of a case."""
 
     name: str
     requirement: str
@@ -77,7 +77,7 @@ class CaseResult:
     replay: str
 
     def ladder(self, last: int = 40) -> str:
-        """The end of the exchange as a diagram in text."""
+        """The last part of the exchange as a text diagram."""
         return text(self.said, last)
 
     def __repr__(self) -> str:
@@ -86,7 +86,7 @@ class CaseResult:
 
 
 class Suite:
-    """The cases that a product can be held against.
+    """The cases that a product can be tested with.
 
     `dut` is "embedded" or the URL of a product (``tcp://ADDRESS:PORT[/NQN]``, ``rdma://...``, ``serial:PATH``,
     ``mctp:NET,EID``, ``ND:LIBRARY``, ``verbs:NAME``), `local` our own address for one (without: as it is routed).
