@@ -105,6 +105,7 @@ int close_output(int code) {
     error = ::write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
   }
   if (error == EPIPE) return code;
+  if (code == exit_code::wrong_use) return code;  // which a line has explained
   complain(std::string("standard output cannot be written: ") + std::strerror(error));
   return code == exit_code::good ? exit_code::wrong_use : code;
 }

@@ -45,7 +45,7 @@ net::LocalHost local_of(const HostArguments& arguments, const conformance::Fabri
   if (!software && !arguments.capture.empty()) {
     throw UserError("--capture: the packets of " + arguments.device.name + " are sent by the kernel; record them with dumpcap");
   }
-  net::LocalHost local = local_host(arguments.local, url.to, software ? RocePort::own : RocePort::kernels);
+  net::LocalHost local = local_host(arguments.local, url.to, software && url.transport == "rdma" ? RocePort::own : RocePort::kernels);
   check_rdma_device(arguments.device, local);
   return local;
 }

@@ -1,6 +1,7 @@
 #include "cli/rdma_device.h"
 
 #include "cli/common.h"
+#include "sim/rdma/verbs/device_list.h"
 #include "sim/rdma/verbs/verbs_device.h"
 
 namespace fb::cli {
@@ -34,6 +35,7 @@ void choose_own_device(const RdmaDeviceArguments& arguments, conformance::Produc
                     ": the bench has no RDMA device there");
   }
   check_rdma_device(arguments, product.local);
+  static_cast<void>(or_throw(verbs::open_context(arguments.verbs_name())));  // a run without it would judge nothing
   product.own_device = arguments.verbs_name();
 }
 

@@ -139,7 +139,7 @@ WRONG = [
     (["replay", "not-a-token"], "not-a-token"),
     (["target", "--listen", "rdma://127.0.0.2:99999"], "99999"),
     (["target", "--listen", "rdma://127.0.0.2:4420", "--namespace", "12Q"], "12Q"),
-    (["target", "--listen", "rdma://127.0.0.2:4420", "--deviation", "no_such_deviation"],
+    (["target", "--listen", "rdma://127.0.0.2:4420", "--namespace", "1M", "--deviation", "no_such_deviation"],
      "no_such_deviation"),
     (["host", "io", "rdma://", "--verify"], "rdma://"),
     (["no-such-command"], "no-such-command"),

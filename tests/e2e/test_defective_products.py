@@ -88,7 +88,7 @@ def test_a_defect_costs_no_run(fabricbench, defect, tmp_path):
     named = {case["requirement"] for case in with_verdict(results, "fail").values()}
     assert named and named <= DEFECTS[defect], named
     assert not with_verdict(results, "error") and results["canary"] == "caught"
-    assert results["remarks"] or defect in ("cap-mqes", "mpsmin"), "it says why a host that behaves could not work"
+    assert results["remarks"] or defect in ("cap-mqes", "mpsmin", "sqhd-stuck"), "it says why a host that behaves could not work"
     assert all(case["reason"] for case in with_verdict(results, "inconclusive").values())
 
 

@@ -189,7 +189,7 @@ def test_json_of_a_target():
     assert process.wait(timeout=20) == 0
 
 
-ONE = ["--case", "connect_refuses_sqsize_zero,connect_refuses_reserved_qid,icreq_*", "--deviation", "connect_takes_sqsize_zero"]
+ONE = ["--case", "connect_refuses_sqsize_zero,connect_refuses_reserved_cntlid,icreq_*", "--deviation", "connect_takes_sqsize_zero"]
 
 
 @pytest.mark.parametrize("kept", ["all", "failures", "none"])

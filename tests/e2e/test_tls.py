@@ -72,7 +72,7 @@ def test_captures_of_both_sides_can_be_decrypted(fabricbench, start_target, keys
 def test_a_key_file_that_others_may_read_is_not_used(fabricbench, keys):
     path = keys(mode=0o644)
     assert path in one_line(fabricbench("host", "connect", TARGET, "--tls", "--psk-file", path))
-    line = one_line(fabricbench("target", "--listen", TARGET, "--tls", "--psk-file", path))
+    line = one_line(fabricbench("target", "--listen", TARGET, "--namespace", "1M", "--tls", "--psk-file", path))
     assert path in line
 
 

@@ -32,7 +32,7 @@ function columnHead(run) {
     run.canary === "caught" ? null : make("div", {}, make("span", {class: "badge fail"}, `canary ${run.canary}`)));
 }
 
-const SHOWN = [["all", "all groups"], ["common", "groups of every run"], ["differ", "groups that differ"]];
+const GROUPS_SHOWN = [["all", "all groups"], ["common", "groups of every run"], ["differ", "groups that differ"]];
 let shownGroups = "all";
 
 function isShown(group) {
@@ -43,7 +43,7 @@ function isShown(group) {
 }
 
 function groupChoice(matrix) {
-  return make("div", {class: "chips", role: "group", "aria-label": "Groups shown"}, SHOWN.map(([value, text]) => {
+  return make("div", {class: "chips", role: "group", "aria-label": "Groups shown"}, GROUPS_SHOWN.map(([value, text]) => {
     const chip = make("button", {type: "button", class: "chip", "aria-pressed": value === shownGroups, "data-shown": value}, text);
     chip.addEventListener("click", () => {
       shownGroups = value;
