@@ -170,7 +170,8 @@ std::size_t ControlRequester::find_answered(const Incoming& message) const {
     if (!matches && !endpoint_.departs(departure::kRequestUnmatched)) continue;
     if (ask.everybody) return at;
     const bool by_eid = ask.peer.eid != kNullEid && ask.peer.eid == message.source;
-    const bool anywhere = ask.peer.to.size == 0 || ask.peer.to == kToRoot;
+    const bool anywhere =
+        ask.peer.to.size == 0 || ask.peer.to == kToRoot || endpoint_.departs(departure::kRequestAnyAddress);
     const bool by_address = ask.peer.eid == kNullEid && (anywhere || ask.peer.to == message.from);
     if (by_eid || by_address) return at;
   }

@@ -59,6 +59,7 @@ inline constexpr std::string_view kOwnerKeepsRoutes = "mctp.owner.keeps_routes";
 inline constexpr std::string_view kOwnerForgetful = "mctp.owner.forgetful";
 inline constexpr std::string_view kRequestSameInstance = "mctp.request.same_instance";
 inline constexpr std::string_view kOwnerStops = "mctp.owner.stops";
+inline constexpr std::string_view kRequestAnyAddress = "mctp.request.any_address";
 inline constexpr std::string_view kOwnerIgnoresWish = "mctp.owner.ignores_wish";
 inline constexpr std::string_view kOwnerAssignsAlways = "mctp.owner.assigns_always";
 inline constexpr std::string_view kOwnerOverflows = "mctp.owner.overflows";
@@ -123,6 +124,7 @@ inline constexpr std::array kDeparturePoints = {
     DeparturePoint{departure::kOwnerForgetful, "gives a known device that lost its EID another one"},
     DeparturePoint{departure::kRequestSameInstance, "sends all requests with one instance ID"},
     DeparturePoint{departure::kOwnerStops, "ends the enumeration at the first device that is silent"},
+    DeparturePoint{departure::kRequestAnyAddress, "takes a response from any address"},
     DeparturePoint{departure::kOwnerIgnoresWish, "gives a device another EID than the one that was wanted for it"},
     DeparturePoint{departure::kOwnerAssignsAlways, "gives devices an EID that were to be left as they are"},
     DeparturePoint{departure::kOwnerOverflows, "gives an EID twice when none is left"},

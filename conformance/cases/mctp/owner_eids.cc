@@ -91,6 +91,61 @@ CONFORMANCE_CASE(owners_can_be_told_to_give_no_eid, "mctp.bus.eid.left", roles::
   check.equal("devices known", bench.known().size(), 1u);
 }
 
+namespace {
+
+/// A response by hand, from that device.
+void respond(PlayedDevice& from, const SeenMessage& request, mctp::Eid source, Bytes data) {
+  MctpPacket reply;
+  reply.destination = request.source;
+  reply.source = source;
+  reply.owner = false;
+  reply.tag = request.tag;
+  reply.payload = {0x00, static_cast<std::uint8_t>(request.body[1] & 0x1F), request.body[2], 0x00};
+  reply.payload.insert(reply.payload.end(), data.begin(), data.end());
+  from.raw().send(reply);
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(set_endpoint_id_is_answered_from_the_old_eid_too, "mctp.bus.eid.old-source", roles::bus) {
+  PlayedDevice& device = bench.device();
+  mctp::Eid taken = mctp::kNullEid;
+  device.script = [&](const SeenMessage& request, Bytes good) {
+    if (static_cast<Command>(request.body[2]) != Command::set_endpoint_id) return good;
+    // Without an EID until the response has left.
+    taken = request.body[4];
+    device.raw().set_product(request.source, request.from);
+    respond(device, request, mctp::kNullEid, {0x00, taken, 0x00});
+    return Bytes{};
+  };
+  bench.enumerate();
+  check.require(taken != mctp::kNullEid, "the device is given an EID");
+  const auto known = bench.known().find(taken);
+  check.require(known != bench.known().end(), "a device that answers Set Endpoint ID from EID 0 is known by its new EID");
+  const auto& requests = device.requests();
+  const bool asked = std::any_of(requests.begin(), requests.end(), [&](const SeenMessage& one) {
+    return one.destination == taken && static_cast<Command>(one.body[2]) == Command::get_message_type_support;
+  });
+  check.that(asked, "it is asked further at its new EID", "it is not");
+}
+
+CONFORMANCE_CASE(answers_come_from_the_address_that_was_asked, "mctp.bus.response.address", roles::bus, over_buses) {
+  PlayedDevice &asked = bench.device(), &other = bench.add_device();
+  bool first = true;
+  asked.script = [&](const SeenMessage& request, Bytes good) {
+    if (static_cast<Command>(request.body[2]) != Command::get_endpoint_id || !first) return good;
+    first = false;
+    // The neighbour says in its place that it has the static EID 44h.
+    other.raw().set_product(request.source, request.from);
+    respond(other, request, 0x44, {0x44, 0x02, 0x00});
+    return Bytes{};
+  };
+  bench.enumerate();
+  check.precondition(!first, "the device is asked for its EID");
+  check.that(asked.eid() != 0x44 && asked.eid() != 0, "a response from another address is not taken for the device's", words(asked.eid()));
+  check.that(asked.requests_of(Command::get_endpoint_id).size() >= 2, "the device is asked again");
+}
+
 CONFORMANCE_CASE(eids_run_out, "mctp.bus.eid.exhausted", roles::bus, over_buses, arranged("an owner of two EIDs", &two_eids)) {
   std::vector<PlayedDevice*> devices = {&bench.device()};
   for (int i = 0; i < 3; ++i) devices.push_back(&bench.add_device());

@@ -204,17 +204,17 @@ CONFORMANCE_CASE(clearing_is_of_the_controllers_that_were_told_of, "mi.chsp.clea
 CONFORMANCE_CASE(changed_flags_are_told_with_the_entry, "mi.chsp.changes", roles::endpoint,
                  needs(revision_2_0), arranged("health that changes")) {
   constexpr std::uint16_t kWatched = mi::change_bits::ctemp | mi::change_bits::pdlu | mi::change_bits::spare |
-                                     mi::change_bits::cwarn | mi::change_bits::nac;
+                                     mi::change_bits::cwarn | mi::change_bits::nac | mi::change_bits::ceco | mi::change_bits::fa;
+  constexpr std::uint16_t kInStatus = mi::change_bits::nac | mi::change_bits::ceco | mi::change_bits::fa;
   clear(bench, check);
   bench.drive().subsystem().set_temperature(323);
   bench.drive().subsystem().set_percentage_used(11);
   const auto judge = [&](const MiAnswer& answer, std::uint16_t expected, std::string_view when) {
     check.require(!told(bench, check, answer).empty(), "there are controllers", "no entries");
     for (std::size_t at = 0; at < answer.data().size(); at += kEntry) {
-      // Of what is watched, CSTS tells NAC too, at the same place.
-      check.equal("NAC in CSTS of an entry " + std::string(when),
-                  load_le<std::uint16_t>(&answer.data()[at + 2]) & mi::change_bits::nac,
-                  expected & mi::change_bits::nac);
+      // Of what is watched, CSTS tells CECO, NAC and FA too, at the same places.
+      check.equal("CECO, NAC and FA in CSTS of an entry " + std::string(when),
+                  load_le<std::uint16_t>(&answer.data()[at + 2]) & kInStatus, expected & kInStatus);
       check.equal("changes of an entry " + std::string(when),
                   load_le<std::uint16_t>(&answer.data()[at + 9]) & kWatched, expected);
     }
@@ -227,6 +227,12 @@ CONFORMANCE_CASE(changed_flags_are_told_with_the_entry, "mi.chsp.changes", roles
   judge(poll(bench, kAll | kEvery | kMost), mi::change_bits::nac, "after a namespace came");
   judge(poll(bench, kAll | kEvery | kMost, kClear), mi::change_bits::nac, "in the poll that clears it");
   judge(poll(bench, kAll | kEvery | kMost), 0, "behind that");
+  for (const auto& [change, bit] : {std::pair{subsystem::Change::firmware, mi::change_bits::fa},
+                                    std::pair{subsystem::Change::enable, mi::change_bits::ceco}}) {
+    bench.drive().subsystem().tell(change, 0);
+    judge(poll(bench, kAll | kEvery | kMost, kClear), bit, "after another change of status");
+    judge(poll(bench, kAll | kEvery | kMost), 0, "when it was cleared");
+  }
 }
 
 CONFORMANCE_CASE(controller_health_agrees_with_smart, "mi.chsp.smart", roles::endpoint) {

@@ -134,6 +134,14 @@ CONFORMANCE_CASE(commands_that_are_too_short_have_an_invalid_size, "mi.command.s
     }
     success(check, bench.request(good.body), good.what + " of the right size");
   }
+  // What has not even an opcode may be discarded.
+  const Bytes whole = mi_message(static_cast<std::uint8_t>(mi::Opcode::read_data_structure));
+  for (const std::ptrdiff_t bytes : {4, 5, 7}) {
+    const MiAnswer answer = bench.request(Bytes(whole.begin(), whole.begin() + bytes), {.within = Duration::s(1)});
+    const std::string what = "a request of " + std::to_string(bytes) + " bytes";
+    if (answer.answered()) status_is(check, answer, mi::Status::invalid_command_size, what);
+    serves(bench, check, "a request after " + what);
+  }
 }
 
 // Whether what follows a command that takes no data is data or not, the documents leave to the reader.

@@ -104,6 +104,10 @@ void only_start_zero(Bytes& packet) {
 void any_destination(Bytes& packet) {
   if (packet.size() > 3) packet[1] = 0;
 }
+void from_an_eid_only(Bytes& packet) {
+  const bool assigned = packet.size() > 7 && (packet[3] & 0x08) == 0 && (packet[4] & 0x7F) == 0 && packet[6] == 0x01;
+  if (assigned && packet[2] == 0) packet.clear();
+}
 void any_version(Bytes& packet) {
   if (packet.size() > 3) packet[0] = 1;
 }
@@ -305,6 +309,10 @@ OWNER(owner_tells_bridges_nothing, "mctp.bus.bridge.update", "Routing Informatio
       Departs{departure::kOwnerNoUpdates});
 OWNER(owner_does_not_look_behind_bridges, "mctp.bus.bridge.learn", "who is behind a bridge is not asked",
       Departs{departure::kOwnerLearnsNothing});
+OWNER(owner_needs_the_new_source, "mctp.bus.eid.old-source", "responses to Set Endpoint ID from EID 0 are dropped",
+      hooks<AlteringArrivals<&from_an_eid_only>>());
+OWNER(owner_takes_any_address, "mctp.bus.response.address", "responses from any address are taken",
+      Departs{departure::kRequestAnyAddress});
 OWNER(owner_ignores_wishes, "mctp.bus.eid.wanted", "a device is given another EID than the one that was wanted",
       Departs{departure::kOwnerIgnoresWish});
 OWNER(owner_assigns_always, "mctp.bus.eid.left", "devices that were to be left as they are are given EIDs",
