@@ -463,8 +463,9 @@ void ConnectionManager::on_dreq(const IpAddress& from, ByteView mad) {
 void ConnectionManager::on_drep(ByteView mad) {
   const auto drep = cm::message_of<cm::Drep>(mad);
   const std::uint32_t peer_id = drep.get(cm::drep::local_comm_id);
-  CmConnection* connection = by_ids(drep.get(cm::drep::remote_comm_id), peer_id);
-  if (connection == nullptr || connection->remote_id != peer_id ||
+  const bool any = departs(cm_departure::kDrepIdsUnchecked);
+  CmConnection* connection = by_ids(drep.get(cm::drep::remote_comm_id), any ? 0 : peer_id);
+  if (connection == nullptr || (connection->remote_id != peer_id && !any) ||
       connection->state != CmState::dreq_sent) {
     return trace().mark("cm.drop.drep_unexpected");
   }

@@ -22,6 +22,7 @@ inline constexpr std::string_view kRequesterObeysOneSequenceNak = "rc.requester.
 inline constexpr std::string_view kRequesterPartialAckSkips = "rc.requester.partial_ack_skips";
 inline constexpr std::string_view kRequesterResendsOnPartialAck = "rc.requester.resends_on_partial_ack";
 inline constexpr std::string_view kRequesterTakesAnyResponse = "rc.requester.takes_any_response";
+inline constexpr std::string_view kRequesterTakesAnyLength = "rc.requester.takes_any_length";
 inline constexpr std::string_view kRequesterRnrSevenIsFinite = "rc.requester.rnr_seven_is_finite";
 inline constexpr std::string_view kRequesterRnrRetriesNotReloaded = "rc.requester.rnr_retries_not_reloaded";
 inline constexpr std::string_view kRequesterRetriesNotReloaded = "rc.requester.retries_not_reloaded";
@@ -59,6 +60,7 @@ inline constexpr FinerDeparturePoint kFinerDeparturePoints[] = {
     {finer::kRequesterPartialAckSkips, "an ACK inside a message acknowledges one packet more"},
     {finer::kRequesterResendsOnPartialAck, "an ACK of some requests has the others sent again"},
     {finer::kRequesterTakesAnyResponse, "takes a response of another kind for an ACK"},
+    {finer::kRequesterTakesAnyLength, "takes READ responses of any place and length"},
     {finer::kRequesterRnrSevenIsFinite, "seven RNR retries are seven"},
     {finer::kRequesterRnrRetriesNotReloaded, "progress does not reload the RNR retry counter"},
     {finer::kRequesterRetriesNotReloaded, "progress does not reload the retry counter"},

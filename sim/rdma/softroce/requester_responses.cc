@@ -237,8 +237,8 @@ void RcRequester::on_read_response(const InPacket& packet) {
       !packet.facts->aeth ||
       roce::kind_of_syndrome(View<roce::Aeth>{packet.headers}.get(roce::aeth::syndrome)) ==
           roce::SyndromeKind::ack;
-  if (!read_opcode_fits(e, packet) || !aeth_fits ||
-      packet.payload.size() != std::min(core_.mtu, e.length - offset)) {
+  const bool fits = read_opcode_fits(e, packet) && packet.payload.size() == std::min(core_.mtu, e.length - offset);
+  if ((!fits && !departs(core_, finer::kRequesterTakesAnyLength)) || !aeth_fits) {
     fail_head(CompletionStatus::bad_response, "read response of wrong kind or length");
     return;
   }
