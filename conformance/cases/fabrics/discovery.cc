@@ -134,6 +134,59 @@ CONFORMANCE_CASE(discovery_generation_counts_changes, "fabrics.discovery.genctr-
   check.equal("GENCTR after another", genctr(read_header(check, association)), first + 2);
 }
 
+CONFORMANCE_CASE(discovery_log_has_any_number_of_entries, "fabrics.discovery.many", roles::controller, needs{&discovery_service},
+                 furnished{[](EmbeddedSetup& setup) {
+                   for (unsigned i = 0; i < 100; ++i) {
+                     setup.referrals.push_back({.traddr = "192.0.2." + std::to_string(i + 1), .portid = static_cast<std::uint16_t>(i + 7)});
+                   }
+                 }}) {
+  RawAssociation& association = connect_discovery(bench);
+  const Bytes whole = read_log(bench, check, association);
+  const std::size_t records = whole.size() / kPiece - 1;
+  check.equal("NUMREC", View<fabrics::DiscoveryHeader>{whole}.get(dh::numrec), records);
+  const auto entries = entries_of(whole);
+  for (std::size_t i = 0; i < records; ++i) {
+    check.that(entries[i].get(de::subtype) != fabrics::SubsystemType{}, "entry " + std::to_string(i) + " is filled");
+    const auto same = std::find_if(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(i), [&](const auto& earlier) {
+      return std::equal(earlier.bytes().begin(), earlier.bytes().end(), entries[i].bytes().begin());
+    });
+    check.that(same == entries.begin() + static_cast<std::ptrdiff_t>(i), "entry " + std::to_string(i) + " is there once");
+  }
+  // From every entry on, and across their boundaries.
+  for (std::size_t at = 0; at < whole.size(); at += kPiece + 36) {
+    const std::size_t size = std::min<std::size_t>(whole.size() - at, 2 * kPiece - 12);
+    const host::RawReply part = read_part(check, association, at, size);
+    const std::string what = std::to_string(size) + " bytes of the log from " + std::to_string(at);
+    if (check.success(part, what)) check.bytes(what, part.data, ByteView{whole}.subspan(at, size));
+  }
+}
+
+CONFORMANCE_CASE(discovery_generation_counts_what_a_host_may_see, "fabrics.discovery.genctr-every", roles::controller,
+                 needs{&discovery_service}, arranged{"a subsystem that hosts are let into", &a_hidden_subsystem}) {
+  RawAssociation& association = connect_discovery(bench);
+  auto before = read_log(bench, check, association);
+  const auto judge = [&](std::string_view what) {
+    const Bytes now = read_log(bench, check, association);
+    const bool same = std::equal(before.begin() + kPiece, before.end(), now.begin() + kPiece, now.end());
+    check.that(!same, "the log is another " + std::string(what));
+    check.that(genctr(now) > genctr(before), "GENCTR is greater " + std::string(what), std::to_string(genctr(now)));
+    before = now;
+  };
+  subsystem::Target& target = bench.target();
+  subsystem::Subsystem* const hidden = target.find_subsystem("nqn.2026-11.org.fabricbench:subsystem.2");
+  BENCH_ASSERT(hidden != nullptr, "the arranged product has a second subsystem");
+  hidden->allow_host(std::string(kBenchHostNqn));
+  judge("once the host is allowed");
+  hidden->disallow_host(kBenchHostNqn);
+  judge("once it is not allowed any more");
+  hidden->allow_any_host(true);
+  judge("once any host is allowed");
+  target.hide(target.port(), *hidden);
+  judge("once the port does not lead to a subsystem any more");
+  target.discovery().add_referral({.traddr = std::string(kReferralAddress)});
+  judge("after a referral was added");
+}
+
 CONFORMANCE_CASE(discovery_log_in_parts_is_one_snapshot, "fabrics.discovery.parts",
                  roles::controller, needs{&discovery_service}, arranged{"subsystems that come and go", &two_subsystems}) {
   RawAssociation& association = connect_discovery(bench);

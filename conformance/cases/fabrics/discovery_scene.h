@@ -19,7 +19,7 @@ inline std::optional<std::string> discovery_service(const Declared& declared) {
 }
 
 inline constexpr std::size_t kPiece = fabrics::DiscoveryEntry::size;
-inline constexpr std::size_t kEntriesMost = 64;
+inline constexpr std::size_t kEntriesMost = 1024;
 
 inline RawAssociation& connect_discovery(ControllerBench& bench, std::optional<std::uint32_t> kato_ms = {}) {
   return bench.associate({.kato_ms = kato_ms, .subnqn = std::string(fabrics::kDiscoveryNqn)});

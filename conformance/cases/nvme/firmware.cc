@@ -242,6 +242,30 @@ CONFORMANCE_CASE(committed_firmware_runs_after_a_reset, "nvme.firmware.activate.
   check.equal("FR after the reset", scene.running(), "7.7");
 }
 
+CONFORMANCE_CASE(every_slot_holds_its_own_image, "nvme.firmware.every-slot", roles::controller,
+                 arranged("firmware of seven slots", [](EmbeddedSetup& setup) { setup.subsystem.firmware_update = {.slots = kSlots}; })) {
+  FirmwareScene scene(bench, check);
+  const Slots before = scene.slots();
+  const auto revision = [](unsigned slot) { return "8." + std::to_string(slot); };
+  for (unsigned slot = 2; slot <= kSlots; ++slot) {
+    // Unequal sizes, none of them a multiple of the pieces.
+    scene.download(make_firmware_image(revision(slot), kImageBytes + 4 * slot));
+    check.success(scene.commit(slot, CommitAction::replace), "Firmware Commit to slot " + std::to_string(slot));
+  }
+  const Slots slots = scene.slots();
+  check.equal("revision in slot 1", slots.revisions[0], before.revisions[0]);
+  for (unsigned slot = 2; slot <= kSlots; ++slot) {
+    check.equal("revision in slot " + std::to_string(slot), slots.revisions[slot - 1], revision(slot));
+  }
+  for (unsigned slot = kSlots; slot >= 2; --slot) {
+    check.success(scene.commit(slot, CommitAction::activate), "Firmware Commit that activates slot " + std::to_string(slot));
+    check.equal("next slot", scene.slots().next, slot);
+    scene.reset();
+    check.equal("active slot after the reset", scene.slots().active, slot);
+    check.equal("FR after the reset", scene.running(), revision(slot));
+  }
+}
+
 CONFORMANCE_CASE(a_slots_image_can_be_activated_later, "nvme.firmware.activate.existing", roles::controller,
                  with_replaceable_firmware) {
   FirmwareScene scene(bench, check);

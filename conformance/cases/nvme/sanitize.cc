@@ -166,6 +166,26 @@ CONFORMANCE_CASE(sanitize_log_tells_the_progress, "nvme.sanitize.log.progress", 
   check.that(moved, "SPROG rises");
 }
 
+CONFORMANCE_CASE(sanitize_progress_is_of_65536, "nvme.sanitize.log.progress-unit", roles::controller, with_sanitize,
+                 needs(sanitizes)) {
+  // So many looks at an operation cannot all fall into its first six hundredths of a second.
+  constexpr unsigned kLooks = 20;
+  constexpr std::uint16_t kHundred = 100;
+  Sanitizing host(bench, check);
+  host.begin();
+  unsigned looks = 0;
+  std::uint16_t most = 0;
+  for (unsigned i = 0; i < 2000; ++i) {
+    const auto log = host.log();
+    if (log.get(sl::sos) != SanitizeState::in_progress) break;
+    ++looks;
+    most = std::max(most, log.get(sl::sprog));
+    bench.world().run_for(Duration::ms(100));
+  }
+  check.precondition(looks >= kLooks, "the operation lasts long enough to be looked at");
+  check.that(most > kHundred, "SPROG counts to 65,536", words(most) + " is the most that was seen");
+}
+
 CONFORMANCE_CASE(sanitize_log_tells_the_end, "nvme.sanitize.log.completed", roles::controller, with_sanitize,
                  needs(sanitizes)) {
   Sanitizing host(bench, check);

@@ -1,0 +1,258 @@
+// Every I/O command that names blocks, in every namespace, at both sides of every limit.
+#include <fmt/format.h>
+
+#include "conformance/cases/nvme/copy_scene.h"
+#include "conformance/cases/nvme/every_space.h"
+
+namespace fb::conformance {
+
+namespace {
+
+using nvme::IoOpcode;
+
+std::string named(const Space& space, IoOpcode opcode) {
+  return std::string(nvme::io_opcode_name(static_cast<std::uint8_t>(opcode))) + ", " + space.name();
+}
+
+std::optional<std::string> has_no_transfer_limit(const Declared& declared) {
+  if (!declared.known || declared.transfer_max() == 0) return {};
+  return "MDTS is not 0: transfers are limited";
+}
+
+constexpr std::uint64_t kLow = 5;
+constexpr std::uint32_t kLowBlocks = 3;
+
+/// Each bit of an address that names a block which the namespace does not have.
+template <class Judge>
+void for_each_high_bit(const Space& space, Judge&& judge) {
+  for (unsigned bit = 32; bit < 64; ++bit) {
+    const std::uint64_t lba = (std::uint64_t{1} << bit) | kLow;
+    if (lba >= space.blocks) judge(bit, lba);
+  }
+}
+
+void write_in_pieces(Check& check, const Space& space, std::uint64_t lba, ByteView data, std::uint64_t most) {
+  const std::size_t step = static_cast<std::size_t>(most == 0 ? data.size() : std::min<std::uint64_t>(most, data.size())) /
+                           space.block_bytes * space.block_bytes;
+  for (std::size_t at = 0; at < data.size(); at += step) {
+    const ByteView piece = data.subspan(at, std::min(step, data.size() - at));
+    check.precondition_success(space.write(lba + at / space.block_bytes, piece), "Write");
+  }
+}
+Bytes read_in_pieces(Check& check, const Space& space, std::uint64_t lba, std::size_t bytes, std::uint64_t most) {
+  const std::size_t step = static_cast<std::size_t>(most == 0 ? bytes : std::min<std::uint64_t>(most, bytes)) /
+                           space.block_bytes * space.block_bytes;
+  Bytes all;
+  while (all.size() < bytes) {
+    const auto count = static_cast<std::uint32_t>(std::min(step, bytes - all.size()) / space.block_bytes);
+    const auto reply = space.read(lba + all.size() / space.block_bytes, count);
+    check.require_success(reply, "Read");
+    all.insert(all.end(), reply.data.begin(), reply.data.end());
+  }
+  return all;
+}
+
+host::RawReply deallocate(const Space& space, ByteView ranges, std::uint32_t count) {
+  return space.io->send(host::deallocate(space.nsid, count), ranges).wait();
+}
+
+const needs has_deallocate{claims_oncs<nvme::oncs_bits::dataset_management>};
+
+}  // namespace
+
+CONFORMANCE_CASE(last_block_is_the_last_to_every_command, "nvme.range.boundary", roles::controller, needs(has_namespace)) {
+  host::RawQueue& io = bench.associate().open_io();
+  for (const Space& space : every_space(bench, io)) {
+    const std::uint64_t last = space.blocks - 1;
+    const Bytes before = pattern(0x21, 1, space.block_bytes), data = pattern(0x22, 1, space.block_bytes);
+    check.precondition_success(space.write(last - 1, before), "Write of the block before the last");
+    for (const auto& [opcode, claim] : claimed_block_commands(bench)) {
+      const std::string what = named(space, opcode);
+      check.success(space.send(opcode, last, 1, space.data_of(opcode, 0x22, 1)), what + ", the last block");
+      check.status(space.send(opcode, last, 2, space.data_of(opcode, 0x22, 2)), sc::lba_out_of_range,
+                   what + ", the last block and the next");
+      check.status(space.send(opcode, last + 1, 1, space.data_of(opcode, 0x22, 1)), sc::lba_out_of_range,
+                   what + ", the block after the last");
+      if (opcode == IoOpcode::write || opcode == IoOpcode::read) {
+        holds(check, space, last, data, "the last block of " + space.name());
+      }
+    }
+    check.success(space.write(last, data), "Write of the last block of " + space.name() + " at the end");
+    holds(check, space, last - 1, before, "the block before the last of " + space.name());
+  }
+}
+
+CONFORMANCE_CASE(block_addresses_have_64_bits, "nvme.range.upper-bits", roles::controller, needs(has_namespace)) {
+  host::RawQueue& io = bench.associate().open_io();
+  for (const Space& space : every_space(bench, io)) {
+    const Bytes before = pattern(0x23, kLowBlocks, space.block_bytes);
+    check.precondition_success(space.write(kLow, before), "Write");
+    for (const auto& [opcode, claim] : claimed_block_commands(bench)) {
+      // Were the upper bits ignored, Compare would find what it compares.
+      const std::uint8_t mark = opcode == IoOpcode::compare ? 0x23 : 0x24;
+      for_each_high_bit(space, [&](unsigned bit, std::uint64_t lba) {
+        check.status(space.send(opcode, lba, 1, space.data_of(opcode, mark, 1)), sc::lba_out_of_range,
+                     fmt::format("{}, SLBA with bit {}", named(space, opcode), bit));
+      });
+      check.status(space.send(opcode, UINT64_MAX, 2, space.data_of(opcode, mark, 2)), sc::lba_out_of_range,
+                   named(space, opcode) + ", SLBA of ones");
+    }
+    holds(check, space, kLow, before, "blocks whose addresses are the lower halves, " + space.name());
+  }
+}
+
+CONFORMANCE_CASE(ranges_have_64_bit_addresses, "nvme.range.descriptor-bits", roles::controller, needs(has_namespace)) {
+  host::RawQueue& io = bench.associate().open_io();
+  const auto oncs = bench.declared().identify().get(nvme::id_ctrl::oncs);
+  const bool copying = (oncs & nvme::oncs_bits::copy) != 0, deallocates = (oncs & nvme::oncs_bits::dataset_management) != 0;
+  check.precondition(copying || deallocates, "the product has Copy or Dataset Management");
+  for (const Space& space : every_space(bench, io)) {
+    const Bytes before = pattern(0x25, kLowBlocks, space.block_bytes);
+    check.precondition_success(space.write(kLow, before), "Write");
+    const auto source = [](std::uint64_t lba) { return nvme::write_copy_source({.slba = lba, .blocks = 1}, 0, {}); };
+    for_each_high_bit(space, [&](unsigned bit, std::uint64_t lba) {
+      // To look at the ranges of advice is the controller's own choice; to act on others is not.
+      if (deallocates) (void)deallocate(space, host::dsm_range(lba, kLowBlocks).bytes(), 1);
+      if (!copying) return;
+      const auto from = space.io->send(host::copy(space.nsid, kLow, 1), source(lba)).wait();
+      check.status(from, sc::lba_out_of_range, fmt::format("Copy from an LBA with bit {}, {}", bit, space.name()));
+      const auto to = space.io->send(host::copy(space.nsid, lba, 1), source(kLow + 100)).wait();
+      check.status(to, sc::lba_out_of_range, fmt::format("Copy to an LBA with bit {}, {}", bit, space.name()));
+    });
+    holds(check, space, kLow, before, "blocks whose addresses are the lower halves, " + space.name());
+  }
+}
+
+CONFORMANCE_CASE(transfers_of_exactly_mdts_are_whole, "nvme.transfer.mdts-every", roles::controller, needs(has_namespace),
+                 needs(limits_transfers)) {
+  host::RawQueue& io = bench.associate().open_io();
+  const std::uint64_t most = bench.declared().transfer_max();
+  const bool compares = (bench.declared().identify().get(nvme::id_ctrl::oncs) & nvme::oncs_bits::compare) != 0;
+  bool any = false;
+  for (const Space& space : every_space(bench, io)) {
+    const std::uint64_t whole = most / space.block_bytes;
+    if (whole + 1 > 65536 || whole + 1 > space.blocks) continue;
+    any = true;
+    const auto count = static_cast<std::uint32_t>(whole);
+    Bytes data = pattern(0x26, count, space.block_bytes);
+    check.success(space.write(0, data), "Write of MDTS, " + space.name());
+    holds(check, space, 0, data, "MDTS of data, " + space.name());
+    const auto longer = pattern(0x27, count + 1, space.block_bytes);
+    check.status(space.write(0, longer), sc::invalid_field, "Write above MDTS, " + space.name());
+    check.status(space.read(0, count + 1), sc::invalid_field, "Read above MDTS, " + space.name());
+    if (compares) {
+      check.success(space.send(IoOpcode::compare, 0, count, data), "Compare of MDTS, " + space.name());
+      data.back() ^= 1;
+      check.status(space.send(IoOpcode::compare, 0, count, data), sc::compare_failure,
+                   "Compare of MDTS that differs in its last bit, " + space.name());
+      check.status(space.send(IoOpcode::compare, 0, count + 1, longer), sc::invalid_field,
+                   "Compare above MDTS, " + space.name());
+    }
+  }
+  check.precondition(any, "MDTS is below what a command can ask for");
+}
+
+CONFORMANCE_CASE(transfers_without_limit_are_taken, "nvme.transfer.unlimited", roles::controller, needs(has_namespace),
+                 needs(has_no_transfer_limit),
+                 furnished{[](EmbeddedSetup& setup) { setup.subsystem.mdts = 0; }}) {
+  constexpr std::uint64_t kBytes = (4 << 20) + 4096;  // far beyond what a product has room for unless it was made for that
+  host::RawQueue& io = bench.associate().open_io();
+  const Space space = every_space(bench, io).front();
+  const std::uint64_t count = std::min({kBytes / space.block_bytes, std::uint64_t{65536}, space.blocks});
+  const Bytes data = pattern(0x28, static_cast<std::size_t>(count), space.block_bytes);
+  check.success(space.write(0, data), "Write of " + std::to_string(data.size()) + " bytes");
+  holds(check, space, 0, data, std::to_string(data.size()) + " bytes");
+}
+
+CONFORMANCE_CASE(every_deallocated_range_is_acted_on, "nvme.deallocate.every-range", roles::controller, needs(has_namespace),
+                 has_deallocate) {
+  host::RawQueue& io = bench.associate().open_io();
+  const std::uint64_t most = bench.declared().transfer_max();
+  for (const Space& space : every_space(bench, io)) {
+    const std::uint32_t each = std::max<std::uint32_t>(4096 / space.block_bytes, 1);  // less may be too little to be worth it
+    const std::uint64_t step = 2 * each;  // each is aligned as the first
+    const std::uint64_t end = step * nvme::kDsmRangesMax;
+    if (space.blocks < end) continue;
+    const Bytes before = pattern(0x29, static_cast<std::size_t>(end), space.block_bytes);
+    write_in_pieces(check, space, 0, before, most);
+    Bytes ranges;
+    for (std::uint64_t i = 0; i < nvme::kDsmRangesMax; ++i) {
+      const auto range = host::dsm_range(step * i, each);
+      ranges.insert(ranges.end(), range.bytes().begin(), range.bytes().end());
+    }
+    check.success(deallocate(space, ranges, nvme::kDsmRangesMax), "Dataset Management of 256 ranges, " + space.name());
+    const Bytes after = read_in_pieces(check, space, 0, before.size(), most);
+    unsigned gone = 0;
+    std::string kept;
+    const auto is_same = [&](std::uint64_t lba, std::uint64_t count) {
+      const auto from = static_cast<std::ptrdiff_t>(lba * space.block_bytes), to = static_cast<std::ptrdiff_t>((lba + count) * space.block_bytes);
+      return std::equal(before.begin() + from, before.begin() + to, after.begin() + from);
+    };
+    for (std::uint64_t i = 0; i < nvme::kDsmRangesMax; ++i) {
+      check.that(is_same(step * i + each, each), fmt::format("the blocks after range {} are unchanged, {}", i, space.name()));
+      if (!is_same(step * i, each)) {
+        ++gone;
+      } else {
+        kept += " " + std::to_string(i);
+      }
+    }
+    // Who deallocates nothing of this size is free to do so; ranges of one shape are all the same to a controller.
+    check.that(gone == 0 || kept.empty(), "ranges of equal shape are treated alike, " + space.name(), "not deallocated:" + kept);
+  }
+}
+
+CONFORMANCE_CASE(ranges_beyond_their_number_are_no_ranges, "nvme.deallocate.number", roles::controller, needs(has_namespace),
+                 has_deallocate) {
+  host::RawQueue& io = bench.associate().open_io();
+  for (const Space& space : every_space(bench, io)) {
+    const Bytes before = pattern(0x2A, 4, space.block_bytes);
+    check.precondition_success(space.write(kLow, before), "Write");
+    Bytes ranges(4096);
+    for (std::size_t i = 0; i * nvme::DsmRange::size < ranges.size(); ++i) {
+      const auto range = host::dsm_range(i == 0 ? 64 : kLow, 4);
+      std::copy(range.bytes().begin(), range.bytes().end(), ranges.begin() + static_cast<std::ptrdiff_t>(i * range.bytes().size()));
+    }
+    check.success(deallocate(space, ranges, 1), "Dataset Management of one range in 4,096 bytes, " + space.name());
+    holds(check, space, kLow, before, "blocks of ranges beyond NR, " + space.name());
+  }
+}
+
+CONFORMANCE_CASE(fused_pairs_reach_their_limit, "nvme.fused.limit", roles::controller, needs(has_namespace),
+                 needs(fuses_compare_and_write)) {
+  host::RawQueue& io = bench.associate().open_io();
+  const std::uint64_t most = bench.declared().transfer_max();
+  const std::uint64_t unit = bench.declared().identify().get(nvme::id_ctrl::acwu).count();
+  bool any = false;
+  for (const Space& space : every_space(bench, io)) {
+    if (unit > 256 || (most != 0 && unit * space.block_bytes > most) || unit >= space.blocks) continue;
+    any = true;
+    const auto count = static_cast<std::uint32_t>(unit);
+    Bytes old = pattern(0x2B, count, space.block_bytes);
+    const Bytes made = pattern(0x2C, count, space.block_bytes);
+    check.precondition_success(space.write(0, old), "Write");
+    auto compare = host::compare(space.nsid, 0, count), write = host::write(space.nsid, 0, count);
+    compare.set(nvme::sqe::fuse, nvme::Fuse::first);
+    write.set(nvme::sqe::fuse, nvme::Fuse::second);
+    const auto judge = [&](ByteView expected, nvme::Status compared_as, bool writes, const std::string& what) {
+      auto compared = io.send(compare, expected);
+      auto written = io.send(write, made);
+      check.status(compared.wait(), compared_as, "Compare of " + what);
+      const auto second = written.wait();
+      if (writes) {
+        check.success(second, "Write of " + what);
+      } else {
+        check.status(second, sc::aborted_failed_fused, "Write of " + what);
+      }
+    };
+    const std::string pair = fmt::format("a fused pair of ACWU + 1 = {} blocks, {}", count, space.name());
+    old.back() ^= 1;
+    judge(old, sc::compare_failure, false, pair + ", whose last bit differs");
+    old.back() ^= 1;
+    holds(check, space, 0, old, "the blocks of a pair that failed, " + space.name());
+    judge(old, sc::success, true, pair);
+    holds(check, space, 0, made, "the blocks of a pair that succeeded, " + space.name());
+  }
+  check.precondition(any, "ACWU is small enough to be tried");
+}
+
+}  // namespace fb::conformance
