@@ -106,7 +106,9 @@ CONFORMANCE_CASE(host_io_connect_keeps_its_identity, "fabrics.host.connect.io-id
     const auto data = data_of(*one);
     // A controller ignores a HOSTID of 0 in the Connect of an I/O queue.
     const auto hostid = data.get(fabrics::connect_data::hostid);
-    if (std::ranges::any_of(hostid, [](auto byte) { return byte != 0; })) check.bytes("HOSTID", hostid, first.get(fabrics::connect_data::hostid));
+    if (std::ranges::any_of(hostid, [](auto byte) { return byte != 0; })) {
+      check.bytes("HOSTID", hostid, first.get(fabrics::connect_data::hostid));
+    }
     check.bytes("HOSTNQN", data.get(fabrics::connect_data::hostnqn),
                 first.get(fabrics::connect_data::hostnqn));
     check.bytes("SUBNQN", data.get(fabrics::connect_data::subnqn),

@@ -139,7 +139,8 @@ CONFORMANCE_CASE(uuids_are_resolved, "mctp.bus.owner.resolve-uuid", roles::bus) 
     const std::string what = fmt::format("Resolve UUID of EID {}", device->eid());
     if (!succeeds(check, answer, what)) continue;
     const Bytes address = address_of(*device);
-    Bytes expected = {0xFF, 0x01, device->eid(), binding_id(bench.medium()), medium_id(bench.medium()), static_cast<std::uint8_t>(address.size())};
+    const auto length = static_cast<std::uint8_t>(address.size());
+    Bytes expected = {0xFF, 0x01, device->eid(), binding_id(bench.medium()), medium_id(bench.medium()), length};
     expected.insert(expected.end(), address.begin(), address.end());
     check.bytes(what, answer.data(), expected);
   }

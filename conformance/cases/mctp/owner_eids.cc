@@ -63,8 +63,8 @@ CONFORMANCE_CASE(owners_can_leave_eids_as_they_are, "mctp.bus.eid.left", roles::
   look_at(bench, one, Assigning::missing);
   check.equal("EIDs that a device with one was given", given(one), std::vector<mctp::Eid>{});
   check.equal("entries for the EID that it has", bench.known().count(0x33), 1u);
-  check.that(std::any_of(one.requests().begin(), one.requests().end(), [](const SeenMessage& request) { return request.destination == 0x33; }),
-             "it is spoken to by its EID");
+  const auto to_it = [](const SeenMessage& request) { return request.destination == 0x33; };
+  check.that(std::any_of(one.requests().begin(), one.requests().end(), to_it), "it is spoken to by its EID");
   look_at(bench, twin, Assigning::missing);
   check.that(given(twin).size() == 1 && twin.eid() != 0x33, "a second device with the same EID is given another", words(twin.eid()));
   look_at(bench, without, Assigning::missing);
@@ -87,7 +87,9 @@ CONFORMANCE_CASE(owners_can_be_told_to_give_no_eid, "mctp.bus.eid.left", roles::
   look_at(bench, one, Assigning::never);
   check.equal("entries for the EID that a device has", bench.known().count(0x34), 1u);
   check.equal("devices that could not be used, of those with an EID that another has", look_at(bench, twin, Assigning::never).faulty, 1u);
-  for (PlayedDevice* device : {&without, &one, &twin}) check.equal("EIDs that a device was given", given(*device), std::vector<mctp::Eid>{});
+  for (PlayedDevice* device : {&without, &one, &twin}) {
+    check.equal("EIDs that a device was given", given(*device), std::vector<mctp::Eid>{});
+  }
   check.equal("devices known", bench.known().size(), 1u);
 }
 

@@ -178,11 +178,13 @@ CONFORMANCE_CASE(ses_control_pages_act_on_what_they_select, "mi.ses.send", roles
   }
 }
 
-CONFORMANCE_CASE(ses_control_pages_are_as_long_as_told, "mi.ses.send.data", roles::endpoint, needs(offers<Opcode::ses_send>), an_enclosure) {
+CONFORMANCE_CASE(ses_control_pages_are_as_long_as_told, "mi.ses.send.data", roles::endpoint, needs(offers<Opcode::ses_send>),
+                 an_enclosure) {
   const Bytes page = control_page(bench, check);
   success_with(check, send(bench, {}), 0, "SES Send of nothing");
-  for (const auto& [length, given] : {std::pair{page.size(), page.size() - 4}, {page.size() - 4, page.size()}, {page.size(), std::size_t{0}},
-                                      {std::size_t{0}, std::size_t{4}}}) {
+  const std::size_t whole = page.size();
+  for (const auto& [length, given] :
+       {std::pair{whole, whole - 4}, {whole - 4, whole}, {whole, std::size_t{0}}, {std::size_t{0}, std::size_t{4}}}) {
     refused(check, send(bench, ByteView{page}.first(given), length), mi::Status::invalid_data_size,
             fmt::format("SES Send with DLEN {} and {} bytes", length, given));
   }

@@ -55,12 +55,14 @@ CONFORMANCE_CASE(capabilities_are_a_list, "mi.pcie.capabilities", roles::endpoin
       check.equal("device type" + of + ": endpoint", flags >> 4 & 0x0F, 0);
     }
     if (const auto power = found.find(kPower); power != found.end()) {
-      check.that((space[power->second + 2] & 7) >= 2, "the power management capability has a version" + of, words(space[power->second + 2]));
+      check.that((space[power->second + 2] & 7) >= 2, "the power management capability has a version" + of,
+                 words(space[power->second + 2]));
       check.equal("power state" + of + ": D0", space[power->second + 4] & 3, 0);
     }
     if (const auto msix = found.find(kMsix); msix != found.end()) {
       const std::size_t entries = (load_le<std::uint16_t>(&space[msix->second + 2]) & 0x7FFu) + 1;
-      const std::uint32_t table = load_le<std::uint32_t>(&space[msix->second + 4]), pending = load_le<std::uint32_t>(&space[msix->second + 8]);
+      const std::uint32_t table = load_le<std::uint32_t>(&space[msix->second + 4]);
+      const std::uint32_t pending = load_le<std::uint32_t>(&space[msix->second + 8]);
       const bool apart = (table & 7) != (pending & 7) || (table & ~7u) + 16 * entries <= (pending & ~7u) || (pending & ~7u) < (table & ~7u);
       check.that(apart, "the MSI-X table" + of + " ends before its pending bits", words(pending));
     }
@@ -94,7 +96,8 @@ CONFORMANCE_CASE(port_information_is_that_of_the_link, "mi.read-ds.port.link", r
     const std::string of = " of controller " + words(cntlid);
     check.equal("port number, in Port Information and the link" + of, info.get(mi::port_info::pn), static_cast<std::uint8_t>(link >> 24));
     check.equal("widest link, in Port Information and the link" + of, unsigned{info.get(mi::port_info::mlw)}, link >> 4 & 0x3Fu);
-    check.equal("fastest link" + of + " is the fastest supported speed", (unsigned{info.get(mi::port_info::slsv)} >> ((link & 0x0F) - 1)), 1u);
+    check.equal("fastest link" + of + " is the fastest supported speed",
+                unsigned{info.get(mi::port_info::slsv)} >> ((link & 0x0F) - 1), 1u);
     if (info.get(mi::port_info::nlw) == 0) continue;  // the link is down
     check.equal("speed of the link" + of, unsigned{info.get(mi::port_info::cls)}, now & 0x0Fu);
     check.equal("width of the link" + of, unsigned{info.get(mi::port_info::nlw)}, now >> 4 & 0x3Fu);

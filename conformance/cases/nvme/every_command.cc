@@ -185,7 +185,8 @@ CONFORMANCE_CASE(every_deallocated_range_is_acted_on, "nvme.deallocate.every-ran
     unsigned gone = 0;
     std::string kept;
     const auto is_same = [&](std::uint64_t lba, std::uint64_t count) {
-      const auto from = static_cast<std::ptrdiff_t>(lba * space.block_bytes), to = static_cast<std::ptrdiff_t>((lba + count) * space.block_bytes);
+      const auto from = static_cast<std::ptrdiff_t>(lba * space.block_bytes);
+      const auto to = static_cast<std::ptrdiff_t>((lba + count) * space.block_bytes);
       return std::equal(before.begin() + from, before.begin() + to, after.begin() + from);
     };
     for (std::uint64_t i = 0; i < nvme::kDsmRangesMax; ++i) {

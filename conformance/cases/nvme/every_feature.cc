@@ -151,7 +151,8 @@ CONFORMANCE_CASE(every_feature_is_listed_or_refused, "nvme.features.every-identi
     }
     check.status(reply, sc::invalid_field, what + ", which is not listed");
     if (fid >= kVendorFeatures) continue;
-    check.status(association.admin().send(alter).wait(), sc::invalid_field, fmt::format("Set Features of {:02X}h, which is not listed", fid));
+    check.status(association.admin().send(alter).wait(), sc::invalid_field,
+                 fmt::format("Set Features of {:02X}h, which is not listed", fid));
   }
 }
 

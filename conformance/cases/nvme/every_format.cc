@@ -143,7 +143,8 @@ void judge_checks(Check& check, const KindScene& scene, std::uint64_t lba, const
       if (spoilt.what == "guard") scene.block(data, wrong)[layout.data_bytes - 1] ^= 0x80;
       check.precondition_success(scene.send(nvme::IoOpcode::write, lba, {}, tags, data), "Write without checks");
       for (const Trial& looked : trials) {
-        const std::string what = fmt::format("Read that checks the {}, block {} has a wrong {}, {}", looked.what, wrong, spoilt.what, where);
+        const std::string what =
+            fmt::format("Read that checks the {}, block {} has a wrong {}, {}", looked.what, wrong, spoilt.what, where);
         check.status(scene.send(nvme::IoOpcode::read, lba, looked.info, tags), looked.what == spoilt.what ? looked.status : nvme::Status{},
                      what);
         if (wrong != 0) {
@@ -207,7 +208,8 @@ CONFORMANCE_CASE(every_format_keeps_data, "nvme.formats.every", roles::controlle
       const auto reply = blocks.send(nvme::IoOpcode::read, lba, {}, tags_at(kind.layout, lba));
       if (check.success(reply, "Read, " + where)) check.bytes("the data, " + where, reply.data, data);
     }
-    check.status(blocks.send(nvme::IoOpcode::read, kBlocks - kCount + 1, {}, {}), sc::lba_out_of_range, "Read beyond the end, " + kind.name());
+    check.status(blocks.send(nvme::IoOpcode::read, kBlocks - kCount + 1, {}, {}), sc::lba_out_of_range,
+                 "Read beyond the end, " + kind.name());
     check.success(scene.remove(nsid), "Namespace Management, delete");
   }
 }

@@ -10,7 +10,8 @@ using mi::Status;
 constexpr std::size_t kData = mi::kResponseMin;
 
 void page_length_with_header(const MessageContext& message, Bytes& body) {
-  if (answers(message, body, Opcode::ses_receive) && body.size() >= kData + 4) body[kData + 3] = static_cast<std::uint8_t>(body[kData + 3] + 4);
+  if (!answers(message, body, Opcode::ses_receive) || body.size() < kData + 4) return;
+  body[kData + 3] = static_cast<std::uint8_t>(body[kData + 3] + 4);
 }
 /// RDL is what the page has, whatever was returned of it.
 void length_of_the_page(const MessageContext& message, Bytes& body) {

@@ -162,7 +162,8 @@ bool releases_with_any_key(const CommandContext& command, Refusal& refusal) {
 
 /// Of the sixteen that it grants.
 std::optional<nvme::Status> connects_fifteen_queues(const CommandContext& command) {
-  const bool connects = opcode_of(command) == nvme::kFabricsOpcode && command.sqe[4] == static_cast<std::uint8_t>(nvme::FabricsType::connect);
+  const bool connects =
+      opcode_of(command) == nvme::kFabricsOpcode && command.sqe[4] == static_cast<std::uint8_t>(nvme::FabricsType::connect);
   if (!connects || load_le<std::uint16_t>(command.sqe.data() + 42) != 16) return {};
   return nvme::sc::connect_invalid_parameters;
 }
@@ -179,7 +180,9 @@ class NotYetHot final : public subsystem::SubsystemHooks {
   void data_out(const CommandContext& command, MutableBytes data) override {
     if (!is_log(command, nvme::LogPage::smart) || data.size() < nvme::SmartLog::size) return;
     MutableView<nvme::SmartLog> log{data.first(nvme::SmartLog::size)};
-    if (log.get(nvme::smart::ctemp) == last_) log.set(nvme::smart::cw, log.get(nvme::smart::cw) & ~unsigned{nvme::smart_warning_bits::temperature});
+    if (log.get(nvme::smart::ctemp) == last_) {
+      log.set(nvme::smart::cw, log.get(nvme::smart::cw) & ~unsigned{nvme::smart_warning_bits::temperature});
+    }
   }
 
  private:
