@@ -5,22 +5,17 @@
 #include <optional>
 #include <string>
 
+#include "conformance/cases/auth/raw_messages.h"
+#include "conformance/reference/dhchap.h"
 #include "conformance/runner/controller_bench.h"
-#include "model/auth/formulas.h"
-#include "wire/fabrics/auth_messages.h"
+#include "model/auth/policy.h"
 
 namespace fb::conformance::auth_cases {
 
-using auth::AuthFailure;
 using auth::AuthHash;
 using auth::DhGroup;
-using fabrics::AuthChallenge;
-using fabrics::AuthFailureReport;
+using fabrics::AuthFailure;
 using fabrics::AuthMessage;
-using fabrics::AuthNegotiate;
-using fabrics::AuthReply;
-using fabrics::AuthSuccess1;
-using fabrics::AuthSuccess2;
 
 /// A connection that is to end does so within this time.
 inline constexpr Duration kEndSoon = Duration::s(5);
@@ -31,6 +26,11 @@ inline auth::Secret controller_secret() { return {Bytes(48, 0xC3), AuthHash::sha
 /// The emulated subsystem knows any host by one secret, and has one of its own.
 inline void demanding(EmbeddedSetup& setup) {
   setup.subsystem.authentication.secrets = {{"*", host_secret(), controller_secret()}};
+}
+
+/// The key that a secret gives whoever has this name.
+inline Bytes key_of(const auth::Secret& secret, std::string_view nqn) {
+  return reference::key_of(secret.bytes(), secret.transform() ? static_cast<std::uint8_t>(*secret.transform()) : 0, nqn);
 }
 
 inline std::optional<std::string> mutual(const Declared& declared) {
@@ -53,7 +53,7 @@ inline std::vector<std::uint8_t> every_group() {
 /// What a message is, in words that are the same in every run.
 inline std::string message_words(ByteView bytes) {
   std::string words(name_of(fabrics::auth_message_of(bytes)));
-  if (const auto report = AuthFailureReport::parse(bytes)) {
+  if (const auto report = decoded<AuthFailureReport>(bytes)) {
     words += ": " + std::string(name_of(static_cast<AuthFailure>(report->rcodeex)));
   }
   return words;
@@ -96,9 +96,9 @@ class Exchange {
 
   /// Negotiates; what comes must be a Challenge.
   const AuthChallenge& get_challenge() {
-    say(negotiate.emit());
+    say(encoded(negotiate));
     const Bytes bytes = ask();
-    const auto parsed = AuthChallenge::parse(bytes);
+    const auto parsed = decoded<AuthChallenge>(bytes);
     if (!parsed && !judges_support) no_matter_of_policy(bytes);
     check_.require(parsed.has_value(), "the answer to AUTH_Negotiate is a Challenge",
                    message_words(bytes));
@@ -111,16 +111,14 @@ class Exchange {
   }
   /// The reply of a host that behaves; `mutual` asks for R2.
   AuthReply& make_reply(bool mutual = false) {
-    hash_ = static_cast<AuthHash>(challenge.hash);
-    group_ = static_cast<DhGroup>(challenge.group);
-    const std::size_t length = auth::hash_bytes(hash_);
+    const std::size_t length = reference::hash_bytes(challenge.hash);
     check_.require(length != 0 && challenge.challenge.size() == length,
                    "the Challenge has a hash of ours and its length");
     reply = {};
     reply.t_id = negotiate.t_id;
     reply.hl = static_cast<std::uint8_t>(length);
     reply.challenge.assign(length, 0);
-    if (group_ != DhGroup::null) set_exponent(bench_.nonces().exponent());
+    if (challenge.group != 0) set_exponent(bench_.nonces().exponent());
     if (mutual) {
       reply.cvalid = 1;
       reply.seqnum = bench_.nonces().sequence_number();
@@ -131,32 +129,34 @@ class Exchange {
   }
   /// Another exponent y; sign() must follow.
   void set_exponent(const Bytes& exponent) {
-    reply.dh_value = auth::dh_public(group_, exponent);
-    set_shared(auth::dh_shared(group_, exponent, challenge.dh_value));
+    check_.require(challenge.dh_value.size() <= reference::group_bytes(challenge.group), "the DH value of the Challenge fits its group",
+                   std::to_string(challenge.dh_value.size()) + " bytes");
+    reply.dh_value = reference::dh_public(challenge.group, exponent);
+    set_shared(reference::dh_power(challenge.group, challenge.dh_value, exponent));
   }
   /// g^xy, where it is known without any exponent.
-  void set_shared(const Bytes& shared) { session_key_ = auth::session_key(hash_, shared); }
-  /// R1 over the transaction as it stands.
-  void sign() {
-    const Bytes augmented =
-        auth::augmented_challenge(hash_, group_, session_key_, challenge.challenge);
-    reply.response = auth::host_response(
-        hash_, bench_.authentication().secret->key_of(kBenchHostNqn),
-        {augmented, challenge.seqnum, negotiate.t_id, negotiate.sc_c, kBenchHostNqn, bench_.nqn()});
+  void set_shared(const Bytes& shared) { shared_ = shared; }
+  const Bytes& shared() const { return shared_; }
+  /// What R1 is computed from, over the transaction as it stands.
+  reference::Response first_response() const {
+    const auth::Secret& secret = *bench_.authentication().secret;
+    return {challenge.hash, key_of(secret, kBenchHostNqn), challenge.challenge, shared_, challenge.seqnum, negotiate.t_id,
+            negotiate.sc_c, std::string(kBenchHostNqn), bench_.nqn()};
   }
+  /// R1 over the transaction as it stands.
+  void sign() { reply.response = first_response().of_host(); }
   /// R2 as it has to be.
   Bytes expected_response() const {
-    const Bytes augmented =
-        auth::augmented_challenge(hash_, group_, session_key_, reply.challenge);
-    return auth::controller_response(
-        hash_, bench_.authentication().controller_secret->key_of(bench_.nqn()),
-        {augmented, reply.seqnum, negotiate.t_id, negotiate.sc_c, kBenchHostNqn, bench_.nqn()});
+    const auth::Secret& secret = *bench_.authentication().controller_secret;
+    return reference::Response{challenge.hash, key_of(secret, bench_.nqn()), reply.challenge, shared_, reply.seqnum, negotiate.t_id,
+                               negotiate.sc_c, std::string(kBenchHostNqn), bench_.nqn()}
+        .of_controller();
   }
   /// Sends the reply; what comes must be a Success1.
   AuthSuccess1 get_success1() {
-    say(reply.emit());
+    say(encoded(reply));
     const Bytes bytes = ask();
-    const auto parsed = AuthSuccess1::parse(bytes);
+    const auto parsed = decoded<AuthSuccess1>(bytes);
     check_.require(parsed.has_value(), "the answer to a good Reply is a Success1",
                    message_words(bytes));
     return *parsed;
@@ -166,14 +166,14 @@ class Exchange {
     get_challenge();
     make_reply(mutual);
     const AuthSuccess1 success = get_success1();
-    if (mutual) say(AuthSuccess2{negotiate.t_id}.emit());
+    if (mutual) say(encoded(AuthSuccess2{negotiate.t_id}));
     return success;
   }
 
   /// The message that is due is AUTH_Failure1 for one of these reasons.
   void expect_failure1(std::initializer_list<AuthFailure> reasons) {
     const Bytes bytes = ask();
-    const auto report = AuthFailureReport::parse(bytes);
+    const auto report = decoded<AuthFailureReport>(bytes);
     check_.require(report.has_value() && !report->from_host, "the answer is an AUTH_Failure1",
                    message_words(bytes));
     std::vector<std::string> expected;
@@ -205,7 +205,7 @@ class Exchange {
  private:
   /// INCONCLUSIVE where the product takes none of the hashes or groups that the case offers.
   void no_matter_of_policy(ByteView bytes) {
-    const auto report = AuthFailureReport::parse(bytes);
+    const auto report = decoded<AuthFailureReport>(bytes);
     const auto reason = report ? static_cast<AuthFailure>(report->rcodeex) : AuthFailure::failed;
     const bool policy = reason == AuthFailure::hash_not_usable || reason == AuthFailure::group_not_usable;
     check_.precondition(!policy, "the product's policy admits a hash and a group that the case offers");
@@ -214,9 +214,7 @@ class Exchange {
   ControllerBench& bench_;
   Check& check_;
   host::RawQueue& queue_;
-  AuthHash hash_ = AuthHash::sha_256;
-  DhGroup group_ = DhGroup::null;
-  Bytes session_key_;
+  Bytes shared_;
 };
 
 /// An admin queue whose Connect was answered, and nothing else yet.
@@ -229,6 +227,20 @@ inline Bytes small_number(std::size_t bytes, std::uint8_t value) {
   Bytes made(bytes);
   made.back() = value;
   return made;
+}
+
+/// p - 1.
+inline Bytes largest_dh_value(std::uint8_t group) {
+  Bytes made = reference::dh_prime(group);
+  made.back() = static_cast<std::uint8_t>(made.back() - 1);  // p is odd
+  return made;
+}
+/// From 2 to p - 2.
+inline bool usable_dh_value(std::uint8_t group, Bytes value) {
+  const std::size_t length = reference::group_bytes(group);
+  if (value.size() > length) return false;
+  value.insert(value.begin(), length - value.size(), 0);
+  return value > small_number(length, 1) && value < largest_dh_value(group);
 }
 
 }  // namespace fb::conformance::auth_cases

@@ -14,7 +14,7 @@ namespace prop = fabrics::property;
 host::RawReply send_altered(ControllerBench& bench, Check& check,
                             void (*alter)(Record<fabrics::AuthSqe>&)) {
   Exchange exchange(bench, check, connected_queue(bench));
-  const Bytes message = exchange.negotiate.emit();
+  const Bytes message = encoded(exchange.negotiate);
   auto command = host::authentication_send(message.size());
   alter(command);
   return exchange.queue().send(command, message).wait();
@@ -145,12 +145,12 @@ CONFORMANCE_CASE(auth_is_possible_once_more, "auth.controller.again.accepted", r
   host::RawQueue& queue = connected_queue(bench);
   Exchange(bench, check, queue).run();
   Exchange second(bench, check, queue);
-  const host::RawReply reply = second.send(second.negotiate.emit());
+  const host::RawReply reply = second.send(encoded(second.negotiate));
   check.require_status(reply, one_of(nvme::Status{}, sc::command_sequence_error),
                        "status of a second AUTH_Negotiate");
   if (!reply.status().ok()) return;
   const Bytes message = second.ask();
-  check.that(AuthChallenge::parse(message).has_value(), "a second transaction gets its Challenge",
+  check.that(decoded<AuthChallenge>(message).has_value(), "a second transaction gets its Challenge",
              message_words(message));
 }
 
@@ -159,10 +159,10 @@ CONFORMANCE_CASE(auth_once_more_may_fail, "auth.controller.again.failure", roles
   host::RawQueue& queue = connected_queue(bench);
   Exchange(bench, check, queue).run();
   Exchange second(bench, check, queue);
-  const host::RawReply reply = second.send(second.negotiate.emit());
+  const host::RawReply reply = second.send(encoded(second.negotiate));
   check.precondition_success(reply, "a second AUTH_Negotiate");
-  check.precondition(AuthChallenge::parse(second.ask()).has_value(), "a second Challenge");
-  second.refused(AuthSuccess2{second.negotiate.t_id}.emit(), {AuthFailure::incorrect_message});
+  check.precondition(decoded<AuthChallenge>(second.ask()).has_value(), "a second Challenge");
+  second.refused(encoded(AuthSuccess2{second.negotiate.t_id}), {AuthFailure::incorrect_message});
   second.expect_end("the connection ends after a failed second transaction");
 }
 

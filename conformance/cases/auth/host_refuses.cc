@@ -74,7 +74,7 @@ CONFORMANCE_CASE(host_refuses_dh_value_1, "auth.host.refuses.dh-one", roles::hos
 
 CONFORMANCE_CASE(host_refuses_largest_dh_value, "auth.host.refuses.dh-largest", roles::host,
                  host_with{"dhchap", &host_with_group}, reaches{"subsystem.auth.failed"}) {
-  const auto largest = [](C& c) { c.dh_value = auth::dh_largest(DhGroup::ffdhe2048); };
+  const auto largest = [](C& c) { c.dh_value = largest_dh_value(1); };
   expect_failure2(bench, check, changing<C>(largest), {kPayload});
 }
 
@@ -82,7 +82,7 @@ CONFORMANCE_CASE(host_refuses_truncated_challenge, "auth.host.refuses.truncated"
                  host_with{"dhchap", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
   const auto beyond = [](Bytes& bytes) {
     // DHVLEN says more than fits into any message.
-    if (C::parse(bytes)) store_le<std::uint16_t>(bytes.data() + 10, 0xFFFC);
+    if (decoded<C>(bytes)) store_le<std::uint16_t>(bytes.data() + 10, 0xFFFC);
   };
   expect_failure2(bench, check, beyond, {kPayload});
 }
@@ -90,7 +90,7 @@ CONFORMANCE_CASE(host_refuses_truncated_challenge, "auth.host.refuses.truncated"
 CONFORMANCE_CASE(host_refuses_success_instead_of_challenge, "auth.host.refuses.order", roles::host,
                  host_with{"dhchap", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
   const auto early = [](Bytes& bytes) {
-    if (const auto challenge = C::parse(bytes)) bytes = S{challenge->t_id, 32, 0, Bytes(32)}.emit();
+    if (const auto challenge = decoded<C>(bytes)) bytes = encoded(S{challenge->t_id, 32, 0, Bytes(32)});
   };
   expect_failure2(bench, check, early, {kMessage});
 }

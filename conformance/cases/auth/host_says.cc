@@ -197,7 +197,7 @@ CONFORMANCE_CASE(host_leaves_reserved_bytes_zero, "auth.host.negotiate.reserved"
                  host_with{"dhchap", &host_with_secret}) {
   let_it_try(bench);
   const auto said = said_by_host(bench);
-  check.precondition(!said.empty() && AuthNegotiate::parse(said.front()).has_value(),
+  check.precondition(!said.empty() && decoded<AuthNegotiate>(said.front()).has_value(),
                      "an AUTH_Negotiate arrives");
   const auto at = first_reserved_set<fabrics::AuthNegotiateHead>(said.front());
   check.that(!at.has_value(), "reserved bytes are 0", at ? "byte " + std::to_string(*at) : "");
@@ -218,7 +218,7 @@ CONFORMANCE_CASE(host_reply_has_the_length_of_the_hash, "auth.host.reply.hl", ro
   ControllerSays says(bench);
   let_it_try(bench);
   check.precondition(!says.messages.empty(), "the host fetches the Challenge");
-  const auto challenge = AuthChallenge::parse(says.messages.front());
+  const auto challenge = decoded<AuthChallenge>(says.messages.front());
   check.precondition(challenge.has_value(), "a Challenge was sent");
   check.equal("HL", first_message<AuthReply>(bench, check, "a Reply arrives").hl, challenge->hl);
 }
@@ -229,15 +229,15 @@ CONFORMANCE_CASE(host_response_is_right, "auth.host.reply.response", roles::host
   let_it_try(bench);
   const auto negotiate = first_message<AuthNegotiate>(bench, check, "an AUTH_Negotiate arrives");
   const auto reply = first_message<AuthReply>(bench, check, "a Reply arrives");
-  const auto challenge = AuthChallenge::parse(says.messages.front());
+  const auto challenge = decoded<AuthChallenge>(says.messages.front());
   check.precondition(challenge.has_value() && !bench.fabrics_commands(kConnect).empty(), "a Challenge");
   const View<fabrics::ConnectData> connect{bench.fabrics_commands(kConnect).front()->data};
   const std::string hostnqn =
       fabrics::terminated_text(connect.get(fabrics::connect_data::hostnqn)).value_or("");
   check.bytes("R1", reply.response,
-              auth::host_response(static_cast<AuthHash>(challenge->hash), host_secret().key_of(hostnqn),
-                                  {challenge->challenge, challenge->seqnum, negotiate.t_id,
-                                   negotiate.sc_c, hostnqn, bench.nqn()}));
+              reference::Response{challenge->hash, key_of(host_secret(), hostnqn), challenge->challenge, {}, challenge->seqnum,
+                                  negotiate.t_id, negotiate.sc_c, hostnqn, bench.nqn()}
+                  .of_host());
 }
 
 CONFORMANCE_CASE(host_response_is_right_with_a_group, "auth.host.reply.response-dh", roles::host,
@@ -245,7 +245,7 @@ CONFORMANCE_CASE(host_response_is_right_with_a_group, "auth.host.reply.response-
   ControllerSays says(bench);
   const auto outcome = bench.product().connect({}).wait_for(30_s);
   check.precondition(says.messages.size() >= 2, "the host fetches the answer to its Reply");
-  check.that(AuthSuccess1::parse(says.messages[1]).has_value(), "R1 over the augmented challenge",
+  check.that(decoded<AuthSuccess1>(says.messages[1]).has_value(), "R1 over the augmented challenge",
              fabrics::describe_auth_message(says.messages[1]));
   check.that(outcome && outcome->ok, "the host connects", outcome ? outcome->text : "no outcome");
 }
@@ -270,7 +270,7 @@ CONFORMANCE_CASE(host_has_a_usable_dh_value, "auth.host.reply.dh-value", roles::
   let_it_try(bench);
   const auto reply = first_message<AuthReply>(bench, check, "a Reply arrives");
   check.equal("DHVLEN modulo 4", reply.dh_value.size() % 4, 0u);
-  check.that(auth::dh_value_usable(DhGroup::ffdhe2048, reply.dh_value),
+  check.that(usable_dh_value(1, reply.dh_value),
              "the DH value is none of 0, 1 and p - 1, and below p");
 }
 
@@ -293,7 +293,7 @@ CONFORMANCE_CASE(host_challenge_is_another_than_the_controllers, "auth.host.mutu
   ControllerSays says(bench);
   let_it_try(bench);
   const auto reply = first_message<AuthReply>(bench, check, "a Reply arrives");
-  const auto challenge = AuthChallenge::parse(says.messages.front());
+  const auto challenge = decoded<AuthChallenge>(says.messages.front());
   check.precondition(challenge.has_value(), "a Challenge was sent");
   check.that(reply.challenge != challenge->challenge, "C2 differs from C1");
 }

@@ -15,7 +15,7 @@ void refuses_reply(ControllerBench& bench, Check& check, std::optional<DhGroup> 
   exchange.get_challenge();
   exchange.make_reply();
   alter(exchange);
-  exchange.refused(exchange.reply.emit(), reasons);
+  exchange.refused(encoded(exchange.reply), reasons);
 }
 
 /// A DH value that may not be, with the g^xy that follows from it: only the value speaks against it.
@@ -47,9 +47,9 @@ CONFORMANCE_CASE(auth_refuses_wrong_response_with_group, "auth.controller.reply.
       bench, check, DhGroup::ffdhe2048,
       [](Exchange& e) {
         // R1 over C1 itself, as if there were no group.
-        e.reply.response = auth::host_response(
-            static_cast<AuthHash>(e.challenge.hash), host_secret().key_of(kBenchHostNqn),
-            {e.challenge.challenge, e.challenge.seqnum, e.negotiate.t_id, 0, kBenchHostNqn, "x"});
+        reference::Response plain = e.first_response();
+        plain.shared.clear();
+        e.reply.response = plain.of_host();
       },
       {AuthFailure::failed});
 }
@@ -77,7 +77,7 @@ CONFORMANCE_CASE(auth_refuses_truncated_reply, "auth.controller.reply.truncated"
                  authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
   Exchange exchange(bench, check, connected_queue(bench));
   exchange.get_challenge();
-  Bytes message = exchange.make_reply().emit();
+  Bytes message = encoded(exchange.make_reply());
   message.resize(message.size() - 8);
   exchange.refused(message, {AuthFailure::incorrect_payload});
 }
@@ -115,7 +115,7 @@ CONFORMANCE_CASE(auth_refuses_dh_value_1, "auth.controller.reply.dh-one", roles:
 CONFORMANCE_CASE(auth_refuses_largest_dh_value, "auth.controller.reply.dh-largest",
                  roles::controller, authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
   // (p - 1)^x is 1 or p - 1: whichever R1 fits, the value alone is reason enough.
-  refuses_dh_value(bench, check, auth::dh_largest(DhGroup::ffdhe2048), small_number(kGroupBytes, 1));
+  refuses_dh_value(bench, check, largest_dh_value(1), small_number(kGroupBytes, 1));
 }
 
 CONFORMANCE_CASE(auth_refuses_its_own_challenge, "auth.controller.reply.c2-equals-c1",
@@ -124,7 +124,7 @@ CONFORMANCE_CASE(auth_refuses_its_own_challenge, "auth.controller.reply.c2-equal
   Exchange exchange(bench, check, connected_queue(bench));
   exchange.get_challenge();
   exchange.make_reply(true).challenge = exchange.challenge.challenge;
-  exchange.refused(exchange.reply.emit(), {AuthFailure::failed});
+  exchange.refused(encoded(exchange.reply), {AuthFailure::failed});
 }
 
 // ---- order ----
@@ -136,14 +136,14 @@ CONFORMANCE_CASE(auth_begins_with_negotiate, "auth.controller.sequence.reply-fir
   exchange.reply.hl = 32;
   exchange.reply.response.assign(32, 1);
   exchange.reply.challenge.assign(32, 0);
-  exchange.refused(exchange.reply.emit(), {AuthFailure::incorrect_message});
+  exchange.refused(encoded(exchange.reply), {AuthFailure::incorrect_message});
 }
 
 CONFORMANCE_CASE(auth_wants_a_reply_to_its_challenge, "auth.controller.sequence.success2-early",
                  roles::controller, authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
   Exchange exchange(bench, check, connected_queue(bench));
   exchange.get_challenge();
-  exchange.refused(AuthSuccess2{exchange.negotiate.t_id}.emit(), {AuthFailure::incorrect_message});
+  exchange.refused(encoded(AuthSuccess2{exchange.negotiate.t_id}), {AuthFailure::incorrect_message});
 }
 
 CONFORMANCE_CASE(auth_refuses_unknown_messages, "auth.controller.sequence.unknown",
@@ -164,8 +164,8 @@ CONFORMANCE_CASE(auth_failure_names_its_transaction, "auth.controller.failure.t-
   Exchange exchange(bench, check, connected_queue(bench));
   exchange.get_challenge();
   exchange.make_reply().response[3] ^= 1;
-  exchange.say(exchange.reply.emit());
-  const auto report = AuthFailureReport::parse(exchange.ask());
+  exchange.say(encoded(exchange.reply));
+  const auto report = decoded<AuthFailureReport>(exchange.ask());
   check.require(report.has_value(), "an AUTH_Failure1");
   check.equal("T_ID", report->t_id, exchange.negotiate.t_id);
 }
@@ -174,8 +174,8 @@ CONFORMANCE_CASE(auth_failure_has_the_one_reason_code, "auth.controller.failure.
                  roles::controller, authenticates{&demanding}) {
   Exchange exchange(bench, check, connected_queue(bench));
   exchange.negotiate.protocols[0].hashes = {0x55};
-  exchange.say(exchange.negotiate.emit());
-  const auto report = AuthFailureReport::parse(exchange.ask());
+  exchange.say(encoded(exchange.negotiate));
+  const auto report = decoded<AuthFailureReport>(exchange.ask());
   check.require(report.has_value(), "an AUTH_Failure1");
   check.equal("RCODE", report->rcode, fabrics::kAuthFailureReason);
 }
@@ -185,7 +185,7 @@ CONFORMANCE_CASE(auth_failure_ends_the_connection, "auth.controller.failure.disc
   Exchange exchange(bench, check, connected_queue(bench));
   exchange.get_challenge();
   exchange.make_reply().response[3] ^= 1;
-  exchange.refused(exchange.reply.emit(), {AuthFailure::failed});
+  exchange.refused(encoded(exchange.reply), {AuthFailure::failed});
   exchange.expect_end("the connection ends after AUTH_Failure1");
 }
 
@@ -195,7 +195,7 @@ CONFORMANCE_CASE(auth_failure2_ends_the_connection, "auth.controller.failure.fai
   exchange.get_challenge();
   AuthFailureReport report{true, exchange.negotiate.t_id};
   report.rcodeex = static_cast<std::uint8_t>(AuthFailure::incorrect_payload);
-  exchange.send(report.emit());
+  exchange.send(encoded(report));
   exchange.expect_end("the connection ends after AUTH_Failure2");
 }
 
@@ -242,7 +242,7 @@ CONFORMANCE_CASE(auth_controller_waits_for_success2, "auth.controller.mutual.suc
   exchange.make_reply(true);
   exchange.get_success1();
   // Anything but Success2 (or Failure2) is not the next message.
-  exchange.refused(exchange.reply.emit(), {AuthFailure::incorrect_message});
+  exchange.refused(encoded(exchange.reply), {AuthFailure::incorrect_message});
 }
 
 CONFORMANCE_CASE(auth_controller_takes_failure2_for_success2, "auth.controller.mutual.failure2",
@@ -254,7 +254,7 @@ CONFORMANCE_CASE(auth_controller_takes_failure2_for_success2, "auth.controller.m
   exchange.get_success1();
   AuthFailureReport report{true, exchange.negotiate.t_id};
   report.rcodeex = static_cast<std::uint8_t>(AuthFailure::failed);
-  exchange.send(report.emit());
+  exchange.send(encoded(report));
   exchange.expect_end("the connection ends when the host does not accept R2");
 }
 

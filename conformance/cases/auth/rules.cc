@@ -12,7 +12,7 @@ CONFORMANCE_CASE(auth_refuses_success2_of_another_transaction, "auth.controller.
   exchange.make_reply(true);
   exchange.get_success1();
   const auto other = static_cast<std::uint16_t>(exchange.negotiate.t_id + 1);
-  exchange.refused(AuthSuccess2{other}.emit(), {AuthFailure::incorrect_payload, AuthFailure::incorrect_message});
+  exchange.refused(encoded(AuthSuccess2{other}), {AuthFailure::incorrect_payload, AuthFailure::incorrect_message});
 }
 
 }  // namespace fb::conformance
