@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/auth/finer_departures.h"
 #include "model/auth/formulas.h"
 
 namespace fb::auth {
@@ -19,6 +20,7 @@ using fabrics::AuthSuccess2;
 namespace {
 
 constexpr std::uint8_t kWrongLength = 16;
+constexpr std::size_t kPrefix = 16;  // compared in place of a whole value
 
 template <class Id>
 bool offers(const std::vector<std::uint8_t>& offered, Id id) {
@@ -56,6 +58,13 @@ bool is_one(const Bytes& bytes) {
          std::all_of(bytes.begin(), bytes.end() - 1, [](std::uint8_t byte) { return byte == 0; });
 }
 
+bool same_t_id(std::uint16_t one, std::uint16_t other, bool low_byte) { return low_byte ? (one & 0xFF) == (other & 0xFF) : one == other; }
+
+Bytes key_of(const Secret& secret, std::string_view nqn, bool always_sha_256) {
+  if (!always_sha_256) return secret.key_of(nqn);
+  return Secret({secret.bytes().begin(), secret.bytes().end()}, AuthHash::sha_256).key_of(nqn);
+}
+
 }  // namespace
 
 ControllerAuth::ControllerAuth(ControllerAuthConfig config, NonceSource& nonces, Departs departs)
@@ -89,7 +98,7 @@ bool ControllerAuth::message_due() const {
 }
 
 void ControllerAuth::time_out() {
-  if (!authenticated_) {
+  if (!authenticated_ || departs(point::timeout_again)) {
     reason_ = AuthFailure::failed;
     state_ = State::failed;
   } else {
@@ -214,15 +223,18 @@ bool ControllerAuth::dh_value_good(const Bytes& value) {
 
 bool ControllerAuth::response_good(const AuthReply& reply) {
   if (!config_.host_secret) return false;
-  const Bytes key = config_.host_secret->key_of(config_.hostnqn);
+  const Bytes key = key_of(*config_.host_secret, config_.hostnqn, departs(point::key_sha_256));
   const Bytes augmented = augmented_challenge(hash_, group_, session_key_, c1_);
   const Bytes expected = host_response(
       hash_, key, {augmented, s1_, t_id_, sc_c_, config_.hostnqn, config_.subnqn});
+  if (departs(point::reply_response_prefix) && reply.response.size() >= kPrefix) {
+    return equal_in_constant_time(ByteView{expected}.first(kPrefix), ByteView{reply.response}.first(kPrefix));
+  }
   return equal_in_constant_time(expected, reply.response);
 }
 
 void ControllerAuth::prepare_response(const AuthReply& reply) {
-  const Bytes key = config_.controller_secret->key_of(config_.subnqn);
+  const Bytes key = key_of(*config_.controller_secret, config_.subnqn, departs(point::key_sha_256));
   const Bytes augmented = augmented_challenge(hash_, group_, session_key_, c2_);
   const ResponseInput input{augmented, reply.seqnum, t_id_, sc_c_, config_.hostnqn, config_.subnqn};
   response_ = departs(point::success1_response) ? host_response(hash_, key, input)
@@ -237,18 +249,25 @@ void ControllerAuth::on_reply(ByteView message) {
     return;
   }
   // The form of everything comes before any computation.
-  if (reply->t_id != t_id_ && rejects(point::reply_t_id, bad)) return;
+  if (!same_t_id(reply->t_id, t_id_, departs(point::reply_t_id_low)) && rejects(point::reply_t_id, bad)) return;
   if (reply->hl != hash_bytes(hash_) && rejects(point::reply_hl, bad)) return;
   if (reply->cvalid > 1 && rejects(point::reply_cvalid, bad)) return;
   if (sc_c_ != 0 && reply->cvalid == 0 && rejects(point::reply_cvalid, bad)) return;
   if (!dh_value_good(reply->dh_value)) return;
   const bool challenges = reply->cvalid != 0;
-  if (challenges && reply->challenge == c1_ &&
+  const bool in_part = departs(point::reply_c2_prefix) && reply->challenge.size() >= kPrefix;
+  const bool repeats = in_part ? std::equal(c1_.begin(), c1_.begin() + kPrefix, reply->challenge.begin())
+                                                       : reply->challenge == c1_;
+  if (challenges && repeats &&
       rejects(point::reply_c2_repeats_c1, AuthFailure::failed)) {
     return;
   }
   if (group_ != DhGroup::null) {
-    session_key_ = session_key(hash_, dh_shared(group_, exponent_, reply->dh_value));
+    Bytes shared = dh_shared(group_, exponent_, reply->dh_value);
+    if (departs(point::reply_shared_stripped)) {
+      shared.erase(shared.begin(), std::find_if(shared.begin(), shared.end(), [](std::uint8_t byte) { return byte != 0; }));
+    }
+    session_key_ = session_key(hash_, shared);
   }
   if (!response_good(*reply) && rejects(point::reply_response, AuthFailure::failed)) return;
   response_wanted_ = challenges && reply->seqnum != 0;
@@ -263,7 +282,7 @@ void ControllerAuth::on_reply(ByteView message) {
 
 void ControllerAuth::on_success2(ByteView message) {
   const auto success = AuthSuccess2::parse(message);
-  const bool good = success && success->t_id == t_id_;
+  const bool good = success && same_t_id(success->t_id, t_id_, departs(point::reply_t_id_low));
   if (!good && rejects(point::success2_t_id, AuthFailure::incorrect_payload)) return;
   succeed();
 }
@@ -293,9 +312,11 @@ std::optional<Bytes> ControllerAuth::take_message() {
 }
 
 Bytes ControllerAuth::make_challenge() {
-  s1_ = departs(point::challenge_seqnum_stays) ? 0x1234 : nonces_.sequence_number();
+  if (completed_ == 0 || c1_.size() != hash_bytes(hash_) || !departs(point::challenge_again)) {
+    s1_ = departs(point::challenge_seqnum_stays) ? 0x1234 : nonces_.sequence_number();
+    c1_ = nonces_.bytes(hash_bytes(hash_));
+  }
   if (departs(point::challenge_seqnum)) s1_ = 0;
-  c1_ = nonces_.bytes(hash_bytes(hash_));
   if (departs(point::challenge_repeats)) c1_.assign(c1_.size(), 0x5A);
   AuthChallenge challenge;
   challenge.t_id = t_id_;

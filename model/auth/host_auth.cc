@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/auth/finer_departures.h"
 #include "model/auth/formulas.h"
 
 namespace fb::auth {
@@ -18,6 +19,7 @@ using fabrics::AuthSuccess2;
 namespace {
 
 constexpr std::uint8_t kWrongLength = 16;
+constexpr std::size_t kPrefix = 16;  // compared in place of a whole value
 constexpr std::uint8_t kReservedId = 0xFF;
 
 bool all_zero(const Bytes& bytes) {
@@ -116,7 +118,8 @@ std::optional<HostStep> HostAuth::on_message(ByteView message) {
 }
 
 std::optional<HostStep> HostAuth::on_failure1(ByteView message) {
-  if (departs(point::host_failure1_ignored)) {
+  const bool late = state_ == State::success1_awaited;
+  if (departs(point::host_failure1_ignored) || (late && departs(point::host_takes_failure_late))) {
     state_ = State::done;
     return std::nullopt;
   }
@@ -140,6 +143,11 @@ bool HostAuth::dh_value_good(const Bytes& value) {
   }
   if (value.size() % 4 != 0 || value.size() > group_bytes(group_)) {
     return !rejects(point::host_takes_no_dh, bad, "the controller's DH value has a wrong length");
+  }
+  if (value.front() == 0 && departs(point::host_refuses_leading_zero)) {
+    reason_ = bad;
+    why_ = "the controller's DH value begins with 0";
+    return false;
   }
   if (dh_value_usable(group_, value)) return true;
   const auto at = all_zero(value) ? point::host_takes_dh_zero
@@ -248,6 +256,9 @@ bool HostAuth::response_good(const AuthSuccess1& success) const {
   const Bytes augmented = augmented_challenge(hash_, group_, session_key_, c2_);
   const Bytes expected = controller_response(
       hash_, key, {augmented, s2_, t_id_, sc_c_, config_.hostnqn, config_.subnqn});
+  if (departs(point::host_takes_response_prefix) && success.response.size() >= kPrefix) {
+    return equal_in_constant_time(ByteView{expected}.first(kPrefix), ByteView{success.response}.first(kPrefix));
+  }
   return equal_in_constant_time(expected, success.response);
 }
 
