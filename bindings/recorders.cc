@@ -54,7 +54,8 @@ class Recorder {
     world.trace().add_sink(writer_);
     world.trace().add_sink(dissector_);
     if (monitors)
-      world.trace().add_sink(watch_.emplace(evidence::DissectorOptions{.complete = world.real_loop() == nullptr}));
+      // Scripts change products from inside.
+      world.trace().add_sink(watch_.emplace(evidence::DissectorOptions{.complete = world.real_loop() == nullptr}, false));
   }
   ~Recorder() {
     world_.trace().remove_sink(writer_);

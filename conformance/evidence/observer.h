@@ -110,6 +110,16 @@ struct CompletionSeen {
   }
 };
 
+/// Bytes of a command's data that an NVMe/TCP PDU carries, as they come: what a PDU has may come in several pieces.
+struct DataSeen {
+  const Sight& at;
+  Queue& queue;
+  bool to_controller;
+  std::uint16_t cid = 0;
+  std::uint64_t offset = 0;  ///< in the command's data
+  ByteView bytes = {};
+};
+
 struct MctpPacketSeen {
   const Sight& at;
   View<mctp::PacketHeader> header;
@@ -152,7 +162,9 @@ inline constexpr unsigned capsules = rdma_capsules | tcp_capsules;
 inline constexpr unsigned mctp = 1u << 8;
 inline constexpr unsigned words = 1u << 9;
 inline constexpr unsigned successes = 1u << 10;
-inline constexpr unsigned kinds = 11;
+inline constexpr unsigned tcp_bytes = 1u << 11;  ///< of data PDUs
+inline constexpr unsigned unread = 1u << 12;
+inline constexpr unsigned kinds = 13;
 inline constexpr unsigned all = (1u << kinds) - 1;
 }  // namespace heard
 
@@ -168,6 +180,10 @@ class Observer {
   virtual void on_pdu(const PduSeen&) {}
   /// A C2HData whose SUCCESS stands for a response; told behind on_pdu.
   virtual void on_success(const PduSeen&) {}
+  /// In front of the PDU, which is told when all of it is there.
+  virtual void on_data(const DataSeen&) {}
+  /// There is traffic that cannot be read: what is exchanged in it is not known.
+  virtual void on_unread(const Sight&) {}
   virtual void on_command(const CommandSeen&) {}
   virtual void on_completion(const CompletionSeen&) {}
   /// No more is heard of this queue: disconnected, reset, or lost track of.

@@ -238,6 +238,7 @@ bool TcpReader::recognise(Direction& direction, ByteView bytes, const Sight& at)
     connection.content = Content::foreign;
     connection.flow.encrypted = true;
     ++dissector_.count().encrypted;
+    dissector_.tell<heard::unread>([&](Observer& observer) { observer.on_unread(at); });
     if (told_by_port) told_missing(direction, at, "is encrypted (TLS) and was not read");
     return false;
   }
@@ -302,6 +303,8 @@ void TcpReader::deliver_plain(Direction& direction, ByteView bytes, Sight& at) {
   if (direction.to_pass > 0) {
     const std::size_t passed = std::min(direction.to_pass, bytes.size());
     direction.to_pass -= passed;
+    tell_data(direction, direction.head, direction.passed, bytes.first(passed), at);
+    direction.passed += passed;
     bytes = bytes.subspan(passed);
     if (direction.to_pass > 0) return;
     pdu(direction, direction.head, direction.passed_plen, false, at);
@@ -365,7 +368,18 @@ void TcpReader::deliver_plain(Direction& direction, ByteView bytes, Sight& at) {
   direction.head.assign(bytes.begin(), bytes.begin() + pdo);
   direction.to_pass = plen - bytes.size();
   direction.passed_plen = plen;
+  direction.passed = bytes.size() - pdo;
+  tell_data(direction, direction.head, 0, bytes.subspan(pdo), at);
   return bytes.size();
+}
+
+void TcpReader::tell_data(const Direction& direction, ByteView header, std::size_t from, ByteView bytes, const Sight& at) {
+  if (header.size() < tcp::DataPdu::size || bytes.empty()) return;
+  const View<tcp::DataPdu> data{header};
+  const Connection& connection = *direction.connection;
+  const DataSeen seen{at, *connection.flow.queue, connection.by_host == &direction, data.get(tcp::data_pdu::cccid),
+                      data.get(tcp::data_pdu::offset) + std::uint64_t{from}, bytes};
+  dissector_.tell<heard::tcp_bytes>([&](Observer& observer) { observer.on_data(seen); });
 }
 
 void TcpReader::pdu(Direction& direction, ByteView bytes, std::size_t plen, bool broken, Sight& at) {
@@ -381,6 +395,8 @@ void TcpReader::pdu(Direction& direction, ByteView bytes, std::size_t plen, bool
   if (!broken && !flow.agreed()) learn(flow, seen);
   const auto type = seen.type();
   const bool moves_data = type == tcp::PduType::h2c_data || type == tcp::PduType::c2h_data || type == tcp::PduType::r2t;
+  const bool data = type == tcp::PduType::h2c_data || type == tcp::PduType::c2h_data;
+  if (data && !broken && !seen.data.empty()) tell_data(direction, seen.header, 0, seen.data, at);
   const auto told = [&](Observer& observer) { observer.on_pdu(seen); };
   moves_data ? dissector_.tell<heard::data_pdus>(told) : dissector_.tell<heard::control_pdus>(told);
   if (broken) return;

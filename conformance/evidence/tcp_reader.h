@@ -43,7 +43,7 @@ class TcpReader {
     std::size_t ruled_out = 0;  // hunting: bytes of `pending` at which no PDU begins
     std::size_t hunted = 0;     // hunting in vain: bytes
     Bytes head;            // of a PDU whose data is passed over
-    std::size_t to_pass = 0, passed_plen = 0;
+    std::size_t to_pass = 0, passed_plen = 0, passed = 0;  // `passed`: bytes of its data
     std::deque<std::unique_ptr<KeptPacket>> kept;  // acknowledge what is yet to be seen
   };
   struct Connection {
@@ -79,6 +79,8 @@ class TcpReader {
   /// Bytes used; 0 when the PDU is not whole.
   std::size_t frame(Direction& direction, ByteView bytes, Sight& at);
   void pdu(Direction& direction, ByteView bytes, std::size_t plen, bool broken, Sight& at);
+  /// Data of the PDU with that header, `from` bytes behind its first.
+  void tell_data(const Direction& direction, ByteView header, std::size_t from, ByteView bytes, const Sight& at);
   [[gnu::cold]] void learn(TcpFlow& flow, const PduSeen& seen);
   void begin_flow(Connection& connection);
   [[gnu::cold]] void told_missing(const Direction& direction, const Sight& at, std::string_view what);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "conformance/monitors/judge.h"
+#include "conformance/oracle/oracle.h"
 
 namespace fb::monitors {
 
@@ -42,14 +43,15 @@ void Findings::finish() {
   std::stable_sort(all_.begin(), all_.end(), [](const Finding& a, const Finding& b) { return a.packet < b.packet; });
 }
 
-Monitors::Monitors(const evidence::DissectorOptions& options) : dissector_(options) {
+Monitors::Monitors(const evidence::DissectorOptions& options, bool with_oracle) : dissector_(options) {
   // Those who watch the form of what is said go first: a queue that they suspect is not judged further.
   for (const auto make : {&judge_of_rdma_packets, &judge_of_rdma_answers, &judge_of_connections, &judge_of_pdus,
                           &judge_of_tcp_data, &judge_of_keys, &judge_of_associations, &judge_of_queues, &judge_of_mctp,
                           &judge_of_management}) {
     judges_.push_back(make(findings_, options.complete));
-    dissector_.add(*judges_.back());
   }
+  if (with_oracle) judges_.push_back(oracle::judge_by_oracle(findings_, options.complete));
+  for (const auto& judge : judges_) dissector_.add(*judge);
 }
 
 Monitors::~Monitors() = default;

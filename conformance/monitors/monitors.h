@@ -18,8 +18,9 @@ class Judge;
 
 class Monitors final : public TraceSink {
  public:
-  /// `complete` in simulated worlds: what was not seen was not said.
-  explicit Monitors(const evidence::DissectorOptions& options = {});
+  /// `complete` in simulated worlds: what was not seen was not said. Without the oracle where products are changed by other means
+  /// than those that are traced.
+  explicit Monitors(const evidence::DissectorOptions& options = {}, bool with_oracle = true);
   ~Monitors() override;
 
   void on_event(const TraceEvent& event) override { dissector_.on_event(event); }

@@ -27,7 +27,7 @@ bool only_advises(Rule rule) {
 }
 
 std::string_view name_of(Layer layer) {
-  constexpr std::string_view kNames[] = {"rdma", "cm", "nvme", "tcp", "mctp", "mi"};
+  constexpr std::string_view kNames[] = {"rdma", "cm", "nvme", "tcp", "mctp", "mi", "oracle"};
   return kNames[static_cast<std::size_t>(layer)];
 }
 

@@ -7,7 +7,7 @@
 
 namespace fb::monitors {
 
-enum class Layer : std::uint8_t { rdma, cm, nvme, tcp, mctp, mi };
+enum class Layer : std::uint8_t { rdma, cm, nvme, tcp, mctp, mi, oracle };
 std::string_view name_of(Layer layer);
 
 /// name, requirement, layer, what is held.
@@ -121,7 +121,37 @@ std::string_view name_of(Layer layer);
   X(mi_one_command, "mi.requester.slot.one-command", mi, "a slot gets no command before its last one is answered")     \
   X(mi_more_once, "mi.mpr.once", mi, "More Processing Required comes once")                                            \
   X(mi_more_form, "mi.mpr.form", mi, "More Processing Required has eight bytes and is no answer to a primitive")       \
-  X(mi_primitive_tag, "mi.primitive.tag", mi, "a primitive's answer has the tag of its request")
+  X(mi_primitive_tag, "mi.primitive.tag", mi, "a primitive's answer has the tag of its request")                       \
+  X(oracle_smart, "oracle.smart.counters", oracle,                                                                     \
+    "the counters of the SMART log grow by the commands and the data that crossed the wire")                           \
+  X(oracle_data, "oracle.data.read-back", oracle, "a Read returns what was written last")                              \
+  X(oracle_compare, "oracle.data.compare", oracle, "Compare succeeds where the data is the same, and there alone")     \
+  X(oracle_error_order, "oracle.error-log.order", oracle, "error log entries are newest first, the unused ones last")  \
+  X(oracle_error_entry, "oracle.error-log.entry", oracle, "an error log entry is about a command that failed")         \
+  X(oracle_error_missing, "oracle.error-log.missing", oracle, "a command that fails with More has an error log entry") \
+  X(oracle_error_count, "oracle.error-log.count", oracle, "the SMART log counts the error log entries")                \
+  X(oracle_dwords, "oracle.completion.dwords", oracle, "dwords that a command does not use are 0")                     \
+  X(oracle_identify_agrees, "oracle.identify.agrees", oracle, "Identify structures about one thing agree")             \
+  X(oracle_identify_controller, "oracle.identify.controller", oracle, "Identify Controller is that of the controller") \
+  X(oracle_identify_namespace, "oracle.identify.namespace", oracle, "the fields of Identify Namespace fit each other") \
+  X(oracle_identify_active, "oracle.identify.active", oracle, "Identify Namespace is filled in for active namespaces") \
+  X(oracle_identify_list, "oracle.identify.list", oracle, "identifiers of a list ascend from behind its start")        \
+  X(oracle_mdts, "oracle.claims.mdts", oracle, "no transfer above MDTS succeeds")                                      \
+  X(oracle_namespace_exists, "oracle.claims.namespace", oracle, "active namespaces are served, and no others")         \
+  X(oracle_lba_range, "oracle.claims.lba-range", oracle, "blocks up to NSZE are served, and no others")                \
+  X(oracle_block_size, "oracle.claims.block-size", oracle, "Read returns blocks of the size of the format")            \
+  X(oracle_features, "oracle.features.value", oracle, "Get Features returns what was set")                             \
+  X(oracle_features_default, "oracle.features.default", oracle, "the default of a feature does not change")            \
+  X(oracle_features_saved, "oracle.features.saved", oracle, "the saved value of a feature is the one that was saved")  \
+  X(oracle_features_reset, "oracle.features.reset", oracle, "a Controller Reset restores the saved value, or else the default") \
+  X(oracle_event_enabled, "oracle.events.enabled", oracle, "only events that are enabled are reported")                \
+  X(oracle_event_limit, "oracle.events.limit", oracle, "as many event requests as AERL allows are held, and no more")  \
+  X(oracle_ana, "oracle.logs.ana", oracle, "change counts of the ANA log grow where a group has changed")              \
+  X(oracle_discovery, "oracle.logs.discovery", oracle, "records of the discovery log change with GENCTR alone")        \
+  X(oracle_log_supported, "oracle.logs.supported", oracle, "log pages are answered as Supported Log Pages says")       \
+  X(oracle_effects, "oracle.logs.effects", oracle, "opcodes are taken as Commands Supported and Effects says")         \
+  X(oracle_abort, "oracle.abort.result", oracle, "Abort says that a command was aborted where it was, and there alone") \
+  X(oracle_nuse, "oracle.capacity.nuse", oracle, "NUSE counts at least the blocks that were written")
 
 enum class Rule : std::uint8_t {
 #define FB_MONITOR_ENUM(id, requirement, layer, sentence) id,

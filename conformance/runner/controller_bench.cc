@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "conformance/evidence/behind_the_wire.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/auth/host_auth.h"
 #include "wire/fabrics/auth_messages.h"
@@ -316,9 +317,15 @@ host::Controller::Outcome ControllerBench::connect_host(host::ConnectOptions opt
   return host().connect(std::move(options)).wait();
 }
 
-subsystem::Target& ControllerBench::target() { return product().target(); }
+subsystem::Target& ControllerBench::target() {
+  evidence::behind_the_wire(world());
+  return product().target();
+}
 
-subsystem::Subsystem& ControllerBench::subsystem() { return product().subsystem(); }
+subsystem::Subsystem& ControllerBench::subsystem() {
+  evidence::behind_the_wire(world());
+  return product().subsystem();
+}
 
 EmbeddedController& ControllerBench::product() {
   BENCH_ASSERT(product_ != nullptr, "what reaches behind the product says so with arranged{}");

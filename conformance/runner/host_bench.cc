@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "conformance/evidence/behind_the_wire.h"
 #include "conformance/runner/driven_host.h"
 #include "conformance/runner/embedded_controller.h"
 #include "wire/tcp/pdu.h"
@@ -211,9 +212,15 @@ void HostBench::make_driven(const Environment& environment, EmbeddedSetup& setup
 
 HostBench::~HostBench() = default;
 
-subsystem::Target& HostBench::target() { return controller_->target(); }
+subsystem::Target& HostBench::target() {
+  evidence::behind_the_wire(world());
+  return controller_->target();
+}
 
-subsystem::Subsystem& HostBench::subsystem() { return controller_->subsystem(); }
+subsystem::Subsystem& HostBench::subsystem() {
+  evidence::behind_the_wire(world());
+  return controller_->subsystem();
+}
 
 const std::string& HostBench::nqn() { return controller_->subsystem().options().nqn; }
 

@@ -63,6 +63,7 @@ constexpr std::pair<std::string_view, Rule> kOnPurpose[] = {
     {"h2cdata_with_an_early_last_is_not_all", Rule::tcp_h2c_last},
     {"host_completes_nothing_by_an_unknown_identifier", Rule::nvme_completion_unknown},
     {"host_notices_a_bogus_invalidation", Rule::rdma_invalidate},
+    {"host_refuses_another_cntlid_in_identify", Rule::oracle_identify_controller},
     {"host_takes_back_what_was_not_invalidated", Rule::rdma_key_late},
     {"icreq_of_unknown_format_is_fatal", Rule::tcp_icreq_fields},
     {"icreq_with_hpda_out_of_range_is_fatal", Rule::tcp_icreq_fields},

@@ -42,6 +42,7 @@ HIDDEN = [
     ("conformance/reference", "wire/", "a second source shares nothing with the first"),
     ("conformance/reference", "sim/", "a second source shares nothing with the first"),
     ("conformance/reference", "model/", "a second source shares nothing with the first"),
+    ("conformance/oracle", "model/", "a second opinion that shares code with the product shares its mistakes"),
     ("model/transport", "sim/rdma/softroce", "models see rdma::Device, not an implementation"),
     ("model/subsystem", "sim/rdma", "the subsystem sees channels, not a fabric"),
     ("model/host", "sim/rdma", "the host sees channels, not a fabric"),

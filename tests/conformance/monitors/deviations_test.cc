@@ -1,5 +1,5 @@
 // Each rule is heard against the product that breaks it: by a deviation of the catalogue where there is one,
-// otherwise by packets said by hand (rdma_test.cc, tcp_test.cc, nvme_test.cc, mctp_test.cc).
+// otherwise by packets said by hand (rdma_test.cc, tcp_test.cc, nvme_test.cc, mctp_test.cc, oracle_test.cc).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -97,6 +97,22 @@ constexpr Tripped kTripped[] = {
     {Rule::mi_more_once, "slow_commands_ask_again_and_again", "a_command_asks_for_time_once", "pcie"},
     {Rule::mi_more_form, "asking_for_time_is_long", "asking_for_time_is_eight_bytes", "pcie"},
     {Rule::mi_primitive_tag, "primitives_with_another_tag", "primitives_bring_their_tag_back", "pcie"},
+    {Rule::oracle_smart, "health_counts_blocks", "health_counters_count", "tcp"},
+    {Rule::oracle_data, "read_ends_wrong", "written_data_reads_back", "rdma"},
+    {Rule::oracle_compare, "compare_always_succeeds", "compare_of_unequal_data_fails", "tcp"},
+    {Rule::oracle_error_order, "error_log_begins_with_the_oldest", "error_log_begins_with_the_latest", "rdma"},
+    {Rule::oracle_error_entry, "errors_without_namespace", "errors_of_io_commands_name_their_namespace", "tcp"},
+    {Rule::oracle_error_count, "health_counts_no_errors", "health_log_counts_error_entries", "rdma"},
+    {Rule::oracle_dwords, "completion_flush_dwords", "io_commands_leave_unused_dwords_zero", "rdma"},
+    {Rule::oracle_identify_controller, "identify_names_another_controller", "identify_names_the_connected_controller", "tcp"},
+    {Rule::oracle_identify_namespace, "identify_more_used_than_there_is", "identify_namespace_sizes_are_ordered", "rdma"},
+    {Rule::oracle_identify_active, "identify_inactive_is_active", "identify_of_an_inactive_namespace_is_empty", "tcp"},
+    {Rule::oracle_identify_list, "active_list_from_the_first", "active_namespace_list_ascends_behind_its_start", "rdma"},
+    {Rule::oracle_features, "thresholds_are_one", "thresholds_of_heat_and_cold_are_apart", "tcp"},
+    {Rule::oracle_ana, "ana_change_count_stays", "ana_changes_are_counted", "rdma"},
+    {Rule::oracle_discovery, "discovery_genctr_stays", "discovery_generation_counts_changes", "tcp"},
+    {Rule::oracle_log_supported, "log_pages_not_listed", "supported_log_pages_are_those_that_can_be_read", "rdma"},
+    {Rule::oracle_abort, "abort_claims_success", "abort_of_nothing_aborts_nothing", "tcp"},
 };
 
 /// No product of ours can be made to break these; or only as a consequence of something else.
@@ -107,7 +123,9 @@ constexpr Rule kByHand[] = {
     Rule::nvme_fused, Rule::nvme_keep_alive, Rule::nvme_property_queue, Rule::nvme_property_read_only,
     Rule::tcp_type, Rule::tcp_hlen, Rule::tcp_h2c_range, Rule::tcp_h2c_reserved, Rule::tcp_c2h_command, Rule::mctp_eid, Rule::mi_size,
     Rule::mi_one_command, Rule::nvme_psdt_no_data, Rule::nvme_psdt_fabrics, Rule::nvme_no_data_descriptor, Rule::nvme_hostnqn_uuid,
-    Rule::rdma_connect_sqsize,
+    Rule::rdma_connect_sqsize, Rule::oracle_error_missing, Rule::oracle_identify_agrees, Rule::oracle_mdts, Rule::oracle_namespace_exists,
+    Rule::oracle_lba_range, Rule::oracle_block_size, Rule::oracle_features_default, Rule::oracle_features_saved,
+    Rule::oracle_features_reset, Rule::oracle_event_enabled, Rule::oracle_event_limit, Rule::oracle_effects, Rule::oracle_nuse,
 };
 
 const CaseInfo* case_named(std::string_view name) {

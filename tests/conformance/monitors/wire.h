@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "conformance/monitors/monitors.h"
 #include "conformance/runner/raw_roce.h"
@@ -172,9 +173,10 @@ class TcpWire : public Wire {
 
   void segment(bool by_host, ByteView bytes, std::uint8_t flags = tcp_flag::ack) {
     TcpFacts tcp;
-    std::uint32_t& seq = by_host ? host_seq_ : controller_seq_;
+    Sequences& of = sequences_[port_];
+    std::uint32_t& seq = by_host ? of.host : of.controller;
     tcp.seq = seq;
-    tcp.ack = by_host ? controller_seq_ : host_seq_;
+    tcp.ack = by_host ? of.controller : of.host;
     tcp.flags = flags;
     seq += static_cast<std::uint32_t>(bytes.size()) + ((flags & tcp_flag::syn) != 0 ? 1u : 0u);
     held_.push_back({by_host, tcp, Bytes(bytes.begin(), bytes.end())});
@@ -200,7 +202,7 @@ class TcpWire : public Wire {
     segment(true, {}, tcp_flag::syn);
     segment(false, {}, tcp_flag::syn | tcp_flag::ack);
   }
-  void skip(bool by_host, std::uint32_t bytes) { (by_host ? host_seq_ : controller_seq_) += bytes; }
+  void skip(bool by_host, std::uint32_t bytes) { (by_host ? sequences_[port_].host : sequences_[port_].controller) += bytes; }
 
   template <class L>
   static Record<L> head(tcp::PduType type, std::uint8_t flags = 0) {
@@ -251,7 +253,10 @@ class TcpWire : public Wire {
   };
   std::vector<Held> held_;
   std::uint16_t port_ = 50000;
-  std::uint32_t host_seq_ = 1000, controller_seq_ = 9000;
+  struct Sequences {
+    std::uint32_t host = 1000, controller = 9000;
+  };
+  std::map<std::uint16_t, Sequences> sequences_;  // by port: several connections take turns
 };
 
 class MctpWire : public Wire {

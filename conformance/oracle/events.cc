@@ -1,0 +1,199 @@
+// Asynchronous events, and what Abort says of the commands that it names.
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+
+#include "conformance/oracle/subjects.h"
+#include "wire/nvme/events.h"
+#include "wire/nvme/features.h"
+#include "wire/nvme/identify.h"
+#include "wire/nvme/identify_controller.h"
+
+namespace fb::oracle {
+
+namespace {
+
+using nvme::AdminOpcode;
+using nvme::EventType;
+namespace info = nvme::event_info;
+namespace enables = nvme::event_config_bits;
+
+/// The bit of feature 0Bh that enables a notice.
+std::optional<std::uint32_t> enabling(std::uint8_t notice) {
+  switch (notice) {
+    case info::notice_namespace_attribute: return enables::namespace_attribute;
+    case info::notice_firmware_activation: return enables::firmware_activation;
+    case info::notice_telemetry: return enables::telemetry;
+    case info::notice_ana_change: return enables::ana_change;
+    case info::notice_lba_status: return enables::lba_status;
+    case info::notice_endurance_group: return enables::endurance_group;
+    case info::notice_zone_descriptor: return enables::zone_descriptor;
+    case info::notice_discovery_log: return enables::discovery_log;
+    default: return std::nullopt;
+  }
+}
+
+class Events final : public Subject {
+ public:
+  using Subject::Subject;
+
+  void on_command(const Exchange& one) override {
+    State& state = states_[one.controller];
+    if (one.is(AdminOpcode::async_event_request)) ++state.requests;
+    if (is_configuration(one) && one.is(AdminOpcode::set_features) && state.ever_enabled) {
+      *state.ever_enabled |= one.command<nvme::SetFeaturesSqe>().get(nvme::features_sqe::cdw11);
+    }
+  }
+
+  void on_answer(const Exchange& one) override {
+    State& state = states_[one.controller];
+    if (one.is(AdminOpcode::identify)) on_identify(state, one);
+    if (is_configuration(one) && one.is(AdminOpcode::get_features)) on_get(state, one);
+    if (is_configuration(one) && one.is(AdminOpcode::set_features) && one.ok()) ++state.sets;
+    if (!one.is(AdminOpcode::async_event_request)) return;
+    if (one.ok()) judge_enabled(state, one);
+    judge_limit(state, one);
+    --state.requests;
+  }
+
+  void on_abandoned(const Exchange& one) override {
+    if (one.is(AdminOpcode::async_event_request)) --states_[one.controller].requests;
+  }
+  void on_controller_end(const Controller& controller) override { states_.erase(&controller); }
+  void on_reset(const Controller& controller) override { states_[&controller].ever_enabled.reset(); }
+  void on_unsure(const Subsystem* subsystem) override {
+    for (auto& [controller, state] : states_) {
+      if (subsystem == nullptr || controller->subsystem == subsystem) state.ever_enabled.reset();
+    }
+  }
+
+ private:
+  struct State {
+    unsigned requests = 0;                       // outstanding
+    std::optional<unsigned> requests_max = {};   // AERL + 1
+    std::optional<std::uint32_t> ever_enabled = {};  // bits of feature 0Bh that are or were set, since it was read
+    unsigned sets = 0;
+  };
+
+  static bool is_configuration(const Exchange& one) {
+    if (!one.is(AdminOpcode::set_features) && !one.is(AdminOpcode::get_features)) return false;
+    return one.command<nvme::SetFeaturesSqe>().get(nvme::features_sqe::fid) ==
+           static_cast<std::uint8_t>(nvme::FeatureId::async_event_configuration);
+  }
+
+  static void on_identify(State& state, const Exchange& one) {
+    const auto command = one.command<nvme::IdentifySqe>();
+    const ByteView page = one.data_in(nvme::kIdentifySize);
+    if (!one.ok() || page.empty() || command.get(nvme::identify_sqe::cns) != static_cast<std::uint8_t>(nvme::Cns::controller)) return;
+    state.requests_max = View<nvme::IdentifyController>{page}.get(nvme::id_ctrl::aerl).raw() + 1u;
+  }
+
+  // A value that was set before may have let an event wait that is reported yet.
+  static void on_get(State& state, const Exchange& one) {
+    const bool current = one.command<nvme::GetFeaturesSqe>().get(nvme::features_sqe::sel) == nvme::FeatureSelect::current;
+    if (one.ok() && current && state.sets == 0 && !state.ever_enabled) state.ever_enabled = one.answer().get(nvme::cqe::dw0);
+  }
+
+  void judge_enabled(const State& state, const Exchange& one) {
+    const nvme::Event event = nvme::Event::from_dw0(one.answer().get(nvme::cqe::dw0));
+    const auto bit = event.type == EventType::notice ? enabling(event.info) : std::nullopt;
+    if (!state.ever_enabled || !bit) return;
+    judged(Rule::oracle_event_enabled);
+    if ((*state.ever_enabled & *bit) != 0) return;
+    say(Rule::oracle_event_enabled,
+        fmt::format("{} is reported, and bit {:#x} of Asynchronous Event Configuration was not set", to_string(event), *bit));
+  }
+
+  void judge_limit(const State& state, const Exchange& one) {
+    if (!state.requests_max) return;
+    judged(Rule::oracle_event_limit);
+    const bool refused = nvme::same_code(one.status(), nvme::sc::async_event_request_limit_exceeded);
+    if (!refused || state.requests > *state.requests_max) return;
+    say(Rule::oracle_event_limit, fmt::format("an Asynchronous Event Request is refused with {} outstanding, and AERL allows {}",
+                                              state.requests, *state.requests_max));
+  }
+
+  std::map<const Controller*, State, ByNumber> states_;
+};
+
+/// What Abort returns, against what became of the command that it names.
+class Aborts final : public Subject {
+ public:
+  using Subject::Subject;
+
+  void on_command(const Exchange& one) override {
+    open_[place_of(one)] = one.number;
+    if (!one.is(AdminOpcode::abort)) return;
+    const auto command = one.command<nvme::AbortSqe>();
+    const Place named{one.controller->number, command.get(nvme::abort_sqe::sqid), command.get(nvme::abort_sqe::abort_cid)};
+    const auto target = open_.find(named);
+    aborts_[one.number] = {target == open_.end() ? 0 : target->second, {}};
+  }
+
+  void on_answer(const Exchange& one) override {
+    open_.erase(place_of(one));
+    for (auto& [number, abort] : aborts_) {
+      if (abort.target != one.number) continue;
+      abort.became = one.status();
+    }
+    if (const auto claimed = claimed_.find(one.number); claimed != claimed_.end()) {
+      claimed_.erase(claimed);
+      judge_aborted(one, one.status());
+    }
+    const auto found = aborts_.find(one.number);
+    if (found == aborts_.end()) return;
+    const Aborting abort = found->second;
+    aborts_.erase(found);
+    if (!one.ok()) return;
+    const bool done = (one.answer().get(nvme::cqe::dw0) & nvme::kAbortNotDone) == 0;
+    if (!done) return;
+    judged(Rule::oracle_abort);
+    const auto command = one.command<nvme::AbortSqe>();
+    if (abort.target == 0) {
+      say(Rule::oracle_abort, fmt::format("Abort says that command {} of queue {} was aborted, and there was none outstanding",
+                                          command.get(nvme::abort_sqe::abort_cid), command.get(nvme::abort_sqe::sqid)));
+    } else if (abort.became) {
+      judge_aborted(one, *abort.became);
+    } else {
+      claimed_[abort.target] = true;
+    }
+  }
+
+  void on_abandoned(const Exchange& one) override {
+    open_.erase(place_of(one));
+    aborts_.erase(one.number);
+    claimed_.erase(one.number);
+    std::erase_if(aborts_, [&](const auto& abort) { return abort.second.target == one.number; });
+  }
+
+ private:
+  struct Place {
+    std::uint64_t controller = 0;
+    std::uint16_t sqid = 0, cid = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Aborting {
+    std::uint64_t target = 0;  // 0: none was outstanding
+    std::optional<nvme::Status> became = {};
+  };
+
+  static Place place_of(const Exchange& one) { return {one.controller->number, *one.queue->qid, one.command().get(nvme::sqe::cid)}; }
+
+  void judge_aborted(const Exchange& one, nvme::Status became) {
+    if (nvme::same_code(became, nvme::sc::abort_requested)) return;
+    say(Rule::oracle_abort,
+        fmt::format("Abort says that a command was aborted, and it completes with {} (packet {})", to_string(became), one.packet));
+  }
+
+  std::map<Place, std::uint64_t> open_;
+  std::map<std::uint64_t, Aborting> aborts_;
+  std::map<std::uint64_t, bool> claimed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> follow_events(Reporter& reporter, bool complete) { return std::make_unique<Events>(reporter, complete); }
+std::unique_ptr<Subject> follow_aborts(Reporter& reporter, bool complete) { return std::make_unique<Aborts>(reporter, complete); }
+
+}  // namespace fb::oracle

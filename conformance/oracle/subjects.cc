@@ -1,0 +1,23 @@
+#include "conformance/oracle/subjects.h"
+
+#include "conformance/oracle/subject.h"
+
+namespace fb::oracle {
+
+std::span<const MakeSubject> subjects() {
+  static constexpr MakeSubject kSubjects[] = {
+      &follow_smart,
+      &follow_blocks,
+      &follow_errors,
+      &follow_completions,
+      &follow_identify,
+      &follow_claims,
+      &follow_features,
+      &follow_logs,
+      &follow_events,
+      &follow_aborts,
+  };
+  return kSubjects;
+}
+
+}  // namespace fb::oracle

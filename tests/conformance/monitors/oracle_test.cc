@@ -1,0 +1,230 @@
+// The oracle hears a controller that contradicts itself, on an admin queue and an I/O queue that are played by hand.
+#include "tests/conformance/monitors/wire.h"
+#include "wire/fabrics/property.h"
+#include "wire/nvme/features.h"
+#include "wire/nvme/identify.h"
+#include "wire/nvme/identify_controller.h"
+#include "wire/nvme/identify_namespace.h"
+#include "wire/nvme/logs.h"
+
+namespace fb::monitors {
+namespace {
+
+namespace id_ns = nvme::id_ns;
+using nvme::AdminOpcode;
+using nvme::IoOpcode;
+
+constexpr std::uint16_t kAdminPort = 50001, kIoPort = 50002;
+constexpr std::size_t kBlock = 512;
+
+class Conversation : public TcpWire {
+ public:
+  Conversation() {
+    connect(kAdminPort, 0);
+    property(fabrics::property::cc, true, 1);
+    connect(kIoPort, 1);
+  }
+
+  struct Answer {
+    nvme::Status status = {};
+    std::uint32_t dw0 = 0;
+    Bytes data = {};
+  };
+  void exchange(std::uint16_t port, nvme::Sqe sqe, const Answer& answer, ByteView out = {}) {
+    use_port(port);
+    const std::uint16_t cid = ++cid_;
+    sqe.set(nvme::sqe::cid, cid);
+    const auto length = static_cast<std::uint32_t>(std::max(answer.data.size(), out.size()));
+    const auto sgl = out.empty() ? nvme::SglDescriptor::transport(length) : nvme::SglDescriptor::in_capsule(0, length);
+    sqe.set(nvme::sqe::sgl1, sgl.bytes());
+    capsule(true, sqe.bytes(), out);
+    if (!answer.data.empty()) {
+      auto header = head<tcp::DataPdu>(tcp::PduType::c2h_data, tcp::pdu_flags::last_pdu);
+      header.set(tcp::data_pdu::cccid, cid).set(tcp::data_pdu::length, length);
+      pdu(false, header.bytes(), answer.data);
+    }
+    nvme::Cqe cqe = completion(cid, 0);
+    cqe.set(nvme::cqe::status, answer.status).set(nvme::cqe::dw0, answer.dw0);
+    capsule(false, cqe.bytes());
+  }
+  void admin(AdminOpcode opcode, const Answer& answer, std::uint32_t nsid = 0, std::uint32_t cdw10 = 0, std::uint32_t cdw11 = 0) {
+    nvme::Sqe sqe = command(static_cast<std::uint8_t>(opcode), 0);
+    sqe.set(nvme::sqe::nsid, nsid).set(nvme::sqe::cdw10, cdw10).set(nvme::sqe::cdw11, cdw11);
+    exchange(kAdminPort, sqe, answer);
+  }
+  void feature(nvme::FeatureId id, std::uint32_t value) { admin(AdminOpcode::set_features, {}, 0, static_cast<std::uint32_t>(id), value); }
+  void feature_is(nvme::FeatureId id, nvme::FeatureSelect select, std::uint32_t value) {
+    admin(AdminOpcode::get_features, {.dw0 = value}, 0, static_cast<std::uint32_t>(id) | static_cast<std::uint32_t>(select) << 8);
+  }
+  void identify(nvme::Cns cns, Bytes page, std::uint32_t nsid = 0) {
+    admin(AdminOpcode::identify, {.data = std::move(page)}, nsid, static_cast<std::uint32_t>(cns));
+  }
+  void log(nvme::LogPage page, Bytes data) {
+    const auto dwords = static_cast<std::uint32_t>(data.size() / 4 - 1);
+    admin(AdminOpcode::get_log_page, {.data = std::move(data)}, 0, static_cast<std::uint32_t>(page) | dwords << 16);
+  }
+  void blocks(IoOpcode opcode, std::uint32_t nsid, std::uint64_t slba, std::uint16_t count, const Answer& answer, ByteView out = {}) {
+    nvme::Sqe sqe = command(static_cast<std::uint8_t>(opcode), 0);
+    sqe.set(nvme::sqe::nsid, nsid);
+    sqe.edit<nvme::ReadWriteSqe>().set(nvme::rw_sqe::slba, slba).set(nvme::rw_sqe::nlb, ZeroBased<std::uint16_t>::of(count));
+    exchange(kIoPort, sqe, answer, out);
+  }
+  void property(std::uint32_t offset, bool set, std::uint64_t value, bool eight = false) {
+    nvme::Sqe sqe = command(nvme::kFabricsOpcode, 0);
+    sqe.edit<fabrics::PropertySetSqe>()
+        .set(fabrics::sqe::fctype, set ? nvme::FabricsType::property_set : nvme::FabricsType::property_get)
+        .set(fabrics::property_sqe::ofst, offset)
+        .set(fabrics::property_sqe::size, eight ? fabrics::PropertySize::eight : fabrics::PropertySize::four);
+    if (set) sqe.edit<fabrics::PropertySetSqe>().set(fabrics::property_sqe::value, value);
+    exchange(kAdminPort, sqe, {.dw0 = set ? 0 : static_cast<std::uint32_t>(value)});
+  }
+
+ private:
+  void connect(std::uint16_t port, std::uint16_t qid) {
+    use_port(port);
+    open();
+    Bytes data(fabrics::ConnectData::size);
+    const std::string_view nqn = "nqn.2014-08.org.example:one";
+    std::copy(nqn.begin(), nqn.end(), data.begin() + fabrics::connect_data::subnqn.offset);
+    std::copy(nqn.begin(), nqn.end(), data.begin() + fabrics::connect_data::hostnqn.offset);
+    store_le<std::uint16_t>(&data[fabrics::connect_data::cntlid.offset], qid == 0 ? 0xFFFF : 1);
+    auto sqe = connect_command(0, true, 0, qid);
+    sqe.set(nvme::sqe::sgl1, nvme::SglDescriptor::in_capsule(0, static_cast<std::uint32_t>(data.size())).bytes());
+    capsule(true, sqe.bytes(), data);
+    capsule(false, completion(0, nvme::kSqFlowControlDisabled, 1).bytes());
+  }
+  std::uint16_t cid_ = 0;
+};
+
+#define EXPECT_SAID(wire, rule) EXPECT_TRUE((wire).heard(rule, false)) << (wire).all()
+#define EXPECT_NOT_SAID(wire, rule) EXPECT_FALSE((wire).heard(rule, false)) << (wire).all()
+
+Bytes namespace_page(std::uint64_t blocks, std::uint64_t used) {
+  Record<nvme::IdentifyNamespace> page;
+  page.set(id_ns::nsze, blocks).set(id_ns::ncap, blocks).set(id_ns::nuse, used);
+  nvme::edit_lba_format(page.mutable_bytes(), 0).set(nvme::lba_format::lbads, std::uint8_t{9});
+  return Bytes(page.bytes().begin(), page.bytes().end());
+}
+Bytes controller_page(std::uint8_t mdts = 0) {
+  Record<nvme::IdentifyController> page;
+  page.set(nvme::id_ctrl::cntlid, std::uint16_t{1}).set(nvme::id_ctrl::nn, 8u).set(nvme::id_ctrl::mdts, mdts);
+  page.set(nvme::id_ctrl::aerl, ZeroBased<std::uint8_t>::of(4));
+  return Bytes(page.bytes().begin(), page.bytes().end());
+}
+Bytes list_page(std::uint32_t nsid) {
+  Bytes page(nvme::kIdentifySize);
+  store_le<std::uint32_t>(page.data(), nsid);
+  return page;
+}
+
+TEST(OracleFeatures, KeepTheirDefaultsAndWhatWasSaved) {
+  using nvme::FeatureSelect;
+  for (const bool wrong : {false, true}) {
+    Conversation wire;
+    const auto id = nvme::FeatureId::volatile_write_cache;
+    wire.feature_is(id, FeatureSelect::default_value, 1);
+    wire.feature_is(id, FeatureSelect::saved, 1);
+    wire.feature(id, 0);
+    wire.feature_is(id, FeatureSelect::default_value, wrong ? 0 : 1);
+    wire.feature_is(id, FeatureSelect::saved, wrong ? 0 : 1);
+    EXPECT_EQ(wire.heard(Rule::oracle_features_default, false), wrong) << wire.all();
+    EXPECT_EQ(wire.heard(Rule::oracle_features_saved, false), wrong) << wire.all();
+  }
+}
+
+TEST(OracleFeatures, AreRestoredByAReset) {
+  using nvme::FeatureSelect;
+  for (const bool wrong : {false, true}) {
+    Conversation wire;
+    const auto id = nvme::FeatureId::volatile_write_cache;
+    wire.feature_is(id, FeatureSelect::saved, 1);
+    wire.feature(id, 0);
+    wire.property(fabrics::property::cc, true, 0);
+    wire.property(fabrics::property::cc, true, 1);
+    wire.feature_is(id, FeatureSelect::current, wrong ? 0 : 1);
+    EXPECT_EQ(wire.heard(Rule::oracle_features_reset, false), wrong) << wire.all();
+  }
+}
+
+TEST(OracleEvents, AreEnabledAndWithinTheLimit) {
+  Conversation wire;
+  wire.identify(nvme::Cns::controller, controller_page());
+  wire.feature_is(nvme::FeatureId::async_event_configuration, nvme::FeatureSelect::current, 0x100);
+  wire.admin(AdminOpcode::async_event_request, {.dw0 = 0x00040002});
+  EXPECT_NOT_SAID(wire, Rule::oracle_event_enabled);
+  wire.admin(AdminOpcode::async_event_request, {.dw0 = 0x000C0302});
+  EXPECT_SAID(wire, Rule::oracle_event_enabled);
+  wire.admin(AdminOpcode::async_event_request, {.status = nvme::sc::async_event_request_limit_exceeded});
+  EXPECT_SAID(wire, Rule::oracle_event_limit);
+}
+
+TEST(OracleIdentify, StructuresAgree) {
+  for (const bool wrong : {false, true}) {
+    Conversation wire;
+    Bytes page = namespace_page(100, 100);
+    page[id_ns::nmic.offset] = 1;
+    wire.identify(nvme::Cns::identify_namespace, page, 1);
+    Bytes independent(nvme::kIdentifySize);
+    independent[nvme::id_ns_independent::nmic.offset] = wrong ? 0 : 1;
+    independent[nvme::id_ns_independent::nstat.offset] = 1;
+    wire.identify(nvme::Cns::independent_namespace, independent, 1);
+    EXPECT_EQ(wire.heard(Rule::oracle_identify_agrees, false), wrong) << wire.all();
+  }
+}
+
+TEST(OracleClaims, LimitTransfersAndCommands) {
+  Conversation wire;
+  wire.property(fabrics::property::cap, false, 0, true);
+  wire.identify(nvme::Cns::controller, controller_page(1));  // 8 KiB
+  wire.log(nvme::LogPage::telemetry_host, Bytes(8192));
+  EXPECT_NOT_SAID(wire, Rule::oracle_mdts);
+  wire.log(nvme::LogPage::telemetry_host, Bytes(16384));
+  EXPECT_SAID(wire, Rule::oracle_mdts);
+  Bytes effects(nvme::CommandEffects::size);
+  effects[4 * static_cast<std::size_t>(AdminOpcode::get_log_page)] = 1;
+  wire.log(nvme::LogPage::commands_effects, effects);
+  wire.log(nvme::LogPage::telemetry_host, Bytes(4096));
+  EXPECT_NOT_SAID(wire, Rule::oracle_effects);
+  wire.admin(AdminOpcode::keep_alive, {});
+  EXPECT_SAID(wire, Rule::oracle_effects);
+}
+
+TEST(OracleClaims, AreThoseOfTheNamespace) {
+  Conversation wire;
+  wire.identify(nvme::Cns::active_namespace_list, list_page(1));
+  wire.identify(nvme::Cns::identify_namespace, namespace_page(100, 1), 1);
+  wire.blocks(IoOpcode::read, 1, 96, 4, {.data = Bytes(4 * kBlock)});
+  EXPECT_NOT_SAID(wire, Rule::oracle_lba_range);
+  EXPECT_NOT_SAID(wire, Rule::oracle_block_size);
+  EXPECT_NOT_SAID(wire, Rule::oracle_namespace_exists);
+  wire.blocks(IoOpcode::read, 1, 97, 4, {.data = Bytes(4 * kBlock)});
+  EXPECT_SAID(wire, Rule::oracle_lba_range);
+  wire.blocks(IoOpcode::read, 1, 0, 4, {.data = Bytes(4 * 4096)});
+  EXPECT_SAID(wire, Rule::oracle_block_size);
+  wire.blocks(IoOpcode::read, 2, 0, 4, {.data = Bytes(4 * kBlock)});
+  EXPECT_SAID(wire, Rule::oracle_namespace_exists);
+  const Bytes data(2 * kBlock, 0x5A);
+  wire.blocks(IoOpcode::write, 1, 10, 2, {}, data);
+  wire.identify(nvme::Cns::identify_namespace, namespace_page(100, 1), 1);
+  EXPECT_SAID(wire, Rule::oracle_nuse);
+}
+
+TEST(OracleErrors, HaveAnEntryEach) {
+  Conversation wire;
+  const auto entries = [&](unsigned newest, std::uint16_t cid) {
+    Bytes log(2 * nvme::ErrorEntry::size);
+    MutableView<nvme::ErrorEntry> entry{MutableBytes(log).first(nvme::ErrorEntry::size)};
+    if (newest != 0) {
+      entry.set(nvme::error_entry::error_count, newest).set(nvme::error_entry::sqid, std::uint16_t{0}).set(nvme::error_entry::cid, cid);
+      entry.set(nvme::error_entry::status, nvme::sc::invalid_field);
+    }
+    return log;
+  };
+  wire.log(nvme::LogPage::error_information, entries(0, 0));
+  wire.admin(AdminOpcode::identify, {.status = nvme::sc::invalid_field.with_more()});
+  wire.log(nvme::LogPage::error_information, entries(0, 0));
+  EXPECT_SAID(wire, Rule::oracle_error_missing);
+}
+
+}  // namespace
+}  // namespace fb::monitors
