@@ -104,7 +104,8 @@ class OwnTransactions {
     }
   };
   /// Hash and group of every Challenge, which a host must have offered.
-  OwnTransactions(HostBench& bench, std::uint8_t hash, std::uint8_t group) : hash(hash), group(group), bench_(bench) {
+  OwnTransactions(HostBench& bench, std::uint8_t of_hash, std::uint8_t of_group)
+      : hash(of_hash), group(of_group), bench_(bench) {
     bench.script.departs = [](std::string_view point) { return point.starts_with("auth.reply.") && !point.ends_with("_prefix"); };
     bench.script.data_out = [this](const CommandContext& command, MutableBytes data) {
       if (command.sqe[0] == 0x7F && command.sqe[4] == kReceive) say(command.qid, data);

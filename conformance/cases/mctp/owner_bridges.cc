@@ -13,6 +13,8 @@ constexpr std::uint8_t kAccepted = 0, kRejected = 1;
 constexpr mctp::Eid kPlayedBridge = 0x20;
 constexpr std::uint8_t kAsked = 5;
 
+bool in_range(mctp::Eid eid, unsigned first, unsigned count) { return eid >= first && eid < first + count; }
+
 /// The first device is a bridge that asks for five EIDs; with `takes`, it accepts what it is given.
 struct PlayedBridge {
   unsigned count = 0, first = 0, operation = 0;

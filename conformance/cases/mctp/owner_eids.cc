@@ -102,8 +102,11 @@ void respond(PlayedDevice& from, const SeenMessage& request, mctp::Eid source, B
   reply.source = source;
   reply.owner = false;
   reply.tag = request.tag;
-  reply.payload = {0x00, static_cast<std::uint8_t>(request.body[1] & 0x1F), request.body[2], 0x00};
-  reply.payload.insert(reply.payload.end(), data.begin(), data.end());
+  constexpr std::size_t kHead = 4;
+  reply.payload.resize(kHead + data.size());
+  reply.payload[1] = static_cast<std::uint8_t>(request.body[1] & 0x1F);
+  reply.payload[2] = request.body[2];
+  std::copy(data.begin(), data.end(), reply.payload.begin() + kHead);
   from.raw().send(reply);
 }
 
