@@ -54,7 +54,8 @@ WorldOutcome run_world(const Recipe& recipe, const WorldOptions& options) {
   const auto world = World::make_virtual(mix64(recipe.seed));
   const Interrupter::Guard guard(options.interrupter, *world);
   if (options.sink != nullptr) world->trace().add_sink(*options.sink);
-  monitors::Monitors watch({.complete = true});
+  // Steps of a world change the product itself, which the oracle does not see.
+  monitors::Monitors watch({.complete = true}, false);
   world->trace().add_sink(watch, TraceSink::Hears::wire);
   fault::Points points(*world, recipe.schedule);
   Judge judge;
