@@ -123,7 +123,7 @@ def changed(path, **fields):
     ({"format": "fabricbench-world-9"}, "not a file of the form"),
     ({"faults": ["packet:moon->target#1 drop"]}, "this world has no packet:moon->target"),
     ({"faults": ["gremlin"]}, "no decision: 'gremlin'"),
-    ({"steps": ["0 juggle 1+1"]}, "no step"),
+    ({"steps": ["0 juggle 1+1"]}, "not a step"),
     ({"steps": ["0 write 999+1"]}, "no room for that step"),
     ({"steps": ["0 vpd_read 1+1"]}, "no room for that step"),
     ({"colour": "red"}, "'colour'"),

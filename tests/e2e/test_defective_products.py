@@ -71,7 +71,7 @@ DEFECTS = {
     "mpsmin": {"fabrics.property.cap"},
     "cfs": {"fabrics.enable.ready"},
     "never-ready": {"fabrics.enable.ready"},
-    "cntlid": {"fabrics.connect.cntlid.allocated", "nvme.identify.controller.cntlid", "nvme.identify.cntid-unused"},
+    "cntlid": {"oracle.identify.controller", "fabrics.connect.cntlid.allocated", "nvme.identify.controller.cntlid", "nvme.identify.cntid-unused"},
     "icdoff": {"tcp.identify.capsules"},
     "datao": {"tcp.c2hdata.contiguous"},
     "early-response": {"tcp.c2hdata.contiguous"},

@@ -76,7 +76,7 @@ NONSENSE = [
     (["campaign", "--output", ""], "--output"),
     (["campaign", "--steps", "0"], "--steps"),
     (["campaign", "--seeds", "9..3"], "--seeds"),
-    (["run", "--seed", "-1"], "no seed"),
+    (["run", "--seed", "-1"], "is not a seed"),
     (["run", "--today", "2027-02-30"], "--today"),
     (["target", "--listen", AT], "no --namespace"),
     (["target", "--listen", AT, "--namespace", "64M", "--nqn", "testnqn"], "nqn.2026-01.org.example:testnqn"),

@@ -120,7 +120,7 @@ def test_a_deviation_shows_through_the_sockets(fabricbench):
 
 
 @pytest.mark.parametrize("url, why", [
-    ("serial:", "no path"),
+    ("serial:", "the path is missing"),
     ("serial:/nonexistent", "/nonexistent"),
     ("serial:/dev/null", "/dev/null"),
     ("mctp:1", "no EID"),

@@ -205,7 +205,7 @@ def test_a_crash_loses_nothing_that_was_found(verify):
     assert done.code == 1
     assert "violation token_before_register, 1 time\n" in done.out
     assert "the program was ended by SIGABRT\n" in done.out
-    assert "what it never\n    released is not judged" in done.out
+    assert "unreleased\n    objects are not reported" in done.out
 
 
 def test_a_crash_is_never_good(verify):
@@ -218,7 +218,7 @@ def test_a_crash_is_never_good(verify):
 def test_an_exit_without_a_word(verify):
     done = verify(CONSUMER, "quit", SERVER)
     assert done.code == 0
-    assert "not judged" in done.out and done.out.endswith("0 violations, 0 of advice; 1 process\n")
+    assert "not reported" in done.out and done.out.endswith("0 violations, 0 of advice; 1 process\n")
 
 
 @pytest.mark.parametrize("whom", ["group", "command"])
@@ -292,7 +292,7 @@ def test_wrong_use(verify, tmp_path):
         (["--provider", tmp_path / "none.so", "true"], "none.so: no such file"),
         (["--provider", tmp_path / "text.so", "true"], "it cannot be loaded as a library"),
         (["--provider", HOLLOW, "true"], "it exports no DllGetClassObject"),
-        (["--provider", VERIFIER, "true"], "that is the verifier"),
+        (["--provider", VERIFIER, "true"], "this is the verifier"),
         (["--guid", "nonsense", "true"], "is not a GUID"),
         (["--without", "nonsense", "true"], "--without nonsense: no such rule"),
     ]:
@@ -371,7 +371,7 @@ def test_a_provider_that_is_none(installed, surroundings, monkeypatch):
     text = surroundings / "text.so"
     text.write_text("no library")
     for path, why in [(surroundings / "none.so", "there is no such library"), (HOLLOW, "it exports no DllGetClassObject"),
-                      (text, "it cannot be loaded as a library"), (VERIFIER, "that is the verifier itself")]:
+                      (text, "it cannot be loaded as a library"), (VERIFIER, "this is the verifier itself")]:
         monkeypatch.setenv("FABRICBENCH_ND_VERIFY_INNER", str(path))
         done = installed("early")
         assert done.returncode == 9 and f"fabricbench verifier: {path}: {why}\n" in done.stderr

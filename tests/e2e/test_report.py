@@ -380,7 +380,7 @@ def test_matrix_leads_to_the_evidence(chrome, folder, clean_folder, tmp_path):
     cell = next(link for link in chrome.all("#matrix td a") if "fail" in link.get_attribute("class"))
     cell.click()
     assert chrome.one("#outcome").text == "red"
-    assert "#group/fabrics/controller/" in chrome.driver.current_url
+    assert "#cases?suite=fabrics&role=controller" in chrome.driver.current_url
     assert chrome.one("#filter-suite").get_attribute("value") == "fabrics"
     assert FAILING in names(chrome)
     chrome.driver.back()
@@ -396,8 +396,8 @@ def test_matrix_leads_to_the_evidence(chrome, folder, clean_folder, tmp_path):
     (lambda path: None, "no such folder"),
     (lambda path: path.mkdir(), "no results.json"),
     (lambda path: (path.mkdir(), (path / "results.json").write_text("{")), "no JSON"),
-    (lambda path: (path.mkdir(), (path / "results.json").write_text("[1]")), "no results"),
-    (lambda path: (path.mkdir(), (path / "results.json").write_text('{"seed": "x"}')), "no results"),
+    (lambda path: (path.mkdir(), (path / "results.json").write_text("[1]")), "not the results of a run"),
+    (lambda path: (path.mkdir(), (path / "results.json").write_text('{"seed": "x"}')), "not the results of a run"),
 ])
 def test_wrong_folders_get_one_clear_line(clean_folder, tmp_path, spoil, word):
     spoil(tmp_path / "other")

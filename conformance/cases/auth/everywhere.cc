@@ -63,11 +63,15 @@ void finish(Exchange& exchange, Check& check, bool both_ways) {
 /// Connected I/O queues that have not authenticated, as many as the product grants, up to kQueues.
 std::vector<host::RawQueue*> connected_io_queues(ControllerBench& bench, Check& check, RawAssociation& association) {
   std::vector<host::RawQueue*> queues;
-  const unsigned granted = std::max<unsigned>(1, bench.declared().io_queues);
-  for (std::uint16_t qid = 1; qid <= std::min(granted, kQueues); ++qid) {
-    queues.push_back(&association.io_transport(qid));
-    const host::RawReply reply = queues.back()->send(association.io_connect(qid)).wait();
+  // How many a product grants is not known where nobody could ask it without authentication.
+  const unsigned declared = bench.declared().io_queues;
+  const unsigned most = std::min<unsigned>(declared == 0 ? kQueues : declared, kQueues);
+  for (std::uint16_t qid = 1; qid <= most; ++qid) {
+    host::RawQueue& queue = association.io_transport(qid);
+    const host::RawReply reply = queue.send(association.io_connect(qid)).wait();
+    if (qid > 1 && !reply.ok()) break;
     check.precondition_success(reply, "Connect of an I/O queue");
+    queues.push_back(&queue);
   }
   return queues;
 }

@@ -97,6 +97,7 @@ CONFORMANCE_CASE(auth_compares_every_byte_of_a_response, "auth.controller.reply.
       Exchange exchange(bench, check, connected_queue(bench));
       if (!takes(begin(exchange, hash), check)) break;
       exchange.make_reply();
+      check.require(exchange.reply.response.size() == length, "the Challenge names the hash that was offered", "it names another");
       exchange.reply.response[byte] ^= 0x01;
       ++tried;
       expect_refused(exchange, check, "another byte " + std::to_string(byte) + " of " + std::to_string(length));

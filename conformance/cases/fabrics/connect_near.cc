@@ -111,12 +111,14 @@ CONFORMANCE_CASE(io_connect_takes_every_queue_granted, "fabrics.connect.qid.ever
   const auto granted = association.admin().send(host::set_features(nvme::FeatureId::number_of_queues, 0x00FE'00FE)).wait();
   check.precondition_success(granted, "Set Features, Number of Queues");
   const std::uint32_t most = std::min(granted.dw0() & 0xFFFF, granted.dw0() >> 16) + 1;
+  const auto entries = static_cast<std::uint16_t>(std::min<std::uint32_t>(16, bench.declared().queue_entries_max()));
   check.precondition(most <= 128, "the product grants no more queues than the bench opens");
   for (auto qid = static_cast<std::uint16_t>(most); qid >= 1; --qid) {
-    host::RawQueue& queue = bench.unconnected_queue({.qid = qid, .entries = 16, .cntlid = association.cntlid()});
+    host::RawQueue& queue = bench.unconnected_queue({.qid = qid, .entries = entries, .cntlid = association.cntlid()});
     const host::RawConnection made = queue.connect_transport().wait();
     check.require(made.connected, fmt::format("the connection for queue {} is accepted", qid), made.end.text);
-    check.success(answered(check, queue.send(association.io_connect(qid, 16)).wait()), fmt::format("Connect of queue {} of {}", qid, most));
+    const auto reply = answered(check, queue.send(association.io_connect(qid, entries)).wait());
+    check.success(reply, fmt::format("Connect of queue {} of {}", qid, most));
   }
 }
 

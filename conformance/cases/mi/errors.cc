@@ -125,7 +125,7 @@ CONFORMANCE_CASE(reserved_opcodes_are_invalid, "mi.command.opcode", roles::endpo
   serves(bench, check, "a good request afterwards");
 }
 
-CONFORMANCE_CASE(commands_that_are_too_short_have_an_invalid_size, "mi.command.size.short", roles::endpoint) {
+CONFORMANCE_CASE(commands_that_are_too_short_have_an_invalid_size, "mi.command.size.short", roles::endpoint, sends_malformed) {
   for (const Wrong& good : without_data(bench)) {
     for (const int dwords : {1, 2}) {
       const MiAnswer answer = bench.request(resized(good.body, -4 * dwords));

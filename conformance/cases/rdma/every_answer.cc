@@ -8,7 +8,8 @@ using namespace asker;
 
 }  // namespace
 
-CONFORMANCE_CASE(each_nak_fails_the_request_that_it_names, "rdma.requester.every-nak", roles::requester) {
+CONFORMANCE_CASE(each_nak_fails_the_request_that_it_names, "rdma.requester.every-nak", roles::requester,
+                 beyond_interfaces("the interface has one status for both sides' refusals of a Send")) {
   constexpr std::uint32_t kCount = 4;
   for (std::uint8_t value = 1; value < 32; ++value) {
     for (std::uint32_t named = 0; named < kCount; ++named) {
@@ -114,7 +115,7 @@ CONFORMANCE_CASE(each_ack_timeout_is_kept, "rdma.requester.every-timeout", roles
 }
 
 CONFORMANCE_CASE(each_count_of_rnr_retries_is_kept, "rdma.requester.every-rnr-count", roles::requester,
-                 reaches{"rc.rnr.wait"}) {
+                 reaches{"rc.rnr.wait"}, beyond_interfaces("the interface has one status for all timeouts")) {
   for (std::uint8_t retries = 0; retries < 7; ++retries) {
     const auto c = bench.connect_to_product({}, {.mtu_code = 1, .ack_timeout = 19, .rnr_retry_count = retries});
     bench.peer().inbox().clear();
@@ -131,7 +132,8 @@ CONFORMANCE_CASE(each_count_of_rnr_retries_is_kept, "rdma.requester.every-rnr-co
   }
 }
 
-CONFORMANCE_CASE(each_wrong_response_fails_its_read, "rdma.requester.every-wrong-response", roles::requester, sends_malformed) {
+CONFORMANCE_CASE(each_wrong_response_fails_its_read, "rdma.requester.every-wrong-response", roles::requester, sends_malformed,
+                 beyond_interfaces("the interface has one status for all errors of this side")) {
   constexpr Opcode kF = Opcode::read_response_first, kM = Opcode::read_response_middle, kL = Opcode::read_response_last,
                    kO = Opcode::read_response_only;
   struct Row {

@@ -139,8 +139,8 @@ TEST_F(Bridged, QueryHop) {
   EXPECT_EQ(to_hex(hop(8).data()), to_hex(Bytes{0, 4, 0, 0, 0, 0}));
   EXPECT_EQ(to_hex(hop(near->endpoint().eid()).data()), to_hex(Bytes{0, 4, 0, 0, 0, 0}));
   // Through the bridge there is one hop to who is behind it.
-  const Eid behind = far->endpoint().eid();
-  EXPECT_EQ(to_hex(ask(*near, bridge, Command::query_hop, {behind, 4}).data()), to_hex(Bytes{behind, 4, 0, 0, 0, 0}));
+  const Eid beyond = far->endpoint().eid();
+  EXPECT_EQ(to_hex(ask(*near, bridge, Command::query_hop, {beyond, 4}).data()), to_hex(Bytes{beyond, 4, 0, 0, 0, 0}));
   EXPECT_EQ(hop(kNullEid).completion, control::Completion::invalid_data);
   EXPECT_EQ(hop(kBroadcastEid).completion, control::Completion::invalid_data);
   EXPECT_EQ(hop(200).completion, control::Completion::invalid_data);
