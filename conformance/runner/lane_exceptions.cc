@@ -43,8 +43,6 @@ const std::vector<LaneException>& lane_exceptions() {
        "only the case can make the secure channel that the product demands"},
       {"second-controller", "tls_keeps_a_generated_psk_for_each_host", "",
        "only the case can make the secure channel that the product demands"},
-      {"io-queue-2", "auth_works_on_every_queue", "", "the case goes through all I/O queues itself"},
-      {"io-queue-3", "auth_works_on_every_queue", "", "the case goes through all I/O queues itself"},
       {"after-reset", "expiry_leaves_an_error_log_entry", "",
        "a reset clears the error log, which the case reads in a second association"},
       {"busy-neighbour", "connect_finds_static_controller_busy", "",

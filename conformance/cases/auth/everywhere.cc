@@ -61,11 +61,11 @@ void finish(Exchange& exchange, Check& check, bool both_ways) {
 }
 
 /// Connected I/O queues that have not authenticated, as many as the product grants, up to kQueues.
-std::vector<host::RawQueue*> connected_io_queues(ControllerBench& bench, Check& check, RawAssociation& association) {
+std::vector<host::RawQueue*> connected_io_queues(Check& check, RawAssociation& association) {
   std::vector<host::RawQueue*> queues;
-  // How many a product grants is not known where nobody could ask it without authentication.
-  const unsigned declared = bench.declared().io_queues;
-  const unsigned most = std::min<unsigned>(declared == 0 ? kQueues : declared, kQueues);
+  constexpr std::uint32_t kAsked = (kQueues - 1) << 16 | (kQueues - 1);
+  const auto granted = association.admin().send(host::set_features(nvme::FeatureId::number_of_queues, kAsked)).wait();
+  const unsigned most = granted.ok() ? std::min((granted.dw0() & 0xFFFF) + 1, kQueues) : 1;
   for (std::uint16_t qid = 1; qid <= most; ++qid) {
     host::RawQueue& queue = association.io_transport(qid);
     const host::RawReply reply = queue.send(association.io_connect(qid)).wait();
@@ -94,7 +94,7 @@ std::vector<AuthChallenge> challenges(ControllerBench& bench, Check& check) {
     RawAssociation& association = bench.associate({.enable = false, .authenticate = false});
     run(association.admin());
     association.enable();
-    std::vector<host::RawQueue*> queues = connected_io_queues(bench, check, association);
+    std::vector<host::RawQueue*> queues = connected_io_queues(check, association);
     for (host::RawQueue* queue : queues) run(*queue);
     run(association.admin());
     run(association.admin());
@@ -229,7 +229,7 @@ CONFORMANCE_CASE(auth_works_on_every_queue, "auth.controller.demand.every-queue"
                  reaches{"auth.required", "subsystem.auth.done"}) {
   const bool both_ways = bench.authentication().controller_secret.has_value();
   RawAssociation& association = bench.associate();
-  const std::vector<host::RawQueue*> queues = connected_io_queues(bench, check, association);
+  const std::vector<host::RawQueue*> queues = connected_io_queues(check, association);
   for (host::RawQueue* queue : queues) {
     // All those before have authenticated.
     expect_all_refused(check, *queue, false, bench.nsid(), "before authentication of I/O queue " + std::to_string(queue->options().qid));
@@ -258,7 +258,7 @@ CONFORMANCE_CASE(auth_refuses_commands_meanwhile, "auth.controller.demand.meanwh
   watch(association.admin(), true);
   check.success(association.admin().send(host::property_get(prop::vs)).wait(), "Property Get at the end");
   association.enable();
-  const std::vector<host::RawQueue*> queues = connected_io_queues(bench, check, association);
+  const std::vector<host::RawQueue*> queues = connected_io_queues(check, association);
   watch(*queues.back(), false);
   check.success(queues.back()->send(host::flush(bench.nsid())).wait(), "Flush at the end");
 }
@@ -409,7 +409,8 @@ CONFORMANCE_CASE(auth_once_more_may_time_out, "auth.controller.again.timeout", r
   second.challenge = *challenge;
   for (unsigned i = 0; i < 10; ++i) {
     bench.world().run_for(2_s);
-    check.require_success(association.admin().send(host::keep_alive()).wait(), "Keep Alive while a second transaction waits");
+    check.require_success(association.admin().send(host::identify(nvme::Cns::controller), 4096).wait(),
+                          "Identify while a second transaction waits");
   }
   second.make_reply();
   check.status(second.send(encoded(second.reply)), sc::command_sequence_error, "a Reply to a transaction that timed out");

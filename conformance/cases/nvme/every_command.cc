@@ -142,7 +142,7 @@ CONFORMANCE_CASE(transfers_of_exactly_mdts_are_whole, "nvme.transfer.mdts-every"
     check.status(space.read(0, count + 1), sc::invalid_field, "Read above MDTS, " + space.name());
     if (compares) {
       check.success(space.send(IoOpcode::compare, 0, count, data), "Compare of MDTS, " + space.name());
-      data.back() ^= 1;
+      space.spoil_last_bit(data);
       check.status(space.send(IoOpcode::compare, 0, count, data), sc::compare_failure,
                    "Compare of MDTS that differs in its last bit, " + space.name());
       check.status(space.send(IoOpcode::compare, 0, count + 1, longer), sc::invalid_field,
@@ -246,9 +246,9 @@ CONFORMANCE_CASE(fused_pairs_reach_their_limit, "nvme.fused.limit", roles::contr
       }
     };
     const std::string pair = fmt::format("a fused pair of ACWU + 1 = {} blocks, {}", count, space.name());
-    old.back() ^= 1;
+    space.spoil_last_bit(old);
     judge(old, sc::compare_failure, false, pair + ", whose last bit differs");
-    old.back() ^= 1;
+    space.spoil_last_bit(old);
     holds(check, space, 0, old, "the blocks of a pair that failed, " + space.name());
     judge(old, sc::success, true, pair);
     holds(check, space, 0, made, "the blocks of a pair that succeeded, " + space.name());

@@ -57,7 +57,7 @@ std::vector<Kind> kinds_of(ByteView common, ByteView extended) {
 
 class FormatScene : public Manager {
  public:
-  FormatScene(ControllerBench& bench, Check& check) : Manager(bench, check), check_(check) {
+  FormatScene(ControllerBench& bench, Check& check) : Manager(bench, check), check_(check), most_(bench.declared().transfer_max()) {
     if (!bench.declared().version_at_least(2, 0)) return;
     Record<nvme::HostBehavior> behavior;
     behavior.set(nvme::host_behavior::lbafee, 1);
@@ -69,10 +69,14 @@ class FormatScene : public Manager {
     const auto extended = identify(nvme::Cns::command_set_namespace, nvme::kAllNamespaces);
     return kinds_of(common.data, extended.ok() ? ByteView{extended.data} : ByteView{nothing_});
   }
+  /// 0 where no namespace of that kind can be judged.
   std::uint32_t make(const Kind& kind) {
+    if (most_ != 0 && std::uint64_t{kCount} * kind.layout.bytes() > most_) return 0;
     Bytes asked = described({.nsze = kBlocks, .ncap = kBlocks, .lbaf = kind.lbaf, .extended = kind.layout.metadata_bytes != 0});
     MutableView<nvme::IdentifyNamespace>{asked}.set(nvme::id_ns::dps, kind.layout.protection_type);
     const auto made = admin().send(host::create_namespace(), asked).wait();
+    const bool room = !made.answered() || made.status() != sc::namespace_insufficient_capacity;
+    check_.precondition(room, "the product has room for another namespace");
     if (!check_.success(made, "Namespace Management, create with " + kind.name())) return 0;
     check_.precondition_success(attach(made.dw0(), {cntlid()}), "Namespace Attachment");
     return made.dw0();
@@ -80,6 +84,7 @@ class FormatScene : public Manager {
 
  private:
   Check& check_;
+  std::uint64_t most_;  ///< bytes of a transfer; 0: no limit
   const Bytes nothing_ = Bytes(nvme::kIdentifySize);
 };
 

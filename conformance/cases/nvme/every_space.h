@@ -38,7 +38,10 @@ struct Space {
   std::uint32_t nsid = 0;
   std::uint32_t block_bytes = 512;  ///< with metadata
   std::uint64_t blocks = 0;
+  std::uint32_t metadata_bytes = 0;
 
+  /// Changes the last bit that is data and no metadata, which Compare need not look at.
+  void spoil_last_bit(Bytes& data) const { data[data.size() - metadata_bytes - 1] ^= 1; }
   std::string name() const { return "namespace " + std::to_string(nsid); }
   host::RawReply send(nvme::IoOpcode opcode, std::uint64_t lba, std::uint32_t count, ByteView data = {}) const {
     auto command = host::as_sqe(host::read(nsid, lba, count));
@@ -65,7 +68,7 @@ inline std::vector<Space> every_space(ControllerBench& bench, host::RawQueue& io
   for (const host::NamespaceFacts& facts : bench.declared().namespaces) {
     const std::uint32_t bytes = facts.layout.bytes();
     if (facts.layout.extended() || facts.blocks < 1024 || (most != 0 && most < 8 * std::uint64_t{bytes})) continue;
-    spaces.push_back({&io, facts.nsid, bytes, facts.blocks});
+    spaces.push_back({&io, facts.nsid, bytes, facts.blocks, facts.layout.metadata_bytes});
   }
   if (spaces.empty()) throw CannotArrange{"the product has no namespace of 1,024 blocks"};
   return spaces;

@@ -123,8 +123,9 @@ class Watched {
     const ByteView part = pdu.data();
     progress.data.insert(progress.data.end(), part.begin(), part.end());
     check_.equal("LAST_PDU of " + pdu.text(), pdu.has(flag::last_pdu), progress.data.size() == progress.bytes);
-    return check_.that(!pdu.has(flag::success) && progress.data.size() <= progress.bytes,
-                       "no SUCCESS, and no more data than asked for", pdu.text());
+    // Whether it may say so is another rule's: no response follows.
+    if (pdu.has(flag::success) && progress.data.size() == progress.bytes) progress.done = true;
+    return check_.that(progress.data.size() <= progress.bytes, "no more data than asked for", pdu.text());
   }
 
   bool look_at_r2t(const SeenPdu& pdu) {
