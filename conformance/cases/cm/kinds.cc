@@ -120,7 +120,8 @@ CONFORMANCE_CASE(each_value_of_a_mad_header_counts, "cm.mad.every-value", roles:
   mad_of(bench, check, Attribute::rep, "answer to the right REQ");
 }
 
-CONFORMANCE_CASE(each_byte_that_names_the_service_counts, "cm.req.every-name", roles::responder, sends_malformed) {
+CONFORMANCE_CASE(each_byte_that_names_the_service_counts, "cm.req.every-name", roles::responder, sends_malformed,
+                 arranged("a port of 4,096 bytes", [](EmbeddedSetup& setup) { setup.mtu_code_max = 5; })) {
   bench.product().listen(kNvmePort);
   const auto rejected = [&](const cm::Mad& req, std::initializer_list<std::uint16_t> reasons, const std::string& what) {
     rejected_with(bench, check, req, reasons, what);
@@ -348,7 +349,7 @@ CONFORMANCE_CASE(a_rep_is_repeated_as_the_req_says, "cm.rep.every-timeout", role
 }
 
 CONFORMANCE_CASE(an_mra_delays_the_rep_as_it_says, "cm.mra.every-timeout", roles::responder, lasts(Duration::s(60)),
-                 reaches{"cm.mra.received"}) {
+                 reaches{"cm.mra.received"}, arranged("a near network", [](EmbeddedSetup& setup) { setup.link = {}; })) {
   bench.product().listen(kNvmePort);
   for (const std::uint8_t code : {std::uint8_t{14}, std::uint8_t{18}, std::uint8_t{20}}) {
     const cm::Mad req = good_req(bench, {.mtu_code = 1, .cm_timeout = 12});
