@@ -410,7 +410,7 @@ CONFORMANCE_CASE(auth_once_more_may_time_out, "auth.controller.again.timeout", r
   for (unsigned i = 0; i < 10; ++i) {
     bench.world().run_for(2_s);
     const auto alive = association.admin().send(host::keep_alive()).wait();
-    check.precondition(!alive.answered() || alive.status() != sc::invalid_opcode, "the product has Keep Alive");
+    check.precondition(!alive.answered() || !same_code(alive.status(), sc::invalid_opcode), "the product has Keep Alive");
     check.require_success(alive, "Keep Alive while a second transaction waits");
   }
   second.make_reply();

@@ -401,7 +401,8 @@ CONFORMANCE_CASE(each_reason_of_a_rej_is_reported, "cm.active.every-reason", rol
   }
 }
 
-CONFORMANCE_CASE(what_a_rep_says_is_kept, "cm.active.every-value", roles::requester, sends_malformed) {
+CONFORMANCE_CASE(what_a_rep_says_is_kept, "cm.active.every-value", roles::requester, sends_malformed,
+                 arranged("a near network", [](EmbeddedSetup& setup) { setup.link = {}; })) {
   struct Row {
     std::uint32_t psn;
     std::uint8_t responder_resources, initiator_depth;

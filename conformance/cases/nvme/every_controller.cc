@@ -178,6 +178,10 @@ CONFORMANCE_CASE(access_states_are_of_ports_and_groups, "nvme.ana.every-port", r
                  arranged("ports with access states of their own", &with_two_groups)) {
   IoScene scene(bench);
   OtherPort other(bench, check, scene.association);
+  for (host::RawQueue* admin : {&scene.association.admin(), &other.admin()}) {
+    const auto groups = groups_of(check, *admin);
+    check.precondition(groups.contains(1) && groups.contains(2), "the log has both groups");
+  }
   // The namespace of the scene is in one of the groups; the states of the four pairs of port and group differ by turns.
   const auto judge = [&](std::string_view when, AnaState here_1, AnaState here_2, AnaState there_1, AnaState there_2) {
     auto here = groups_of(check, scene.association.admin()), there = groups_of(check, other.admin());
@@ -189,7 +193,6 @@ CONFORMANCE_CASE(access_states_are_of_ports_and_groups, "nvme.ana.every-port", r
   constexpr AnaState optimized = AnaState::optimized, slower = AnaState::non_optimized;
   judge("at first", optimized, optimized, optimized, optimized);
   const auto before = groups_of(check, scene.association.admin());
-  check.precondition(before.contains(1) && before.contains(2), "the log has both groups");
   bench.subsystem().set_ana_state(2, slower, OtherPort::kPort);
   judge("after group 2 changed at the other port", optimized, optimized, optimized, slower);
   const auto between = groups_of(check, other.admin());

@@ -67,15 +67,17 @@ class FormatScene : public Manager {
     const auto common = identify(nvme::Cns::identify_namespace, nvme::kAllNamespaces);
     check_.precondition_success(common, "Identify, what all namespaces have in common");
     const auto extended = identify(nvme::Cns::command_set_namespace, nvme::kAllNamespaces);
-    return kinds_of(common.data, extended.ok() ? ByteView{extended.data} : ByteView{nothing_});
+    auto kinds = kinds_of(common.data, extended.ok() ? ByteView{extended.data} : ByteView{nothing_});
+    std::erase_if(kinds, [&](const Kind& kind) { return most_ != 0 && std::uint64_t{kCount} * kind.layout.bytes() > most_; });
+    check_.precondition(!kinds.empty(), "a few blocks of some format fit into one transfer");
+    return kinds;
   }
-  /// 0 where no namespace of that kind can be judged.
+  /// 0 where none can be made.
   std::uint32_t make(const Kind& kind) {
-    if (most_ != 0 && std::uint64_t{kCount} * kind.layout.bytes() > most_) return 0;
     Bytes asked = described({.nsze = kBlocks, .ncap = kBlocks, .lbaf = kind.lbaf, .extended = kind.layout.metadata_bytes != 0});
     MutableView<nvme::IdentifyNamespace>{asked}.set(nvme::id_ns::dps, kind.layout.protection_type);
     const auto made = admin().send(host::create_namespace(), asked).wait();
-    const bool room = !made.answered() || made.status() != sc::namespace_insufficient_capacity;
+    const bool room = !made.answered() || !same_code(made.status(), sc::namespace_insufficient_capacity);
     check_.precondition(room, "the product has room for another namespace");
     if (!check_.success(made, "Namespace Management, create with " + kind.name())) return 0;
     check_.precondition_success(attach(made.dw0(), {cntlid()}), "Namespace Attachment");
