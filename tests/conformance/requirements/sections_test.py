@@ -88,6 +88,7 @@ SUBJECTS = {
     "tcp.icresp": "ICResp|Setup|Digest",
     "tcp.r2t": "Host to Controller|Data Transfer|R2T",
     "tcp.termreq": "Error Handling|Terminate",
+    "auth.tls": "Transport Layer Security|TLS|PSK|Authentication|Secure Channel",
     "tcp.tls": "Transport Layer Security|TLS|PSK|Discovery|Authentication|Pre-Shared|Older Server",
 }
 WORDS_OF_A_SIDE = (".host.", ".controller.")
