@@ -77,7 +77,8 @@ class TransferSweep {
     for (int end = 0; end < 2; ++end) {
       MutableBytes memory = api_.memory(end);
       // No two pages alike.
-      for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint8_t>(i * 7 + i / 251 + (i >> 12) + 101u * end);
+      const std::size_t start = 101 * static_cast<std::size_t>(end);
+      for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint8_t>(i * 7 + i / 251 + (i >> 12) + start);
       expected_[end].assign(memory.begin(), memory.end());
     }
   }

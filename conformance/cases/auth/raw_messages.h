@@ -21,7 +21,7 @@ inline constexpr std::size_t kMessageHead = 16, kDescriptorAt = 8, kDescriptorBy
 inline bool is_message(ByteView bytes, std::uint8_t type, std::uint8_t id, std::size_t least) {
   return bytes.size() >= least && bytes[0] == type && bytes[1] == id;
 }
-inline unsigned two_bytes(ByteView bytes, std::size_t at) { return bytes[at] | bytes[at + 1] << 8; }
+inline unsigned two_bytes(ByteView bytes, std::size_t at) { return bytes[at] | unsigned{bytes[at + 1]} << 8; }
 inline std::uint32_t four_bytes(ByteView bytes, std::size_t at) { return two_bytes(bytes, at) | two_bytes(bytes, at + 2) << 16; }
 inline Bytes part(ByteView bytes, std::size_t at, std::size_t count) {
   return {bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + count)};

@@ -10,7 +10,6 @@ namespace {
 using mctp::control::Command;
 
 constexpr std::uint8_t kAccepted = 0, kRejected = 1;
-constexpr mctp::Eid kPlayedBridge = 0x20;
 constexpr std::uint8_t kAsked = 5;
 
 bool in_range(mctp::Eid eid, unsigned first, unsigned count) { return eid >= first && eid < first + count; }

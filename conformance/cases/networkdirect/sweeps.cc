@@ -45,7 +45,8 @@ class NdSweep {
   bool receive(int end, std::uint64_t tag, const std::vector<SweepPiece>& pieces) {
     const auto sges = list(end, pieces, false);
     const auto count = static_cast<ULONG>(sges.size());
-    if (shared_[end].get() != nullptr) return shared_[end]->Receive(nd_tag(tag), sges.data(), count) == ND_SUCCESS;
+    const auto& shared = shared_[static_cast<std::size_t>(end)];
+    if (shared.get() != nullptr) return shared->Receive(nd_tag(tag), sges.data(), count) == ND_SUCCESS;
     return side(end).qp->Receive(nd_tag(tag), sges.data(), count) == ND_SUCCESS;
   }
   bool post(int end, const SweepRequest& request) {
