@@ -36,8 +36,8 @@ class Attempt {
     const auto receive = c.queue->wait_receive(Duration::ms(1));
     check_.that(!receive || receive->status != rdma::CompletionStatus::success,
                 "no receive completes with success after " + what, "one does");
-    RocePacket next = c.request(Opcode::send_only, static_cast<std::uint32_t>(roce::psn_distance(packets.back().psn, c.facts.send_psn)) + 1u,
-                                pattern(4));
+    const auto last = static_cast<std::uint32_t>(roce::psn_distance(packets.back().psn, c.facts.send_psn));
+    RocePacket next = c.request(Opcode::send_only, last + 1u, pattern(4));
     bench_.peer().send(next);
     expect(check_, bench_.peer().silent_for(Duration::ms(5)), "after " + what, "silence", "a packet");
   }
