@@ -86,10 +86,9 @@ const std::vector<Lane>& all_lanes();
 /// By name, "all" for every lane that the product allows. A Problem names what is unknown, or what the product does not allow.
 Result<std::vector<const Lane*>> select_lanes(const std::vector<std::string>& names, const Product& product);
 
-/// A case that cannot run in a lane.
+/// Cases that cannot run in some lanes: each of the cases in each of the lanes.
 struct LaneException {
-  std::string_view lane;  ///< a pattern
-  std::string_view cases; ///< a pattern
+  std::vector<std::string_view> lanes, cases;
   std::string_view transport;  ///< empty: each
   std::string_view reason;
 };

@@ -1,6 +1,5 @@
 #include "conformance/runner/lane.h"
 
-#include <fnmatch.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,10 +9,6 @@
 
 namespace fb::conformance {
 namespace {
-
-bool matches(std::string_view pattern, std::string_view text) {
-  return fnmatch(std::string(pattern).c_str(), std::string(text).c_str(), 0) == 0;
-}
 
 TEST(Lanes, HaveNamesAndTextsAndCases) {
   std::set<std::string_view> names;
@@ -52,11 +47,9 @@ TEST(Lanes, AreChosenByNameOrAll) {
 
 TEST(LaneExceptions, NameLanesCasesAndReasons) {
   for (const LaneException& one : lane_exceptions()) {
-    EXPECT_TRUE(std::any_of(all_lanes().begin(), all_lanes().end(), [&](const Lane& lane) { return matches(one.lane, lane.name); }))
-        << one.lane;
-    EXPECT_TRUE(std::any_of(all_cases().begin(), all_cases().end(), [&](const CaseInfo* info) { return matches(one.cases, info->name); }))
-        << one.cases;
-    EXPECT_FALSE(one.reason.empty()) << one.cases;
+    EXPECT_FALSE(one.reason.empty());
+    for (const std::string_view name : one.lanes) EXPECT_EQ(std::ranges::count(all_lanes(), name, &Lane::name), 1) << name;
+    for (const std::string_view name : one.cases) EXPECT_EQ(std::ranges::count(all_cases(), name, &CaseInfo::name), 1) << name;
   }
 }
 
@@ -65,20 +58,22 @@ TEST(LaneExceptions, AreNeeded) {
   RunOptions options;
   options.evidence = options.monitors = options.exceptions = false;
   DeclarationCache declarations;
-  for (const LaneException& one : lane_exceptions()) {
-    bool needed = false;
-    for (const Lane& lane : all_lanes()) {
-      if (lane.plain() || !matches(one.lane, lane.name)) continue;
-      for (const CaseInfo* info : all_cases()) {
-        if (!matches(one.cases, info->name)) continue;
-        for (const std::string_view transport : info->options.transports) {
-          if (needed || !lane.concerns(*info, transport) || (!one.transport.empty() && one.transport != transport)) continue;
-          const Verdict verdict = run_case(*info, transport, options, declarations, lane).verdict;
-          needed = verdict != Verdict::pass && verdict != Verdict::skip;
-        }
+  const auto needed = [&](const LaneException& row, const Lane& lane, const CaseInfo& info) {
+    return std::ranges::any_of(info.options.transports, [&](std::string_view transport) {
+      if (!lane.concerns(info, transport) || (!row.transport.empty() && row.transport != transport)) return false;
+      const Verdict verdict = run_case(info, transport, options, declarations, lane).verdict;
+      return verdict != Verdict::pass && verdict != Verdict::skip;
+    });
+  };
+  for (const LaneException& row : lane_exceptions()) {
+    for (const std::string_view lane : row.lanes) {
+      for (const std::string_view name : row.cases) {
+        const auto at = std::ranges::find(all_lanes(), lane, &Lane::name);
+        const auto info = std::ranges::find(all_cases(), name, &CaseInfo::name);
+        ASSERT_TRUE(at != all_lanes().end() && info != all_cases().end()) << name << " in " << lane;
+        EXPECT_TRUE(needed(row, *at, **info)) << name << " passes in " << lane;
       }
     }
-    EXPECT_TRUE(needed) << one.cases << " passes in " << one.lane;
   }
 }
 
