@@ -68,7 +68,14 @@ struct DeparturePoint {
   X(required_reserved, "auth.required.reserved", "reserved bits of AUTHREQ are set")                   \
   X(failure_stays, "auth.failure.stays", "the connection stays after a failure")                       \
   X(timeout_never, "auth.timeout.never", "a transaction never times out")                              \
-  X(receive_short, "auth.receive.short", "Authentication Receive returns half of a message")
+  X(receive_short, "auth.receive.short", "Authentication Receive returns half of a message")           \
+  X(reply_response_prefix, "auth.reply.response_prefix", "16 bytes of R1 are compared")                \
+  X(reply_t_id_low, "auth.reply.t_id_low", "the low byte of a T_ID is compared")                       \
+  X(reply_shared_stripped, "auth.reply.shared_stripped", "leading zero bytes of g^xy are dropped")     \
+  X(reply_c2_prefix, "auth.reply.c2_prefix", "C2 may not begin as C1 does")                            \
+  X(key_sha_256, "auth.key.sha_256", "every secret is transformed with SHA-256")                       \
+  X(challenge_again, "auth.challenge.again", "C1 and S1 stay the same when a host authenticates again") \
+  X(timeout_again, "auth.timeout.again", "a second transaction that times out ends the connection")
 
 #define FB_AUTH_HOST_DEPARTURES(X)                                                                     \
   /* Checks that may be left out ... */                                                                \
@@ -115,7 +122,10 @@ struct DeparturePoint {
   X(host_send_length, "host.auth.command.length", "TL and AL are 0")                                   \
   X(host_impatient, "host.auth.impatient", "other commands are sent before authentication is done")    \
   X(host_omits_admin, "host.auth.admin.omitted", "the admin queue is used without authentication")     \
-  X(host_omits_io, "host.auth.io.omitted", "I/O queues are used without authentication")
+  X(host_omits_io, "host.auth.io.omitted", "I/O queues are used without authentication")               \
+  X(host_takes_response_prefix, "host.auth.takes.response_prefix", "16 bytes of R2 are compared")      \
+  X(host_takes_failure_late, "host.auth.takes.failure_late", "AUTH_Failure1 after a Reply is ignored") \
+  X(host_refuses_leading_zero, "host.auth.refuses.leading_zero", "a DH value with a leading zero byte is refused")
 
 namespace point {
 #define FB_AUTH_POINT(id, name, breaks) inline constexpr std::string_view id = name;

@@ -28,7 +28,7 @@ inline void demanding(EmbeddedSetup& setup) {
   setup.subsystem.authentication.secrets = {{"*", host_secret(), controller_secret()}};
 }
 
-/// The key that a secret gives whoever has this name.
+/// The key of a secret for the host or controller with this NQN.
 inline Bytes key_of(const auth::Secret& secret, std::string_view nqn) {
   return reference::key_of(secret.bytes(), secret.transform() ? static_cast<std::uint8_t>(*secret.transform()) : 0, nqn);
 }

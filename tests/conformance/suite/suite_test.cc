@@ -8,7 +8,7 @@
 #include "conformance/runner/case.h"
 #include "conformance/runner/runner.h"
 #include "model/tls/tls_side.h"
-#include "model/auth/finer_departures.h"
+#include "model/auth/departures.h"
 #include "model/deviations/deviation.h"
 #include "model/host/departures.h"
 #include "model/mi/checks.h"
@@ -65,11 +65,9 @@ std::set<std::string, std::less<>> points_of(Product product) {
       for (const auto& one : transport::kTransportDeparturePoints) points.emplace(one.name);
       for (const auto& one : transport::kTcpControllerDeparturePoints) points.emplace(one.name);
       for (const auto& one : auth::kAuthDeparturePoints) points.emplace(one.name);
-      for (const auto& one : auth::kFinerAuthDeparturePoints) points.emplace(one.name);
       break;
     case Product::host:
       for (const auto& one : auth::kAuthDeparturePoints) points.emplace(one.name);
-      for (const auto& one : auth::kFinerAuthDeparturePoints) points.emplace(one.name);
       for (const auto& one : host::kHostDeparturePoints) points.emplace(one.name);
       for (const auto& one : transport::kTransportDeparturePoints) points.emplace(one.name);
       for (const auto& one : transport::kTcpHostDeparturePoints) points.emplace(one.name);
