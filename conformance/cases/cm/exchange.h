@@ -64,4 +64,14 @@ inline cm::Mad make_dreq(RdmaBench& bench, const RawConnectionFacts& connection)
   return mad;
 }
 
+/// Our answer to a DREQ of theirs.
+inline cm::Mad make_drep(const cm::Mad& dreq) {
+  const auto asked = seen_as<cm::Dreq>(dreq);
+  cm::Mad mad(cm::Attribute::drep, tid_of(dreq));
+  mad.message<cm::Drep>()
+      .set(cm::drep::local_comm_id, asked.get(cm::dreq::remote_comm_id))
+      .set(cm::drep::remote_comm_id, asked.get(cm::dreq::local_comm_id));
+  return mad;
+}
+
 }  // namespace fb::conformance

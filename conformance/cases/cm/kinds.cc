@@ -52,15 +52,6 @@ cm::Mad rtu_of(const RawConnectionFacts& facts) {
   return mad;
 }
 
-cm::Mad drep_of(const cm::Mad& dreq) {
-  const auto asked = seen_as<cm::Dreq>(dreq);
-  cm::Mad mad(Attribute::drep, tid_of(dreq));
-  mad.message<cm::Drep>()
-      .set(cm::drep::local_comm_id, asked.get(cm::dreq::remote_comm_id))
-      .set(cm::drep::remote_comm_id, asked.get(cm::dreq::local_comm_id));
-  return mad;
-}
-
 cm::Mad rej_of(const RawConnectionFacts& facts, cm::About about, std::uint16_t why, ByteView data = {}) {
   cm::Mad mad(Attribute::rej, facts.tid);
   mad.message<cm::Rej>()
@@ -121,7 +112,7 @@ CONFORMANCE_CASE(each_value_of_a_mad_header_counts, "cm.mad.every-value", roles:
 }
 
 CONFORMANCE_CASE(each_byte_that_names_the_service_counts, "cm.req.every-name", roles::responder, sends_malformed,
-                 arranged("a port of 4,096 bytes", [](EmbeddedSetup& setup) { setup.mtu_code_max = 5; })) {
+                 furnished(&on_a_near_network)) {
   bench.product().listen(kNvmePort);
   const auto rejected = [&](const cm::Mad& req, std::initializer_list<std::uint16_t> reasons, const std::string& what) {
     rejected_with(bench, check, req, reasons, what);
@@ -269,7 +260,7 @@ CONFORMANCE_CASE(messages_of_other_connections_change_nothing, "cm.ids.every-bit
   for (const cm::Mad& mad : with_other_ids(rtu_of(facts))) bench.peer().send_mad(mad);
   for (const cm::Mad& mad : with_other_ids(rej_of(facts, cm::About::rep, reason::consumer_defined))) bench.peer().send_mad(mad);
   for (const cm::Mad& mad : with_other_ids(make_dreq(bench, facts))) bench.peer().send_mad(mad);
-  for (const cm::Mad& mad : with_other_ids(drep_of(make_dreq(bench, facts)))) bench.peer().send_mad(mad);
+  for (const cm::Mad& mad : with_other_ids(make_drep(make_dreq(bench, facts)))) bench.peer().send_mad(mad);
   check.that(!queue->wait_event(ConnectionEvent::established, Duration::ms(20)),
              "an RTU with another comm ID establishes nothing", "it does");
   check.that(!queue->happened(ConnectionEvent::rejected) && !queue->happened(ConnectionEvent::disconnected),
@@ -285,7 +276,7 @@ CONFORMANCE_CASE(messages_of_other_connections_change_nothing, "cm.ids.every-bit
     dreq.message<cm::Dreq>().set(cm::dreq::remote_qpn, facts.remote_qpn ^ 1u << bit);
     bench.peer().send_mad(dreq);
   }
-  bench.peer().send_mad(drep_of(make_dreq(bench, facts)));
+  bench.peer().send_mad(make_drep(make_dreq(bench, facts)));
   bench.world().run_for(Duration::ms(20));
   check.that(!queue->happened(ConnectionEvent::disconnected), "what names another connection ends nothing", "it does");
   bench.peer().mads().clear();
@@ -305,10 +296,10 @@ CONFORMANCE_CASE(a_drep_of_another_connection_answers_nothing, "cm.drep.ids", ro
   c.queue->qp().disconnect();
   const auto dreq = mad_of(bench, check, Attribute::dreq, "what the product says when its program disconnects");
   if (!dreq) return;
-  for (const cm::Mad& mad : with_other_ids(drep_of(*dreq))) bench.peer().send_mad(mad);
+  for (const cm::Mad& mad : with_other_ids(make_drep(*dreq))) bench.peer().send_mad(mad);
   check.that(!c.queue->wait_event(ConnectionEvent::disconnected, Duration::ms(5)), "a DREP with another comm ID ends nothing",
              "it does");
-  bench.peer().send_mad(drep_of(*dreq));
+  bench.peer().send_mad(make_drep(*dreq));
   check.that(c.queue->wait_event(ConnectionEvent::disconnected, kAnswerTime), "the right DREP ends the connection",
              "it does not");
 }
@@ -349,7 +340,7 @@ CONFORMANCE_CASE(a_rep_is_repeated_as_the_req_says, "cm.rep.every-timeout", role
 }
 
 CONFORMANCE_CASE(an_mra_delays_the_rep_as_it_says, "cm.mra.every-timeout", roles::responder, lasts(Duration::s(60)),
-                 reaches{"cm.mra.received"}, arranged("a near network", [](EmbeddedSetup& setup) { setup.link = {}; })) {
+                 reaches{"cm.mra.received"}, furnished(&on_a_near_network)) {
   bench.product().listen(kNvmePort);
   for (const std::uint8_t code : {std::uint8_t{14}, std::uint8_t{18}, std::uint8_t{20}}) {
     const cm::Mad req = good_req(bench, {.mtu_code = 1, .cm_timeout = 12});
@@ -402,7 +393,7 @@ CONFORMANCE_CASE(each_reason_of_a_rej_is_reported, "cm.active.every-reason", rol
 }
 
 CONFORMANCE_CASE(what_a_rep_says_is_kept, "cm.active.every-value", roles::requester, sends_malformed,
-                 arranged("a near network", [](EmbeddedSetup& setup) { setup.link = {}; })) {
+                 furnished(&on_a_near_network)) {
   struct Row {
     std::uint32_t psn;
     std::uint8_t responder_resources, initiator_depth;

@@ -8,15 +8,6 @@ using cm::Attribute;
 
 bool told(const RcConnection& c) { return c.queue->wait_event(ConnectionEvent::disconnected, kAnswerTime); }
 
-cm::Mad make_drep(const cm::Mad& dreq) {
-  const auto asked = seen_as<cm::Dreq>(dreq);
-  cm::Mad mad(Attribute::drep, tid_of(dreq));
-  mad.message<cm::Drep>()
-      .set(cm::drep::local_comm_id, asked.get(cm::dreq::remote_comm_id))
-      .set(cm::drep::remote_comm_id, asked.get(cm::dreq::local_comm_id));
-  return mad;
-}
-
 }  // namespace
 
 CONFORMANCE_CASE(a_dreq_names_its_connection, "cm.dreq.sent", roles::requester) {

@@ -161,7 +161,7 @@ CONFORMANCE_CASE(ndk_adapters_close_before_ndk_is_off, "ndk.adapter.close-waits"
   check.equal("open while NDK goes off", NdkStatus(registry.open("first", {2, 0}, &none)), NdkStatus(NDIS_STATUS_ADAPTER_NOT_READY));
   says(check, "NDK off once more", state(false, 4), {STATUS_PENDING});
   registry.close(one);
-  check.that(told.empty(), "nobody is told while an adapter is open", "somebody is");
+  check.that(told.empty(), "no notification while an adapter is open", "there is one");
   // The close of the last waits for what is on it.
   NDK_PD* const domain = ndk.make<NDK_PD>("NdkCreatePd", [&](auto c, PVOID x, NDK_PD** p) {
     return two->Dispatch->NdkCreatePd(two, c, x, p);
@@ -169,12 +169,12 @@ CONFORMANCE_CASE(ndk_adapters_close_before_ndk_is_off, "ndk.adapter.close-waits"
   const NdkAnswer& closing = ndk.close(domain);
   registry.close(two);
   check.that(closing.done(), "what was on it is closed when the adapter is", "it is not");
-  check.that(told == std::vector<int>{3, 4}, "those who asked are told in their order", "they are not");
+  check.that(told == std::vector<int>{3, 4}, "notifications in the order of registration", "in another order");
   says(check, "NDK on at last", state(true, 5), {STATUS_SUCCESS});
   check.require(registry.open("first", {2, 0}, &one) == NDIS_STATUS_SUCCESS, "it opens again");
   says(check, "NDK off", state(false, 6), {STATUS_PENDING});
   says(check, "NDK on while it goes off", state(true, 7), {STATUS_SUCCESS});
-  check.equal("who is told that it is on", told.back(), -6);
+  check.equal("client notified that NDK is enabled", told.back(), -6);
   registry.close(one);
   check.equal("findings of the kernel", system.findings(), std::size_t{0});
   // As before: an adapter with objects on it, opened at the provider itself.

@@ -2,23 +2,10 @@
 #include <array>
 
 #include "conformance/cases/ndk/scene.h"
+#include "conformance/cases/private_data.h"
 
 namespace fb::conformance {
 namespace {
-
-constexpr ULONG kRefusalData = 148;  // what a refusal of the CM has room for
-
-std::string pattern(ULONG bytes, char first) {
-  std::string made;
-  for (ULONG i = 0; i < bytes; ++i) made += static_cast<char>(first + static_cast<char>(i % 23));
-  return made;
-}
-
-std::vector<ULONG> lengths_up_to(ULONG most) {
-  std::vector<ULONG> made = {0, 1, 2, 39, most - 1, most};
-  std::erase_if(made, [most](ULONG length) { return length > most; });
-  return made;
-}
 
 /// What a peer has: the bytes, and nothing but zeroes behind them.
 void has_data(Check& check, std::string_view what, NDK_CONNECTOR* connector, std::string_view sent) {
@@ -89,7 +76,7 @@ NdkStatus disconnected(NdkBench& ndk, NdkSide& side) {
 CONFORMANCE_CASE(ndk_data_of_any_length_comes_with_a_request, "ndk.connector.request-data", roles::provider) {
   NdkBench& ndk = bench.ndk();
   for (const ULONG length : lengths_up_to(ndk.a().info().MaxCallerData)) {
-    const std::string data = pattern(length, 'a');
+    const std::string data = private_data(length, 'a');
     has_data(check, "a request with " + words(length) + " bytes", ndk.ask({.request_data = data}).b.connector, data);
   }
 }
@@ -97,15 +84,15 @@ CONFORMANCE_CASE(ndk_data_of_any_length_comes_with_a_request, "ndk.connector.req
 CONFORMANCE_CASE(ndk_data_of_any_length_comes_with_a_reply, "ndk.connector.reply-data", roles::provider) {
   NdkBench& ndk = bench.ndk();
   for (const ULONG length : lengths_up_to(ndk.b().info().MaxCalleeData)) {
-    const std::string data = pattern(length, 'A');
+    const std::string data = private_data(length, 'A');
     has_data(check, "a reply with " + words(length) + " bytes", ndk.reply({.reply_data = data}).a.connector, data);
   }
 }
 
 CONFORMANCE_CASE(ndk_data_of_any_length_comes_with_a_rejection, "ndk.connector.reject-data", roles::provider) {
   NdkBench& ndk = bench.ndk();
-  for (const ULONG length : lengths_up_to(std::min(ndk.b().info().MaxCalleeData, kRefusalData))) {
-    const std::string data = pattern(length, '0');
+  for (const ULONG length : lengths_up_to(std::min(ndk.b().info().MaxCalleeData, ULONG{kRefusalData}))) {
+    const std::string data = private_data(length, '0');
     NdkConnection& c = ndk.ask();
     says(check, "NdkReject", reject(c.b.connector, data), {STATUS_SUCCESS});
     says(check, "NdkConnect", ndk.finish(*c.connecting), {STATUS_CONNECTION_REFUSED});

@@ -3,26 +3,10 @@
 #include <array>
 
 #include "conformance/cases/networkdirect/scene.h"
+#include "conformance/cases/private_data.h"
 
 namespace fb::conformance {
 namespace {
-
-constexpr ULONG kRefusalData = 148;  // what a refusal of the CM has room for
-
-std::string pattern(ULONG bytes, char first) {
-  std::string made;
-  for (ULONG i = 0; i < bytes; ++i) made += static_cast<char>(first + static_cast<char>(i % 23));
-  return made;
-}
-
-/// Both sides of the limit, and what is short.
-std::vector<ULONG> lengths_up_to(ULONG most) {
-  std::vector<ULONG> made = {0, 1, 2, 39};
-  if (most > 40) made.push_back(most - 1);
-  made.push_back(most);
-  std::erase_if(made, [most](ULONG length) { return length > most; });
-  return made;
-}
 
 /// What a peer has: the bytes, and nothing but zeroes behind them.
 void has_data(Check& check, std::string_view what, IND2Connector& connector, std::string_view sent) {
@@ -115,7 +99,7 @@ void judge_without_peer(Check& check, std::string_view state, IND2Connector& con
 CONFORMANCE_CASE(nd_data_of_any_length_arrives_with_a_request, "networkdirect.connection.request-data", roles::provider) {
   for (const ULONG length : lengths_up_to(bench.nd().a().info().MaxCallerData)) {
     NdConnectTerms terms;
-    terms.request_data = pattern(length, 'a');
+    terms.request_data = private_data(length, 'a');
     const auto c = bench.nd().ask(terms);
     has_data(check, "a request with " + std::to_string(length) + " bytes", *c->b.connector, terms.request_data);
   }
@@ -124,15 +108,15 @@ CONFORMANCE_CASE(nd_data_of_any_length_arrives_with_a_request, "networkdirect.co
 CONFORMANCE_CASE(nd_data_of_any_length_arrives_with_a_reply, "networkdirect.connection.reply-data", roles::provider) {
   for (const ULONG length : lengths_up_to(bench.nd().b().info().MaxCalleeData)) {
     NdConnectTerms terms;
-    terms.reply_data = pattern(length, 'A');
+    terms.reply_data = private_data(length, 'A');
     const auto c = bench.nd().reply(terms);
     has_data(check, "a reply with " + std::to_string(length) + " bytes", *c->a.connector, terms.reply_data);
   }
 }
 
 CONFORMANCE_CASE(nd_data_of_any_length_arrives_with_a_refusal, "networkdirect.connection.reject-data", roles::provider) {
-  for (const ULONG length : lengths_up_to(std::min(bench.nd().b().info().MaxCalleeData, kRefusalData))) {
-    const std::string data = pattern(length, '0');
+  for (const ULONG length : lengths_up_to(std::min(bench.nd().b().info().MaxCalleeData, ULONG{kRefusalData}))) {
+    const std::string data = private_data(length, '0');
     const auto c = bench.nd().ask();
     says(check, "Reject", c->b.connector->Reject(data.data(), length), {ND_SUCCESS});
     says(check, "Connect", ended(bench, ND_PENDING, c->connecting, *c->a.connector), {ND_CONNECTION_REFUSED});

@@ -58,10 +58,7 @@ std::vector<Kind> kinds_of(ByteView common, ByteView extended) {
 class FormatScene : public Manager {
  public:
   FormatScene(ControllerBench& bench, Check& check) : Manager(bench, check), check_(check), most_(bench.declared().transfer_max()) {
-    if (!bench.declared().version_at_least(2, 0)) return;
-    Record<nvme::HostBehavior> behavior;
-    behavior.set(nvme::host_behavior::lbafee, 1);
-    (void)admin().send(host::set_features(nvme::FeatureId::host_behavior_support, 0), behavior.bytes()).wait();
+    if (bench.declared().version_at_least(2, 0)) (void)enable_extended_formats(admin());
   }
   std::vector<Kind> kinds() {
     const auto common = identify(nvme::Cns::identify_namespace, nvme::kAllNamespaces);
@@ -97,18 +94,8 @@ struct KindScene {
   BlockLayout layout;
 
   host::RawReply send(nvme::IoOpcode opcode, std::uint64_t lba, const Prinfo& info, const ProtectionTags& tags, ByteView data = {}) const {
-    auto sqe = host::as_sqe(host::read(nsid, lba, kCount));
-    sqe.set(nvme::sqe::opcode, static_cast<std::uint8_t>(opcode));
-    sqe.edit<nvme::ReadWriteSqe>()
-        .set(nvme::rw_sqe::pract, info.act)
-        .set(nvme::rw_sqe::prchk_guard, info.guard)
-        .set(nvme::rw_sqe::prchk_app, info.application)
-        .set(nvme::rw_sqe::prchk_ref, info.reference)
-        .set(nvme::rw_sqe::stc, info.storage);
-    nvme::set_command_tags(sqe.edit<nvme::SqeLayout>(), layout, tags);
-    if (!data.empty()) return io.send(sqe, data).wait();
-    const bool strips = info.act && layout.tuple_alone();
-    return io.send(sqe, std::size_t{kCount} * (strips ? layout.data_bytes : layout.bytes())).wait();
+    const nvme::Sqe sqe = protected_command(opcode, nsid, lba, kCount, layout, info, tags);
+    return (data.empty() ? io.send(sqe, kCount * transferred_bytes(layout, info)) : io.send(sqe, data)).wait();
   }
   MutableBytes block(Bytes& data, std::size_t index) const {
     return MutableBytes{data}.subspan(index * layout.bytes(), layout.bytes());

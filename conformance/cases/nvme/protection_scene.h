@@ -90,6 +90,33 @@ inline const furnished protected_namespaces{[](EmbeddedSetup& setup) {
   add(4096, 16, 2, false, ProtectionFormat::guard_32, 32);
 }};
 
+/// Host Behavior Support with LBAFEE.
+inline host::RawReply enable_extended_formats(host::RawQueue& admin) {
+  Record<nvme::HostBehavior> behavior;
+  behavior.set(nvme::host_behavior::lbafee, 1);
+  return admin.send(host::set_features(nvme::FeatureId::host_behavior_support, 0), behavior.bytes()).wait();
+}
+
+/// A command of the Read family on blocks with protection information.
+inline nvme::Sqe protected_command(nvme::IoOpcode opcode, std::uint32_t nsid, std::uint64_t lba, std::uint32_t count,
+                                   const BlockLayout& layout, const Prinfo& info, const ProtectionTags& tags) {
+  auto sqe = host::as_sqe(host::read(nsid, lba, count));
+  sqe.set(nvme::sqe::opcode, static_cast<std::uint8_t>(opcode));
+  sqe.edit<nvme::ReadWriteSqe>()
+      .set(nvme::rw_sqe::pract, info.act)
+      .set(nvme::rw_sqe::prchk_guard, info.guard)
+      .set(nvme::rw_sqe::prchk_app, info.application)
+      .set(nvme::rw_sqe::prchk_ref, info.reference)
+      .set(nvme::rw_sqe::stc, info.storage);
+  nvme::set_command_tags(sqe.edit<nvme::SqeLayout>(), layout, tags);
+  return sqe;
+}
+
+/// Bytes that one block takes in a transfer.
+inline std::size_t transferred_bytes(const BlockLayout& layout, const Prinfo& info) {
+  return info.act && layout.tuple_alone() ? layout.data_bytes : layout.bytes();
+}
+
 /// An association with one I/O queue and a namespace whose layout fits.
 class ProtectedScene {
  public:
@@ -105,13 +132,8 @@ class ProtectedScene {
     if (layout.extended() && enables_extended) enable_extended();
   }
 
-  /// Host Behavior Support with LBAFEE.
   void enable_extended() {
-    Record<nvme::HostBehavior> behavior;
-    behavior.set(nvme::host_behavior::lbafee, 1);
-    const auto set = host::set_features(nvme::FeatureId::host_behavior_support, 0);
-    const auto reply = association.admin().send(set, behavior.bytes()).wait();
-    if (!reply.ok()) throw CannotArrange{"LBAFEE cannot be set"};
+    if (!enable_extended_formats(association.admin()).ok()) throw CannotArrange{"LBAFEE cannot be set"};
   }
 
   /// Blocks of a transfer whose length a case leaves open: `usual`, or what the lane wants.
@@ -124,22 +146,9 @@ class ProtectedScene {
 
   nvme::Sqe command(nvme::IoOpcode opcode, std::uint64_t lba, std::uint32_t count, const Prinfo& info,
                     const ProtectionTags& tags) const {
-    auto sqe = host::as_sqe(host::read(nsid, lba, count));
-    sqe.set(nvme::sqe::opcode, static_cast<std::uint8_t>(opcode));
-    sqe.edit<nvme::ReadWriteSqe>()
-        .set(nvme::rw_sqe::pract, info.act)
-        .set(nvme::rw_sqe::prchk_guard, info.guard)
-        .set(nvme::rw_sqe::prchk_app, info.application)
-        .set(nvme::rw_sqe::prchk_ref, info.reference)
-        .set(nvme::rw_sqe::stc, info.storage);
-    nvme::set_command_tags(sqe.edit<nvme::SqeLayout>(), layout, tags);
-    return sqe;
+    return protected_command(opcode, nsid, lba, count, layout, info, tags);
   }
-
-  /// Bytes that one block takes in a transfer.
-  std::size_t transfer_bytes(const Prinfo& info) const {
-    return info.act && layout.tuple_alone() ? layout.data_bytes : layout.bytes();
-  }
+  std::size_t transfer_bytes(const Prinfo& info) const { return transferred_bytes(layout, info); }
 
   host::RawReply write(std::uint64_t lba, ByteView data, const Prinfo& info, const ProtectionTags& tags) {
     const auto count = static_cast<std::uint32_t>(data.size() / transfer_bytes(info));
