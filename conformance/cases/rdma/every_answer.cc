@@ -85,7 +85,7 @@ CONFORMANCE_CASE(each_rnr_timer_is_waited_for, "rdma.requester.every-rnr-timer",
 }
 
 CONFORMANCE_CASE(each_ack_timeout_is_kept, "rdma.requester.every-timeout", roles::requester, lasts(Duration::s(30)),
-                 reaches{"rc.ack_timeout"}, arranged("a near network", [](EmbeddedSetup& setup) { setup.link = {}; })) {
+                 reaches{"rc.ack_timeout"}, furnished(&on_a_near_network)) {
   for (const std::uint8_t code :
        {std::uint8_t{8}, std::uint8_t{12}, std::uint8_t{14}, std::uint8_t{15}, std::uint8_t{17}, std::uint8_t{19}}) {
     for (std::uint8_t retries : {std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{3}, std::uint8_t{7}}) {

@@ -9,15 +9,10 @@ namespace {
 
 using namespace asker;
 
-void a_near_network(EmbeddedSetup& setup) {
-  setup.link = {};
-  setup.mtu_code_max = 5;
-}
-
 }  // namespace
 
 CONFORMANCE_CASE(every_work_request_is_said_in_its_packets, "rdma.requester.every-request", roles::requester, sends_malformed,
-                 beyond_interfaces(kAllKinds), arranged("a near network and a port of 4,096 bytes", &a_near_network)) {
+                 beyond_interfaces(kAllKinds), furnished(&on_a_near_network)) {
   for (std::uint8_t code = 1; code <= 5; ++code) {
     bench.step("another path MTU");
     const std::size_t mtu = roce::mtu_bytes(code);
@@ -73,7 +68,7 @@ CONFORMANCE_CASE(work_requests_that_follow_at_once_keep_their_order, "rdma.reque
 }
 
 CONFORMANCE_CASE(what_is_lost_is_sent_again_as_it_was, "rdma.requester.every-loss", roles::requester, sends_malformed,
-                 beyond_interfaces(kAllKinds), arranged("a near network and a port of 4,096 bytes", &a_near_network)) {
+                 beyond_interfaces(kAllKinds), furnished(&on_a_near_network)) {
   RawRequest request = kSmallPackets;
   request.ack_timeout = 12;
   const Duration limit = roce::ack_timeout(request.ack_timeout) * 6;
@@ -185,7 +180,7 @@ CONFORMANCE_CASE(a_fence_waits_for_all_reads_and_atomics, "rdma.requester.every-
 }
 
 CONFORMANCE_CASE(connections_ask_apart_from_each_other, "rdma.requester.several-connections", roles::requester, sends_malformed,
-                 beyond_interfaces(kAllKinds), arranged("a near network and a port of 4,096 bytes", &a_near_network)) {
+                 beyond_interfaces(kAllKinds), furnished(&on_a_near_network)) {
   std::deque<Asker> askers;
   for (std::uint32_t k = 0; k < 3; ++k) {
     RawRequest request = patient(static_cast<std::uint8_t>(k + 1));

@@ -9,6 +9,12 @@
 
 namespace fb::conformance {
 
+/// For cases about time or path MTUs: the usual latency, and a port that carries packets of 4,096 bytes.
+inline void on_a_near_network(EmbeddedSetup& setup) {
+  setup.link = {};
+  setup.mtu_code_max = 5;
+}
+
 /// An answer that has not come by then does not come.
 inline constexpr Duration kAnswerTime = Duration::ms(50);
 /// Path MTU of 256 bytes, so that short messages take several packets.
