@@ -3,45 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
+#include "tests/model/auth/vectors.h"
 
 namespace fb::reference {
 namespace {
 
-constexpr std::string_view kHost = "nqn.2014-08.org.nvmexpress:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6";
-constexpr std::string_view kSubsystem = "nqn.2014-08.org.nvmexpress:uuid:36ebf5a9-1df9-47b3-a6d0-e9ba32e428a2";
+using namespace auth_vectors;
 
-struct ChapVector {
-  int hash, group, transform, sc_c;
-  const char* public_digest;
-  const char* session_key;
-  const char* r1;
-  const char* r2;
-  const char* psk;
-};
-constexpr ChapVector kChapVectors[] = {
-#include "tests/model/auth/vectors.inc"
-};
-
-struct PskVector {
-  int hash, transform, version;
-  char origin;
-  bool old;
-  const char *key, *host, *retained, *identity, *tls;
-};
-constexpr PskVector kPskVectors[] = {
-#include "tests/model/auth/psk_vectors.inc"
-};
-
-Bytes numbers(std::size_t count, unsigned first) {
-  Bytes made(count);
-  for (std::size_t i = 0; i < count; ++i) made[i] = static_cast<std::uint8_t>(first + i);
-  return made;
-}
-
-// The vectors are Python's: hashlib, hmac, and powers of its integers.
 TEST(Reference, ComputesResponsesAsPythonDoes) {
-  const Bytes secret = from_hex("89aeb31a874eaf84841b46736b0dfdf2ba58d30aa2a545a3e235a3521e07594c");
-  for (const ChapVector& v : kChapVectors) {
+  const Bytes secret = from_hex(kSecretHex);
+  for (const Chap& v : kChap) {
     SCOPED_TRACE(testing::Message() << v.hash << " " << v.group << " " << v.transform);
     const auto hash = static_cast<std::uint8_t>(v.hash), group = static_cast<std::uint8_t>(v.group);
     const auto transform = static_cast<std::uint8_t>(v.transform);
@@ -63,7 +34,7 @@ TEST(Reference, ComputesResponsesAsPythonDoes) {
 }
 
 TEST(Reference, DerivesKeysOfTlsAsPythonDoes) {
-  for (const PskVector& v : kPskVectors) {
+  for (const Psk& v : kPsk) {
     if (v.old) continue;
     SCOPED_TRACE(v.identity);
     const Configured psk = configured_psk(v.key);

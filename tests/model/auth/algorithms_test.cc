@@ -4,35 +4,16 @@
 
 #include "model/auth/formulas.h"
 #include "model/auth/secret.h"
+#include "tests/model/auth/vectors.h"
 
 namespace fb::auth {
 namespace {
 
-constexpr std::string_view kHost = "nqn.2014-08.org.nvmexpress:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6";
-constexpr std::string_view kSubsystem =
-    "nqn.2014-08.org.nvmexpress:uuid:36ebf5a9-1df9-47b3-a6d0-e9ba32e428a2";
-
-struct Vector {
-  int hash, group, transform, sc_c;
-  const char* public_digest;
-  const char* session_key;
-  const char* r1;
-  const char* r2;
-  const char* psk;
-};
-constexpr Vector kVectors[] = {
-#include "tests/model/auth/vectors.inc"
-};
-
-Bytes numbers(std::size_t count, unsigned first) {
-  Bytes made(count);
-  for (std::size_t i = 0; i < count; ++i) made[i] = static_cast<std::uint8_t>(first + i);
-  return made;
-}
+using namespace auth_vectors;
 
 TEST(Formulas, AgreeWithIndependentlyComputedVectors) {
-  const Bytes secret = from_hex("89aeb31a874eaf84841b46736b0dfdf2ba58d30aa2a545a3e235a3521e07594c");
-  for (const Vector& v : kVectors) {
+  const Bytes secret = from_hex(kSecretHex);
+  for (const Chap& v : kChap) {
     SCOPED_TRACE(testing::Message() << v.hash << " " << v.group << " " << v.transform);
     const auto hash = static_cast<AuthHash>(v.hash);
     const auto group = static_cast<DhGroup>(v.group);
@@ -61,7 +42,7 @@ TEST(Formulas, AgreeWithIndependentlyComputedVectors) {
 }
 
 TEST(Formulas, TheVectorOfTheFacts) {
-  const Bytes secret = from_hex("89aeb31a874eaf84841b46736b0dfdf2ba58d30aa2a545a3e235a3521e07594c");
+  const Bytes secret = from_hex(kSecretHex);
   EXPECT_EQ(to_hex(host_response(AuthHash::sha_256, secret,
                                  {numbers(32, 0), 1, 0x1234, 0, kHost, kSubsystem})),
             "345e2b53bd8a1004a732bfb2683253cccb38713ddf54b7271f9aea93f22938a1");

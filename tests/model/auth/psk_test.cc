@@ -8,29 +8,20 @@
 #include <fstream>
 
 #include "model/auth/formulas.h"
+#include "tests/model/auth/vectors.h"
 
 namespace fb::auth {
 namespace {
 
-constexpr std::string_view kHost = "nqn.2014-08.org.nvmexpress:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6";
-constexpr std::string_view kSubsystem =
-    "nqn.2014-08.org.nvmexpress:uuid:36ebf5a9-1df9-47b3-a6d0-e9ba32e428a2";
+using auth_vectors::kHost;
+using auth_vectors::kSubsystem;
+
 constexpr std::string_view kKey = "NVMeTLSkey-1:01:VRLbtnN9AQb2WXW3c9+wEf/DRLz0QuLdbYvEhwtdWwNf9LrZ:";
 constexpr std::string_view kKey48 =
     "NVMeTLSkey-1:02:VRLbtnN9AQb2WXW3c9+wEf/DRLz0QuLdbYvEhwtdWwP/w0S89ELi3W2LxIcLXVsDn8kXZQ==:";
 
-struct Vector {
-  int hash, transform, version;
-  char origin;
-  bool old;
-  const char *key, *host, *retained, *identity, *tls;
-};
-constexpr Vector kVectors[] = {
-#include "tests/model/auth/psk_vectors.inc"
-};
-
 TEST(Psk, AgreesWithIndependentlyComputedVectors) {
-  for (const Vector& v : kVectors) {
+  for (const auth_vectors::Psk& v : auth_vectors::kPsk) {
     SCOPED_TRACE(v.identity);
     const PskDerivation how = v.old ? PskDerivation::old_libnvme : PskDerivation::specified;
     const auto psk = ConfiguredPsk::parse(v.key);
