@@ -176,7 +176,7 @@ void print_result(const CampaignOptions& options, const CampaignResult& result, 
   }
   const CampaignState& state = result.state;
   fmt::print("{} of {} under plan {}, {}\n", counted(result.worlds, "world", "worlds"), options.workload, options.plan.name,
-             counted(state.strikes, "fault struck", "faults struck"));
+             counted(state.strikes, "fault occurred", "faults occurred"));
   fmt::print("{}, {} inconclusive\n", counted(state.failures.size(), "distinct failure", "distinct failures"), state.inconclusive);
   fmt::print("canary {}, {:.0f} worlds a second, digest {}{}\n", result.canary, result.rate(), digest_text(state.digest),
              result.interrupted ? ", INTERRUPTED" : "");
@@ -269,7 +269,7 @@ int campaign(const CampaignArguments& arguments) {
   if (result.interrupted) return exit_code::interrupted;
   if (replays.empty() && result.state.strikes == 0 && !options.plan.rules.empty()) {
     throw UserError(
-        fmt::format("no fault of plan {} struck in {}, so nothing was tested under faults; check 'from', 'to' and 'every' of its "
+        fmt::format("no fault of plan {} occurred in {}, so nothing was tested under faults; check 'from', 'to' and 'every' of its "
                     "rules, or run more seeds ('--faults none' is a campaign without faults)",
                     options.plan.name, counted(result.worlds, "world", "worlds")));
   }

@@ -237,12 +237,10 @@ std::vector<std::string_view> checks_left_out(const TargetArguments& arguments) 
     known += (known.empty() ? "" : ", ") + std::string(one.name);
     if (arguments.leniency.empty()) checks.insert(checks.end(), one.checks.begin(), one.checks.end());
   }
-  for (std::string_view rest = arguments.leniency; !rest.empty();) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    const std::string_view name = rest.substr(0, comma);
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  if (arguments.leniency.empty()) return checks;
+  for (const std::string& name : CLI::detail::split(arguments.leniency, ',')) {
     const subsystem::Leniency* const one = subsystem::find_leniency(name);
-    if (one == nullptr) throw UserError("--lenient " + std::string(name) + ": no such leniency; known are " + known);
+    if (one == nullptr) throw UserError("--lenient " + name + ": no such leniency; known are " + known);
     checks.insert(checks.end(), one->checks.begin(), one->checks.end());
   }
   return checks;

@@ -59,35 +59,36 @@ Counted counted(const Exchange& one) {
   // Metadata may travel with the data and is not counted; a controller may read and write for commands without data.
   constexpr std::uint64_t kBlockMax = 64 << 10;
   constexpr std::uint64_t kCopiedMax = std::uint64_t{256} << 16;
-  Amounts& most = made.most;
+  const auto reads = [](Amounts& amounts, std::uint64_t bytes) {
+    amounts.of[read_commands] = 1;
+    amounts.of[read_bytes] = bytes;
+  };
+  const auto writes = [](Amounts& amounts, std::uint64_t bytes) {
+    amounts.of[written_commands] = 1;
+    amounts.of[written_bytes] = bytes;
+  };
   switch (static_cast<IoOpcode>(one.sqe[0])) {
     case IoOpcode::read:
-      made.least.of[read_commands] = 1;
-      made.least.of[read_bytes] = std::min(one.length, blocks << 9);
-      most.of[read_commands] = 1;
-      most.of[read_bytes] = one.length;
+      reads(made.least, std::min(one.length, blocks << 9));
+      reads(made.most, one.length);
       break;
     case IoOpcode::write:
     case IoOpcode::zone_append:
-      made.least.of[written_commands] = 1;
-      made.least.of[written_bytes] = std::min(one.length, blocks << 9);
-      most.of[written_commands] = 1;
-      most.of[written_bytes] = one.length;
+      writes(made.least, std::min(one.length, blocks << 9));
+      writes(made.most, one.length);
       break;
     case IoOpcode::compare:
     case IoOpcode::verify:
-      most.of[read_commands] = 1;
-      most.of[read_bytes] = blocks * kBlockMax;
+      reads(made.most, blocks * kBlockMax);
       break;
     case IoOpcode::write_zeroes:
     case IoOpcode::write_uncorrectable:
     case IoOpcode::dataset_management:
-      most.of[written_commands] = 1;
-      most.of[written_bytes] = blocks * kBlockMax;
+      writes(made.most, blocks * kBlockMax);
       break;
     case IoOpcode::copy:
-      most.of[read_commands] = most.of[written_commands] = 1;
-      most.of[read_bytes] = most.of[written_bytes] = kCopiedMax * kBlockMax;
+      reads(made.most, kCopiedMax * kBlockMax);
+      writes(made.most, kCopiedMax * kBlockMax);
       break;
     default: break;
   }

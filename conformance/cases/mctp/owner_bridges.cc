@@ -133,11 +133,11 @@ CONFORMANCE_CASE(owners_tell_bridges_of_the_others, "mctp.bus.bridge.update", ro
   }
   for (PlayedDevice* device : others) {
     const auto found = told.find(device->eid());
-    if (!check.that(found != told.end(), fmt::format("the bridge is told of EID {}", device->eid()), "it is not")) continue;
+    if (!check.that(found != told.end(), fmt::format("Routing Information Update names EID {}", device->eid()), "it is not")) continue;
     check.bytes("its physical address", found->second, address_of(*device));
   }
   const SeenMessage& first = *bench.device().requests_of(Command::set_endpoint_id).front();
-  check.that(told.count(first.source) == 1, "the bridge is told of the owner", words(first.source));
+  check.that(told.count(first.source) == 1, "Routing Information Update names the owner", words(first.source));
   check.bytes("physical address of the owner", told[first.source], bytes_of(first.from));
   for (unsigned eid = state.first; eid < state.first + state.count; ++eid) {
     check.that(told.count(eid) == 0, "it is not told of its own pool", words(eid));

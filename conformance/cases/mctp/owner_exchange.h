@@ -27,7 +27,7 @@ struct OwnerAnswer {
   }
 };
 
-/// Asks whoever the device spoke with last.
+/// Sends a request to the endpoint that the device communicated with last.
 inline OwnerAnswer ask(PlayedDevice& device, mctp::control::Command command, const Bytes& data = {}) {
   static constexpr std::uint8_t kInstance = 0x0B, kTag = 5;
   RawMctp& raw = device.raw();
