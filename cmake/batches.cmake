@@ -1,5 +1,5 @@
 # What compiling costs is mostly what sources include: every case and every test sees the world, the products and the benches.
-# So sources of a target are compiled a few at a time (batches.py); docs/performance.md has the figures. With the option off,
+# So sources of a target are compiled a few at a time (batches.py); docs/performance.md has a figure. With the option off,
 # as for Windows, each source is compiled on its own, which is also what tools that read compile_commands.json want.
 option(FABRICBENCH_BATCHES "Compile the sources of a target a few at a time" ON)
 if(WIN32)
