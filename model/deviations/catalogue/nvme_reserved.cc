@@ -65,7 +65,7 @@ void names_with_zeroes(const CommandContext& command, MutableBytes data) {
   if (!identifies(command, Cns::namespace_id_descriptors)) return;
   for (std::size_t at = 0; at + 4 <= data.size() && data[at + 1] != 0; at += 4u + data[at + 1]) {
     const std::size_t end = std::min<std::size_t>(at + 4 + data[at + 1], data.size());
-    if (data[at] == static_cast<std::uint8_t>(Type)) std::fill(data.begin() + at + 4, data.begin() + end, std::uint8_t{0});
+    if (data[at] == static_cast<std::uint8_t>(Type)) std::ranges::fill(data.subspan(at + 4, end - at - 4), std::uint8_t{0});
   }
 }
 
