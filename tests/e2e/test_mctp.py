@@ -248,7 +248,9 @@ def test_more_processing_reaches_unmodified_programs(fabricbench, tmp_path):
         _, _, answers = more_of("--deviation", name)
         assert check([a for a in answers if a[0] == 0x01]), (name, answers)
     _, _, answers = more_of("--more-processing-count", "4", "--more-processing-interval", "50ms", "--more-processing-time", "700ms")
-    assert [a for a in answers if a[0] == 0x01] == [(1, 8, 7)] * 4, answers
+    # Each command of the program is answered so.
+    finals = sum(a[0] == 0 for a in answers)
+    assert finals >= 1 and [a for a in answers if a[0] == 0x01] == [(1, 8, 7)] * 4 * finals, answers
     endless, took, answers = more_of("--more-processing-count", "endless")
     assert endless.code != 0 and took > 3.5 and {a[0] for a in answers} == {0x01} and len(answers) > 20
     for wrong in (("--more-processing-count", "0"), ("--more-processing-time", "150ms"), ("--latency", "5"),

@@ -120,7 +120,7 @@ HRESULT Watch::load(ndutil::Library& library) {
   const bool itself = std::filesystem::equivalent(options_.provider, options_.self, none);
   const HRESULT status = itself ? ND_INVALID_DEVICE_REQUEST : library.load();
   if (!FAILED(status) || std::exchange(refused_, true)) return status;
-  const char* const why = itself                                            ? "that is the verifier itself"
+  const char* const why = itself                                            ? "this is the verifier itself"
                           : status == ND_INVALID_DEVICE_REQUEST             ? "it exports no DllGetClassObject"
                           : std::filesystem::exists(options_.provider, none) ? "it cannot be loaded as a library"
                                                                              : "there is no such library";
