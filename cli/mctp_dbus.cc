@@ -51,7 +51,7 @@ struct MctpDbus::Endpoint {
   unsigned polls = 0;
 
   Key key() const { return {network.number(), known.eid}; }
-  void on_poll() { owner.poll(*this); }
+  void on_poll() { owner.poll_health(*this); }
   Timer<Endpoint, &Endpoint::on_poll> poll_timer{"mctp.dbus.recover", *this};
 };
 
@@ -418,7 +418,7 @@ void MctpDbus::recover(Endpoint& endpoint) {
   world_.loop().schedule_after(endpoint.poll_timer, Duration{});
 }
 
-void MctpDbus::poll(Endpoint& endpoint) {
+void MctpDbus::poll_health(Endpoint& endpoint) {
   --endpoint.polls;
   const Key key = endpoint.key();
   mctp::BusOwner& owner = endpoint.network.bus_owner(endpoint.known.port);

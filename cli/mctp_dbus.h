@@ -64,7 +64,7 @@ class MctpDbus final : private FdHandler {
   void remove(Endpoint& endpoint);
   /// Asks it for its EID until it answers or is given up.
   void recover(Endpoint& endpoint);
-  void poll(Endpoint& endpoint);
+  void poll_health(Endpoint& endpoint);
   Endpoint* find(const Key& key);
   Endpoint* find_at(const Link& link, const mctp::PhysicalAddress& address);
   /// Sends what is waiting; after calls that do not come from the connection.

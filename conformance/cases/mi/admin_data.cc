@@ -259,16 +259,16 @@ CONFORMANCE_CASE(a_namespace_is_meant_by_its_whole_number, "mi.admin.fields.nsid
 
 CONFORMANCE_CASE(a_log_offset_has_its_upper_half, "mi.admin.fields.offset", roles::endpoint) {
   const std::uint16_t cntlid = a_controller(bench, check);
-  constexpr std::uint8_t kSmart = 0x02;
+  constexpr std::uint8_t kSmartPage = 0x02;
   const Bytes page = identity(bench, check, cntlid);
   constexpr std::uint8_t kExtended = 1u << 2;
   const std::uint8_t lpa = View<nvme::IdentifyController>{page}.get(nvme::id_ctrl::lpa);
   check.precondition((lpa & kExtended) != 0, "log pages have offsets of more than 32 bits");
   check.precondition(
-      bench.admin(cntlid, log_command(kSmart, 0, 64, nvme::kAllNamespaces), 0, 64).admin_ok(), "the SMART log is read");
+      bench.admin(cntlid, log_command(kSmartPage, 0, 64, nvme::kAllNamespaces), 0, 64).admin_ok(), "the SMART log is read");
   for (const unsigned bit : {32u, 40u, 63u}) {
     admin_refused(check,
-                  bench.admin(cntlid, log_command(kSmart, std::uint64_t{1} << bit, 64, nvme::kAllNamespaces), 0, 64),
+                  bench.admin(cntlid, log_command(kSmartPage, std::uint64_t{1} << bit, 64, nvme::kAllNamespaces), 0, 64),
                   fmt::format("the SMART log from 2^{} on", bit));
   }
 }

@@ -14,9 +14,9 @@ const arranged with_replaceable_firmware{"firmware that may be replaced", [](Emb
                                            setup.subsystem.firmware_update = {};
                                          }};
 constexpr unsigned kSlots = 7;
-constexpr std::size_t kPiece = 4096;
+constexpr std::size_t kImagePiece = 4096;
 /// Any size that is no multiple of the pieces.
-constexpr std::size_t kImageBytes = 3 * kPiece + 512;
+constexpr std::size_t kImageBytes = 3 * kImagePiece + 512;
 
 struct Slots {
   unsigned active = 0;
@@ -40,8 +40,8 @@ class FirmwareScene {
   }
   /// A good download, last piece first if so wished.
   void download(ByteView image) {
-    for (std::size_t at = 0; at < image.size(); at += kPiece) {
-      const ByteView piece = image.subspan(at, std::min(kPiece, image.size() - at));
+    for (std::size_t at = 0; at < image.size(); at += kImagePiece) {
+      const ByteView piece = image.subspan(at, std::min(kImagePiece, image.size() - at));
       check_.precondition_success(put(at, piece), "Firmware Image Download");
     }
   }
@@ -159,10 +159,10 @@ CONFORMANCE_CASE(commit_refuses_what_is_no_image, "nvme.firmware.commit.invalid"
 CONFORMANCE_CASE(commit_refuses_an_image_with_a_gap, "nvme.firmware.commit.gap", roles::controller,
                  with_replaceable_firmware) {
   const Bytes image = make_firmware_image("7.7", kImageBytes);
-  for (const std::size_t missing : {std::size_t{0}, kPiece}) {
+  for (const std::size_t missing : {std::size_t{0}, kImagePiece}) {
     FirmwareScene scene(bench, check);
-    for (std::size_t at = 0; at < image.size(); at += kPiece) {
-      const ByteView piece = ByteView{image}.subspan(at, std::min(kPiece, image.size() - at));
+    for (std::size_t at = 0; at < image.size(); at += kImagePiece) {
+      const ByteView piece = ByteView{image}.subspan(at, std::min(kImagePiece, image.size() - at));
       if (at != missing) check.precondition_success(scene.put(at, piece), "Firmware Image Download");
     }
     check.status(scene.commit(2, CommitAction::replace), sc::invalid_firmware_image);
@@ -172,9 +172,9 @@ CONFORMANCE_CASE(commit_refuses_an_image_with_a_gap, "nvme.firmware.commit.gap",
 CONFORMANCE_CASE(overlapping_pieces_are_refused, "nvme.firmware.download.overlap", roles::controller,
                  with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
-  const Bytes image = make_firmware_image("7.7", 2 * kPiece);
-  check.precondition_success(scene.put(0, ByteView{image}.first(kPiece)), "Firmware Image Download");
-  const auto second = scene.put(kPiece / 2, ByteView{image}.subspan(kPiece / 2, kPiece));
+  const Bytes image = make_firmware_image("7.7", 2 * kImagePiece);
+  check.precondition_success(scene.put(0, ByteView{image}.first(kImagePiece)), "Firmware Image Download");
+  const auto second = scene.put(kImagePiece / 2, ByteView{image}.subspan(kImagePiece / 2, kImagePiece));
   if (!second.ok()) {
     check.status(second, sc::overlapping_range);
     return;
@@ -187,19 +187,19 @@ CONFORMANCE_CASE(pieces_keep_to_the_granularity, "nvme.firmware.download.granula
                    setup.subsystem.firmware_update = {.granularity = 1};
                  })) {
   FirmwareScene scene(bench, check);
-  const Bytes image = make_firmware_image("7.7", 2 * kPiece);
-  check.status(scene.put(0, ByteView{image}.first(kPiece / 2)), sc::invalid_field, "half a unit");
-  check.status(scene.put(kPiece / 2, ByteView{image}.first(kPiece)), sc::invalid_field, "a unit at half a unit");
-  check.success(scene.put(kPiece, ByteView{image}.first(kPiece)), "a unit at its place");
+  const Bytes image = make_firmware_image("7.7", 2 * kImagePiece);
+  check.status(scene.put(0, ByteView{image}.first(kImagePiece / 2)), sc::invalid_field, "half a unit");
+  check.status(scene.put(kImagePiece / 2, ByteView{image}.first(kImagePiece)), sc::invalid_field, "a unit at half a unit");
+  check.success(scene.put(kImagePiece, ByteView{image}.first(kImagePiece)), "a unit at its place");
 }
 
 CONFORMANCE_CASE(pieces_come_in_any_order, "nvme.firmware.download.order", roles::controller,
                  with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
-  const Bytes image = make_firmware_image("7.7", 4 * kPiece);
+  const Bytes image = make_firmware_image("7.7", 4 * kImagePiece);
   for (const std::size_t piece : {2u, 0u, 3u, 1u}) {
-    const ByteView bytes = ByteView{image}.subspan(piece * kPiece, kPiece);
-    check.success(scene.put(piece * kPiece, bytes), "Firmware Image Download");
+    const ByteView bytes = ByteView{image}.subspan(piece * kImagePiece, kImagePiece);
+    check.success(scene.put(piece * kImagePiece, bytes), "Firmware Image Download");
   }
   if (!check.success(scene.commit(2, CommitAction::replace), "Firmware Commit")) return;
   check.equal("revision in slot 2", scene.slots().revisions[1], "7.7");

@@ -23,7 +23,7 @@ constexpr auto kMarks = claims_oncs<nvme::oncs_bits::write_uncorrectable>;
 constexpr std::uint64_t kLba = 640;
 constexpr std::uint16_t kBlocks = 64;  ///< of the range that a case looks at
 /// Room for more entries than such a range can have.
-constexpr std::size_t kRoom = nvme::LbaStatusListHeader::size + 2 * kBlocks * nvme::LbaStatusEntry::size;
+constexpr std::size_t kListRoom = nvme::LbaStatusListHeader::size + 2 * kBlocks * nvme::LbaStatusEntry::size;
 constexpr std::uint32_t kLogRoom = 4096;
 
 std::optional<std::string> has_lba_status(const Declared& declared) {
@@ -46,7 +46,7 @@ class LbaStatusScene {
   host::RawQueue& admin() { return io.association.admin(); }
   subsystem::Namespace& stored(ControllerBench& bench) { return *bench.subsystem().find_namespace(io.nsid); }
   host::RawReply ask(LbaStatusAction action, std::uint64_t lba = kLba, std::uint16_t blocks = kBlocks,
-                     std::size_t room = kRoom) {
+                     std::size_t room = kListRoom) {
     return admin().send(host::get_lba_status(io.nsid, action, lba, blocks, room), room).wait();
   }
   std::vector<LbaStatus> entries(LbaStatusAction action, std::uint64_t lba = kLba, std::uint16_t blocks = kBlocks) {
@@ -211,8 +211,8 @@ CONFORMANCE_CASE(inactive_namespaces_have_no_lba_status, "nvme.lba-status.inacti
   RawAssociation& association = bench.associate();
   const auto list = association.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
   check.precondition_success(list, "Identify, active namespace list");
-  const auto command = host::get_lba_status(lowest_inactive(list.data), LbaStatusAction::tracked, 0, 1, kRoom);
-  check.refused(association.admin().send(command, kRoom).wait(), "Get LBA Status of an inactive namespace");
+  const auto command = host::get_lba_status(lowest_inactive(list.data), LbaStatusAction::tracked, 0, 1, kListRoom);
+  check.refused(association.admin().send(command, kListRoom).wait(), "Get LBA Status of an inactive namespace");
 }
 
 CONFORMANCE_CASE(lba_status_log_adds_up, "nvme.lba-status.log", roles::controller, needs(has_lba_status),

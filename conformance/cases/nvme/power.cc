@@ -16,7 +16,7 @@ using nvme::FeatureId;
 constexpr unsigned kWrites = 32;
 constexpr std::uint64_t kLba = 512;
 constexpr std::uint32_t kAtomic = 8;
-constexpr std::uint32_t kMost = kAtomic;
+constexpr std::uint32_t kAtomicMost = kAtomic;
 constexpr std::uint8_t kOld = 0x11, kNew = 0x83;
 
 void with_cache(EmbeddedSetup& setup) {
@@ -60,13 +60,13 @@ class PowerScene {
     host_.emplace(bench);
     const std::uint64_t most = bench.declared().transfer_max();
     if (most != 0) blocks_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks_, most / host_->block_bytes));
-    if (host_->blocks < kLba + kWrites * kMost) throw CannotArrange{"the namespace is too small"};
+    if (host_->blocks < kLba + kWrites * kAtomicMost) throw CannotArrange{"the namespace is too small"};
   }
 
   IoScene& host() { return *host_; }
   RawAssociation& association() { return host_->association; }
   std::uint32_t blocks() const { return blocks_; }
-  std::uint64_t lba(unsigned i) const { return kLba + std::uint64_t{i} * kMost; }
+  std::uint64_t lba(unsigned i) const { return kLba + std::uint64_t{i} * kAtomicMost; }
   Bytes data(unsigned i, std::uint8_t mark) const {
     return pattern(static_cast<std::uint8_t>(mark + i), blocks_, host_->block_bytes);
   }
@@ -286,7 +286,7 @@ CONFORMANCE_CASE(power_loss_does_not_tear_small_writes, "nvme.power.atomic", rol
                  reaches{"subsystem.power_cycle"}) {
   const auto unit = bench.declared().identify().get(nvme::id_ctrl::awupf).count();
   check.precondition(unit > 1, "AWUPF is above 0");
-  PowerScene scene(bench, check, static_cast<std::uint32_t>(std::min<std::uint64_t>(unit, kMost)));
+  PowerScene scene(bench, check, static_cast<std::uint32_t>(std::min<std::uint64_t>(unit, kAtomicMost)));
   scene.settle();
   scene.write(kNew);
   scene.lose_power();

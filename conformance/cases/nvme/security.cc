@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint8_t kInformation = 0x00;
 constexpr std::size_t kListHeader = 8;
-constexpr std::uint32_t kRoom = 512;
+constexpr std::uint32_t kBufferRoom = 512;
 
 std::optional<std::string> has_security(const Declared& declared) {
   if (!declared.known || (declared.identify().get(nvme::id_ctrl::oacs) & nvme::oacs_bits::security) != 0) return {};
@@ -22,10 +22,10 @@ host::RawReply receive(RawAssociation& association, std::uint8_t protocol, std::
 
 /// The protocols that protocol 00h lists; INCONCLUSIVE where it is cut off.
 Bytes protocols(RawAssociation& association, Check& check) {
-  const auto reply = receive(association, kInformation, 0, kRoom);
+  const auto reply = receive(association, kInformation, 0, kBufferRoom);
   check.precondition_success(reply, "Security Receive of protocol 00h");
   const std::size_t count = std::size_t{reply.data[6]} << 8 | reply.data[7];
-  check.require(count <= kRoom - kListHeader, "the list is as long as it says", std::to_string(count) + " protocols");
+  check.require(count <= kBufferRoom - kListHeader, "the list is as long as it says", std::to_string(count) + " protocols");
   return Bytes(reply.data.begin() + kListHeader, reply.data.begin() + static_cast<std::ptrdiff_t>(kListHeader + count));
 }
 
@@ -49,14 +49,14 @@ CONFORMANCE_CASE(unlisted_security_protocols_are_refused, "nvme.security.unknown
   for (const std::uint8_t protocol : {std::uint8_t{0x08}, std::uint8_t{0x7F}, std::uint8_t{0xEE}}) {
     if (std::find(list.begin(), list.end(), protocol) != list.end()) continue;
     ++asked;
-    check.status(receive(association, protocol, 0, kRoom), sc::invalid_field, "Security Receive");
+    check.status(receive(association, protocol, 0, kBufferRoom), sc::invalid_field, "Security Receive");
   }
   check.precondition(asked != 0, "there is a protocol that is not listed");
 }
 
 CONFORMANCE_CASE(a_short_receive_gives_the_beginning, "nvme.security.short", roles::controller, needs(has_security)) {
   RawAssociation& association = bench.associate();
-  const auto whole = receive(association, kInformation, 0, kRoom);
+  const auto whole = receive(association, kInformation, 0, kBufferRoom);
   check.precondition_success(whole, "Security Receive");
   for (const std::uint32_t length : {8u, 9u, 64u}) {
     const auto part = receive(association, kInformation, 0, length);

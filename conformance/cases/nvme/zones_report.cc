@@ -8,7 +8,7 @@ namespace fb::conformance {
 namespace {
 
 constexpr std::size_t kShown = 8;
-constexpr std::size_t kRoom = nvme::ZoneReportHeader::size + kShown * nvme::ZoneDescriptor::size;
+constexpr std::size_t kReportRoom = nvme::ZoneReportHeader::size + kShown * nvme::ZoneDescriptor::size;
 
 std::vector<nvme::ZoneFacts> zones_in(Check& check, const host::RawReply& reply) {
   check.require_success(reply, "Zone Management Receive");
@@ -27,7 +27,7 @@ std::uint64_t count_in(Check& check, const host::RawReply& reply) {
 CONFORMANCE_CASE(zones_are_reported_in_order, "nvme.zones.report.order", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
   std::uint64_t expected = 0;
-  for (const nvme::ZoneFacts& zone : zones_in(check, scene.report(0, kRoom))) {
+  for (const nvme::ZoneFacts& zone : zones_in(check, scene.report(0, kReportRoom))) {
     check.equal("ZSLBA of the next zone", zone.start, expected);
     expected = zone.start + scene.size();
   }
@@ -37,9 +37,9 @@ CONFORMANCE_CASE(report_begins_where_it_is_told, "nvme.zones.report.start", role
                  zones) {
   ZoneScene scene(bench, check);
   const std::uint64_t second = scene.size();
-  const auto from_start = zones_in(check, scene.report(second, kRoom));
+  const auto from_start = zones_in(check, scene.report(second, kReportRoom));
   check.equal("first zone of a report from the start of a zone", from_start.front().start, second);
-  const auto from_within = zones_in(check, scene.report(second + 5, kRoom));
+  const auto from_within = zones_in(check, scene.report(second + 5, kReportRoom));
   check.equal("first zone of a report from within a zone", from_within.front().start, second);
 }
 
@@ -51,7 +51,7 @@ CONFORMANCE_CASE(report_options_choose_states, "nvme.zones.report.option", roles
   scene.close(scene.zone(2));
   scene.finish(scene.zone(3));
   const auto only = [&](ZoneReporting option, std::uint64_t start, ZoneState state) {
-    const auto list = zones_in(check, scene.report(0, kRoom, option));
+    const auto list = zones_in(check, scene.report(0, kReportRoom, option));
     for (const nvme::ZoneFacts& zone : list) check.equal("state of a zone that is reported", zone.state, state);
     const bool has = std::any_of(list.begin(), list.end(), [&](const auto& zone) { return zone.start == start; });
     check.that(has || list.size() == kShown, "the zone in that state is reported", "it is not");
@@ -84,7 +84,7 @@ CONFORMANCE_CASE(each_state_has_its_report, "nvme.zones.report.option.each", rol
   for (std::size_t i = 0; i < std::size(kinds); ++i) {
     const std::string name(nvme::name_of(kinds[i].state));
     scene.precondition(scene.zone(i), kinds[i].state);
-    const auto reply = scene.report(scene.zone(i), kRoom, kinds[i].option);
+    const auto reply = scene.report(scene.zone(i), kReportRoom, kinds[i].option);
     check.require_success(reply, "Zone Management Receive");
     const auto list = nvme::read_zone_report(reply.data);
     check.that(!list.empty() && list.front().start == scene.zone(i), "the zone that is " + name + " is reported first",
@@ -116,7 +116,7 @@ CONFORMANCE_CASE(partial_report_counts_what_it_has, "nvme.zones.report.partial",
 CONFORMANCE_CASE(zone_descriptors_make_sense, "nvme.zones.report.descriptor", roles::controller, zoned_namespaces,
                  zones) {
   ZoneScene scene(bench, check);
-  for (const nvme::ZoneFacts& zone : zones_in(check, scene.report(0, kRoom))) {
+  for (const nvme::ZoneFacts& zone : zones_in(check, scene.report(0, kReportRoom))) {
     check.equal("type of a zone", zone.type, nvme::kSequentialWriteRequired);
     check.between("capacity of a zone", zone.capacity, std::uint64_t{0}, scene.size());
   }
@@ -132,29 +132,29 @@ CONFORMANCE_CASE(empty_zone_begins_at_its_start, "nvme.zones.report.pointer", ro
 CONFORMANCE_CASE(reserved_receive_action_is_refused, "nvme.zones.report.action", roles::controller, zoned_namespaces,
                  zones) {
   ZoneScene scene(bench, check);
-  auto command = host::zone_report(scene.nsid(), 0, kRoom);
+  auto command = host::zone_report(scene.nsid(), 0, kReportRoom);
   command.set(nvme::zone_receive_sqe::zra, static_cast<nvme::ZoneReceiveAction>(0x42));
-  check.refused(scene.io->send(command, kRoom).wait(), "Zone Receive Action 42h");
+  check.refused(scene.io->send(command, kReportRoom).wait(), "Zone Receive Action 42h");
 }
 
 CONFORMANCE_CASE(extended_report_needs_extensions, "nvme.zones.report.extended.unsupported", roles::controller,
                  zoned_namespaces, needs(has_zoned<has_no_extensions>)) {
   ZoneScene scene(bench, check, has_no_extensions);
-  auto command = host::zone_report(scene.nsid(), 0, kRoom);
+  auto command = host::zone_report(scene.nsid(), 0, kReportRoom);
   command.set(nvme::zone_receive_sqe::zra, nvme::ZoneReceiveAction::extended_report);
-  check.status(scene.io->send(command, kRoom).wait(), sc::invalid_field, "an extended report without extensions");
+  check.status(scene.io->send(command, kReportRoom).wait(), sc::invalid_field, "an extended report without extensions");
 }
 
 CONFORMANCE_CASE(reserved_report_option_is_refused, "nvme.zones.report.option.reserved", roles::controller,
                  zoned_namespaces, zones, reaches{"zone.receive.option"}) {
   ZoneScene scene(bench, check);
-  check.refused(scene.report(0, kRoom, static_cast<ZoneReporting>(0xFF)), "Reporting Options FFh");
+  check.refused(scene.report(0, kReportRoom, static_cast<ZoneReporting>(0xFF)), "Reporting Options FFh");
 }
 
 CONFORMANCE_CASE(report_from_beyond_the_namespace_is_refused, "nvme.zones.report.range", roles::controller,
                  zoned_namespaces, zones, reaches{"zone.receive.range"}) {
   ZoneScene scene(bench, check);
-  check.refused(scene.report(scene.facts.blocks, kRoom), "SLBA of NSZE");
+  check.refused(scene.report(scene.facts.blocks, kReportRoom), "SLBA of NSZE");
 }
 
 }  // namespace fb::conformance
