@@ -38,7 +38,9 @@ unsigned ask_something(Conversation& talk, Drawn& drawn, std::size_t mtu, bool m
     case 6: {
       const bool swap = drawn.below(2) == 0;
       const std::size_t at = kNumbers + 8 * drawn.below(3);
-      talk.atomic(at, swap, 0x0102030405060708u * drawn.below(100), swap && drawn.below(2) == 0 ? talk.number_at(at) : 7);
+      const std::uint64_t value = 0x0102030405060708u * drawn.below(100);
+      const bool equal = swap && drawn.below(2) == 0;
+      talk.atomic(at, swap, value, equal ? talk.number_at(at) : 7);
       return 1;
     }
     default:
@@ -87,7 +89,7 @@ CONFORMANCE_CASE(requests_that_follow_at_once_are_executed_in_order, "rdma.reque
   for (std::uint32_t i = 0; i < kRequests;) {
     unsigned reads = 0;
     for (std::uint32_t burst = 1 + drawn.below(6); burst > 0 && i < kRequests; --burst, ++i) {
-      reads += ask_something(talk, drawn, kSmallMtu, reads<served, reads> 0);
+      reads += ask_something(talk, drawn, kSmallMtu, reads < served, reads > 0);
     }
     if (!talk.settle("requests that followed each other at once")) return;
   }

@@ -44,9 +44,11 @@ CONFORMANCE_CASE(work_requests_that_follow_at_once_keep_their_order, "rdma.reque
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::size_t length = lengths_around(kSmallMtu)[drawn.below(13)];
       const std::size_t pieces = 1 + drawn.below(static_cast<std::uint32_t>(std::clamp<std::size_t>(length, 1, 4)));
+      const SendOpcode opcode = kOpcodes[drawn.below(8)];
       // The last one wants to hear of it, so that nothing is left open.
-      burst.push_back(
-          asker.post(kOpcodes[drawn.below(8)], length, pieces, i + 1 == count || drawn.below(2) == 0, drawn.below(2) == 0));
+      const bool signaled = drawn.below(2) == 0 || i + 1 == count;
+      const bool solicited = drawn.below(2) == 0;
+      burst.push_back(asker.post(opcode, length, pieces, signaled, solicited));
     }
     for (const Posted& posted : burst) {
       if (!asker.asked(posted, "a work request among others")) return;
@@ -191,8 +193,11 @@ CONFORMANCE_CASE(connections_ask_apart_from_each_other, "rdma.requester.several-
   Drawn drawn(7);
   for (int round = 0; round < 20; ++round) {
     std::vector<Posted> posted;
-    for (std::uint32_t k = 0; k < 3; ++k)
-      posted.push_back(askers[k].post(kOpcodes[drawn.below(8)], lengths_around(roce::mtu_bytes(k + 1))[drawn.below(13)], 1));
+    for (std::uint32_t k = 0; k < 3; ++k) {
+      const SendOpcode opcode = kOpcodes[drawn.below(8)];
+      const std::size_t length = lengths_around(roce::mtu_bytes(k + 1))[drawn.below(13)];
+      posted.push_back(askers[k].post(opcode, length, 1));
+    }
     bench.world().run_for(Duration::ms(1));
     const std::deque<RocePacket> all = std::exchange(bench.peer().inbox(), {});
     for (std::uint32_t k : {2u, 0u, 1u}) {
