@@ -1,9 +1,6 @@
 // Hosts that differ from the usual one in what the specification leaves to them, and controllers of the bench that
 // differ from what the cases were written with, but for their blocks: no case for hosts may find fault with any.
-#include <gtest/gtest.h>
-
-#include "conformance/runner/embedded.h"
-#include "conformance/runner/runner.h"
+#include "tests/conformance/suite/legal_variant.h"
 
 namespace fb::conformance {
 namespace {
@@ -47,22 +44,7 @@ bool concerns(const CaseInfo& info) {
 
 class HostVariants : public ::testing::TestWithParam<Shape> {};
 
-TEST_P(HostVariants, HaveNoFault) {
-  RunOptions options;
-  options.evidence = false;
-  options.product.vary = GetParam().vary;
-  std::vector<const CaseInfo*> cases = all_cases();
-  std::erase_if(cases, [](const CaseInfo* info) { return !concerns(*info); });
-  const RunResult run = run_cases(cases, options);
-  std::size_t passed = 0;
-  for (const CaseResult& result : run.cases) {
-    passed += result.verdict == Verdict::pass;
-    const bool fine = result.verdict == Verdict::pass || result.verdict == Verdict::skip ||
-                      result.verdict == Verdict::inconclusive;
-    EXPECT_TRUE(fine) << result.info->name << " over " << result.transport << ": " << result.reason;
-  }
-  EXPECT_GT(passed, run.cases.size() * 2 / 3);
-}
+TEST_P(HostVariants, HaveNoFault) { expect_no_fault(GetParam().name, GetParam().vary, concerns, 2.0 / 3); }
 
 INSTANTIATE_TEST_SUITE_P(, HostVariants, ::testing::ValuesIn(kShapes),
                          [](const auto& shape) { return std::string(shape.param.name); });

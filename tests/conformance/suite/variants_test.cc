@@ -1,10 +1,7 @@
 // Controllers and hosts that differ from the usual ones in what the specification leaves to them: no case
 // may find fault with any of them. A case that a kind of product has no use for is skipped, or says why it
 // cannot tell.
-#include <gtest/gtest.h>
-
-#include "conformance/runner/embedded.h"
-#include "conformance/runner/runner.h"
+#include "tests/conformance/suite/legal_variant.h"
 
 namespace fb::conformance {
 namespace {
@@ -174,22 +171,10 @@ constexpr Variant kVariants[] = {
 class Variants : public ::testing::TestWithParam<Variant> {};
 
 TEST_P(Variants, HaveNoFault) {
-  RunOptions options;
-  options.evidence = false;
-  options.product.vary = GetParam().vary;
-  std::vector<const CaseInfo*> cases = all_cases();
-  std::erase_if(cases, [](const CaseInfo* info) {
-    return manages(info->role) || programs(info->role) || (info->role == Role::host && !GetParam().hosts);
-  });
-  const RunResult run = run_cases(cases, options);
-  std::size_t passed = 0;
-  for (const CaseResult& result : run.cases) {
-    passed += result.verdict == Verdict::pass;
-    const bool fine = result.verdict == Verdict::pass || result.verdict == Verdict::skip ||
-                      result.verdict == Verdict::inconclusive;
-    EXPECT_TRUE(fine) << result.info->name << " over " << result.transport << ": " << result.reason;
-  }
-  EXPECT_GT(passed, run.cases.size() * 2 / 3);
+  const auto concerns = [](const CaseInfo& info) {
+    return !manages(info.role) && !programs(info.role) && (info.role != Role::host || GetParam().hosts);
+  };
+  expect_no_fault(GetParam().name, GetParam().vary, concerns, 2.0 / 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Variants, ::testing::ValuesIn(kVariants),

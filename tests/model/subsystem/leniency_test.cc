@@ -70,7 +70,8 @@ TEST(RefusedConnect, HasWordsForEveryCheck) {
 }
 
 TEST(RefusedConnect, NeedsNoData) {
-  RefusedCommand refused = Attempt("x").refused(check::connect_recfmt);
+  const Attempt attempt("x");
+  RefusedCommand refused = attempt.refused(check::connect_recfmt);
   refused.data = {};
   EXPECT_NE(line_for(refused).find("RECFMT 0 is not known"), std::string::npos);
 }
