@@ -211,7 +211,7 @@ void Controller::enable(Duration limit) {
   };
   if (departs(point::identify_before_enable)) look();
   step(property_set(fabrics::property::cc, configuration()), [this, limit, look](AdminReply&) {
-    step_deadline_ = world_.now() + limit;
+    step_deadline_ = world_.now() + (departs(point::ready_impatient) ? std::min(limit, kTimeoutUnit) : limit);
     poll_interval_ = kPollFirst;
     if (departs(point::identify_before_ready)) look();
     if (departs(point::io_connect_before_ready)) {

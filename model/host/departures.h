@@ -78,6 +78,7 @@ namespace fb::host {
   X(reservation_conflict_retried, "host.retry.reservation_conflict", "a reservation conflict is repeated") \
   X(path_error_reported, "host.path_error.reported", \
     "the error of one path is reported though there is another") \
+  X(ready_impatient, "host.ready.impatient", "a controller gets half a second to become ready") \
   X(error_is_success, "host.status.ignored", "an error status is reported as success") \
   X(failover_early, "host.failover.early", \
     "writes go to another controller before the old one has stopped") \

@@ -1,4 +1,6 @@
 // Hosts that are careless with their connections.
+#include <algorithm>
+
 #include "model/deviations/deviation.h"
 
 namespace fb::deviations {
@@ -15,6 +17,38 @@ class DescribesHalf final : public host::HostHooks {
  private:
   std::uint16_t qid_ = 0;
 };
+
+/// The upper half of an SLBA is lost.
+class CutsAddresses final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
+    if (qid != 0 && (sqe[0] == 0x01 || sqe[0] == 0x02)) store_le<std::uint32_t>(sqe.data() + 44, 0);
+  }
+};
+
+/// Data of a write behind the first 64 KiB are other ones.
+class SpoilsLongWrites final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes data) override {
+    if (qid != 0 && sqe[0] == 0x01 && data.size() > 65536) data.back() ^= 1;
+  }
+};
+
+/// Of a discovery log no more than the header and 30 records are asked for.
+class ReadsFirstRecords final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
+    if (qid != 0 || sqe[0] != 0x02 || sqe[40] != 0x70) return;
+    constexpr std::uint32_t kBytes = 31 * 1024;
+    const std::uint32_t dwords = load_le<std::uint32_t>(sqe.data() + 42);
+    const std::uint64_t offset = load_le<std::uint64_t>(sqe.data() + 48);
+    if (offset + (dwords + 1) * std::uint64_t{4} <= kBytes) return;
+    store_le<std::uint64_t>(sqe.data() + 48, std::min<std::uint64_t>(offset, kBytes - 1024));
+    store_le<std::uint16_t>(sqe.data() + 42, 1024 / 4 - 1);
+    store_le<std::uint16_t>(sqe.data() + 44, 0);
+  }
+};
+
 }  // namespace
 
 #define HOST(name, requirement, what, point) \
@@ -26,6 +60,14 @@ HOST(host_capsule_oversized, "fabrics.host.capsule-size", "in-capsule data beyon
      "host.capsule.oversized");
 HOST(host_overfills_its_queue, "fabrics.host.flow-control.bound",
      "as many commands outstanding as the queue has entries", "host.queue.overfilled");
+DEVIATION(host_cuts_addresses, "nvme.host.data.everywhere", Product::host, "sends the lower half of an SLBA", hooks<CutsAddresses>());
+DEVIATION(host_spoils_long_writes, "nvme.host.data.everywhere", Product::host, "writes other data behind 64 KiB",
+          hooks<SpoilsLongWrites>());
+HOST(host_takes_errors_for_success, "nvme.host.status.every", "an error status is reported as success", "host.status.ignored");
+DEVIATION(host_reads_first_records, "fabrics.host.discovery.every-record", Product::host, "reads the first records of a discovery log",
+          hooks<ReadsFirstRecords>());
+HOST(host_waits_half_a_second, "fabrics.host.init.ready-time", "gives a controller half a second to become ready",
+     "host.ready.impatient");
 HOST(host_omits_keep_alive, "fabrics.host.keep-alive.sent", "no Keep Alive is ever sent",
      "host.keep_alive.omitted");
 HOST(host_keep_alive_late, "fabrics.host.keep-alive.sent",

@@ -1,0 +1,69 @@
+// What a host learns from a controller, held to its whole extent: each record of a discovery log, and the time that is announced.
+#include "conformance/cases/fabrics/host_setup.h"
+#include "conformance/runner/embedded_controller.h"
+#include "wire/fabrics/discovery_log.h"
+
+namespace fb::conformance {
+
+namespace {
+
+constexpr std::uint8_t kGetLogPage = 0x02, kDiscoveryLog = 0x70;
+
+/// More records than fit into 64 KiB.
+void many_subsystems(EmbeddedSetup& setup) {
+  for (unsigned i = 0; i < 70; ++i) {
+    subsystem::SubsystemOptions other;
+    other.nqn = "nqn.2026-11.org.example:shelf-" + std::to_string(i);
+    setup.more_subsystems.push_back(std::move(other));
+  }
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(host_reads_every_discovery_record, "fabrics.host.discovery.every-record", roles::host,
+                 furnished{&many_subsystems}) {
+  std::vector<bool> read;
+  std::uint64_t records = 0;
+  bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
+    if (command.sqe[0] != kGetLogPage || command.sqe[40] != kDiscoveryLog) return;
+    const auto offset = load_le<std::uint64_t>(command.sqe.data() + 48);
+    if (offset == 0 && data.size() >= 16) records = load_le<std::uint64_t>(data.data() + 8);
+    const std::size_t end = static_cast<std::size_t>(offset) + data.size();
+    if (read.size() < end) read.resize(end);
+    std::fill(read.begin() + static_cast<std::ptrdiff_t>(offset), read.begin() + static_cast<std::ptrdiff_t>(end), true);
+  };
+  const auto outcome = bench.product().discover().wait_for(120_s);
+  check.precondition(outcome.has_value() && outcome->ok && records != 0, "the host reads the discovery log");
+  const std::size_t whole = static_cast<std::size_t>(records + 1) * fabrics::DiscoveryEntry::size;
+  read.resize(std::max(read.size(), whole));
+  const auto gap = std::find(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(whole), false);
+  check.that(gap == read.begin() + static_cast<std::ptrdiff_t>(whole),
+             "each of the " + std::to_string(records) + " records is read",
+             "not byte " + std::to_string(gap - read.begin()) + " of " + std::to_string(whole));
+}
+
+CONFORMANCE_CASE(host_waits_as_long_as_is_announced, "fabrics.host.init.ready-time", roles::host) {
+  // In units of 500 ms; the keep alive timeout of the host is longer.
+  for (const std::uint8_t announced : {std::uint8_t{1}, std::uint8_t{4}, std::uint8_t{8}}) {
+    const Duration ready_after = Duration::ms(500) * announced * 9 / 10;
+    std::optional<Instant> enabled;
+    bench.script.property_write = [&](std::uint32_t offset, std::uint64_t& value) {
+      if (offset == fabrics::property::cc) enabled = (value & 1) != 0 ? std::optional{bench.world().now()} : std::nullopt;
+      return true;
+    };
+    bench.script.property_read = [&](std::uint32_t offset, std::uint64_t& value) {
+      if (offset == fabrics::property::cap) value = (value & ~(std::uint64_t{0xFF} << 24)) | std::uint64_t{announced} << 24;
+      if (offset == fabrics::property::crto) value = announced | std::uint64_t{announced} << 16;
+      if (offset == fabrics::property::csts && enabled && bench.world().now() < *enabled + ready_after) value &= ~std::uint64_t{1};
+    };
+    const auto outcome = bench.product().connect({.kato_ms = 60'000}).wait_for(60_s);
+    check.precondition(enabled.has_value(), "the host enables the controller");
+    check.that(outcome && outcome->ok, "the host waits for CSTS.RDY within CAP.TO of " + std::to_string(announced * 500) + " ms",
+               outcome ? outcome->text : "no outcome");
+    bench.product().disconnect().wait_for(30_s);
+    bench.script.property_read = {};
+    bench.script.property_write = {};
+  }
+}
+
+}  // namespace fb::conformance
