@@ -88,6 +88,23 @@ void use_ipv6(EmbeddedSetup& setup) {
   setup.product_address = IpAddress::v6({0xFD, 0x0B, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02});
 }
 
+/// Whatever goes over TCP goes over TLS; a case that says something about TLS has what it says. Where a case looks at the PDUs
+/// of a host, the bench reads them from a plain connection.
+bool tcp_without_tls(const CaseInfo& info, std::string_view transport) {
+  return fabrics(info, transport) && transport == "tcp" && !info.options.tls && !info.requirement.starts_with("tcp.tls") &&
+         !info.requirement.starts_with("tcp.host");
+}
+void use_tls(EmbeddedSetup& setup) {
+  if (setup.transport != "tcp" || setup.security != transport::ChannelSecurity::none) return;
+  const auto keys = [] {
+    return auth::PskStore::parse("NVMeTLSkey-1:01:VRLbtnN9AQb2WXW3c9+wEf/DRLz0QuLdbYvEhwtdWwNf9LrZ:", "the keys of the lane").value();
+  };
+  setup.security = transport::ChannelSecurity::required;
+  setup.controller_keys = keys();
+  setup.host_keys = keys();
+  setup.connect.tls = host::TlsUse::always;
+}
+
 /// LBAs, byte offsets and sizes beyond 32 bits; nothing of it lies in memory.
 void use_a_large_namespace(EmbeddedSetup& setup) {
   constexpr std::uint64_t kBlocks = std::uint64_t{1} << 35;
@@ -245,6 +262,7 @@ std::vector<Lane> make_lanes() {
                    .concerns = ndk_providers,
                    .around = {.answers = static_cast<std::uint8_t>(answers)}});
   }
+  all.push_back({.name = "tls", .text = "Over TLS", .concerns = tcp_without_tls, .vary = use_tls});
   all.push_back({.name = "ipv6", .text = "Over IPv6", .concerns = addressed, .vary = use_ipv6});
   return all;
 }
