@@ -44,7 +44,9 @@ inline void expect_no_fault(std::string_view name, const std::function<void(Embe
     const bool fine = result.verdict == Verdict::pass || result.verdict == Verdict::skip || result.verdict == Verdict::inconclusive;
     EXPECT_TRUE(fine) << result.info->name << " over " << result.transport << ": " << result.reason;
   }
-  if (kOneCaseIn == 1) EXPECT_GT(static_cast<double>(passed), static_cast<double>(run.cases.size()) * share);
+  if (kOneCaseIn == 1) {
+    EXPECT_GT(static_cast<double>(passed), static_cast<double>(run.cases.size()) * share);
+  }
 }
 
 }  // namespace fb::conformance
