@@ -107,10 +107,6 @@ void endurance_supported(const MessageContext& message, Bytes& body) {
 void smart_unsupported(const MessageContext& message, Bytes& body) {
   if (is_log(message, 0x00) && is_done(body) && body.size() >= kData + 1024) body[kData + 4 * 0x02] &= 0xFE;
 }
-void queues_told(const MessageContext& message, Bytes& body) {
-  const bool asked = is(message, AdminOpcode::get_features) && (cdw10_of(message) & 0xFF) == 0x07;
-  if (asked && is_success(body) && body.size() >= kData) body[18] = body[19] = 0;
-}
 void threshold_never_moves(const MessageContext& message, Bytes& body) {
   if (!is(message, AdminOpcode::get_features) || (cdw10_of(message) & 0xFF) != 0x04 || !is_done(body)) return;
   store_le<std::uint32_t>(&body[8], 350);
@@ -214,8 +210,6 @@ DEVIATION(logs_served_and_not_listed, "mi.admin.log.supported", Product::endpoin
 DEVIATION(prohibited_features_open, "mi.admin.feature.prohibited", Product::endpoint,
           "reads and sets features that are prohibited out of band",
           Departs{mi::departure::admin_features_open});
-DEVIATION(queues_told_out_of_band, "mi.admin.feature.prohibited", Product::endpoint,
-          "tells the number of queues out of band", hooks<ResponseChanged, &queues_told>());
 DEVIATION(thresholds_not_kept, "mi.admin.feature.kept", Product::endpoint,
           "reads the same threshold whatever was set", hooks<ResponseChanged, &threshold_never_moves>());
 DEVIATION(namespaces_meant_by_a_byte, "mi.admin.fields.nsid", Product::endpoint,

@@ -64,9 +64,6 @@ void pieces_at_zero(Bytes& message) {
 void never_retains(Bytes& message) {
   if (is_admin(message) && message[4] == 0x02) message[45] &= 0x7F;
 }
-void always_retains(Bytes& message) {
-  if (is_admin(message) && message[4] == 0x02) message[45] |= 0x80;
-}
 void vpd_at_zero(Bytes& message) {
   if (is_mi(message, mi::Opcode::vpd_read)) message[8] = message[9] = 0;
 }
@@ -108,8 +105,6 @@ REQUESTER(requester_reads_the_first_piece_only, "mi.requester.log-pieces", "ever
           hooks<AlteringRequests<&pieces_at_zero>>());
 REQUESTER(requester_never_retains_events, "mi.requester.log-pieces", "RAE is never set",
           hooks<AlteringRequests<&never_retains>>());
-REQUESTER(requester_always_retains_events, "mi.requester.log-pieces", "RAE is set in the last piece too",
-          hooks<AlteringRequests<&always_retains>>());
 REQUESTER(requester_reads_vpd_from_the_start, "mi.requester.vpd-pieces", "every piece of the VPD is read at offset 0",
           hooks<AlteringRequests<&vpd_at_zero>>());
 REQUESTER(requester_shares_a_tag, "mi.requester.tag.distinct", "outstanding requests share a tag",
