@@ -126,7 +126,7 @@ std::string_view name_of(Layer layer);
     "the counters of the SMART log grow by the commands and the data that crossed the wire")                           \
   X(oracle_data, "oracle.data.read-back", oracle, "a Read returns what was written last")                              \
   X(oracle_compare, "oracle.data.compare", oracle, "Compare succeeds where the data is the same, and there alone")     \
-  X(oracle_error_order, "oracle.error-log.order", oracle, "error log entries are newest first, the unused ones last")  \
+  X(oracle_error_order, "oracle.error-log.order", oracle, "error log entries are newest first")                            \
   X(oracle_error_entry, "oracle.error-log.entry", oracle, "an error log entry is about a command that failed")         \
   X(oracle_error_missing, "oracle.error-log.missing", oracle, "a command that fails with More has an error log entry") \
   X(oracle_error_count, "oracle.error-log.count", oracle, "the SMART log counts the error log entries")                \

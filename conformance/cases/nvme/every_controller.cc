@@ -98,9 +98,10 @@ CONFORMANCE_CASE(error_log_is_right_after_it_wrapped, "nvme.log.error-every", ro
     }
     check.precondition(reply.answered() && !reply.ok(), "the command is refused");
     one.status = reply.status().code();
-    if (reply.status().more()) sent.push_back(one);
+    // Errors without the bit may have entries too, and then nobody knows which ones are theirs.
+    check.precondition(reply.status().more(), "the status has the More bit");
+    sent.push_back(one);
   }
-  check.precondition(!sent.empty(), "the status has the More bit");
   const std::size_t shown = std::min({entries, sent.size(), std::size_t{64}});
   const auto log = read_log(association.admin(), LogPage::error_information, static_cast<std::uint32_t>(shown * nvme::ErrorEntry::size));
   check.require_success(log, "Get Log Page 01h");

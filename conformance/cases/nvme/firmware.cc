@@ -142,7 +142,7 @@ CONFORMANCE_CASE(commit_refuses_to_activate_an_empty_slot, "nvme.firmware.commit
 
 CONFORMANCE_CASE(commit_refuses_nothing, "nvme.firmware.commit.nothing", roles::controller, with_replaceable_firmware) {
   FirmwareScene scene(bench, check);
-  check.status(scene.commit(2, CommitAction::replace), sc::invalid_firmware_image);
+  check.refused(scene.commit(2, CommitAction::replace), "Firmware Commit without an image");
   check.equal("revision in slot 2", scene.slots().revisions[1], "");
 }
 
@@ -165,7 +165,7 @@ CONFORMANCE_CASE(commit_refuses_an_image_with_a_gap, "nvme.firmware.commit.gap",
       const ByteView piece = ByteView{image}.subspan(at, std::min(kImagePiece, image.size() - at));
       if (at != missing) check.precondition_success(scene.put(at, piece), "Firmware Image Download");
     }
-    check.status(scene.commit(2, CommitAction::replace), sc::invalid_firmware_image);
+    check.refused(scene.commit(2, CommitAction::replace), "Firmware Commit of an image with a gap");
   }
 }
 
@@ -210,7 +210,7 @@ CONFORMANCE_CASE(a_reset_forgets_a_download, "nvme.firmware.download.reset", rol
   FirmwareScene scene(bench, check);
   scene.download(make_firmware_image("7.7", kImageBytes));
   scene.reset();
-  check.status(scene.commit(2, CommitAction::replace), sc::invalid_firmware_image);
+  check.refused(scene.commit(2, CommitAction::replace), "Firmware Commit after the reset");
 }
 
 CONFORMANCE_CASE(commit_without_activation_changes_a_slot_alone, "nvme.firmware.replace", roles::controller,
