@@ -12,6 +12,9 @@ namespace fb::conformance {
 
 using namespace fb::literals;
 
+class NdkConsumer;
+struct NdkConsumerTerms;
+
 class ConsumerBench final : public Bench {
  public:
   ConsumerBench(World& world, const Environment& environment);
@@ -19,6 +22,8 @@ class ConsumerBench final : public Bench {
 
   /// Of cases of the suite networkdirect; made by the first call. Below it requests that could end in their call do so, or pend.
   NdConsumer& nd(networkdirect::Answers answers = networkdirect::Answers::drawn);
+  /// Of cases of the suite ndk; another one each time.
+  std::unique_ptr<NdkConsumer> make_ndk(const NdkConsumerTerms& terms);
 
  private:
   const Environment& environment_;

@@ -10,6 +10,7 @@
 #include "conformance/runner/managed_setup.h"
 #include "conformance/runner/product.h"
 #include "sim/ndk/provider/provider.h"
+#include "sim/networkdirect/provider/behaviour.h"
 
 namespace fb::conformance {
 
@@ -26,6 +27,7 @@ bool namespaces_of_controllers(const CaseInfo& info, std::string_view) {
   return info.role == Role::controller && info.suite() != "auth";
 }
 bool endpoints(const CaseInfo& info, std::string_view) { return info.role == Role::endpoint; }
+bool nd_providers(const CaseInfo& info, std::string_view transport) { return info.role == Role::provider && transport == "nd"; }
 bool ndk_providers(const CaseInfo& info, std::string_view transport) {
   return info.role == Role::provider && transport == "ndk";
 }
@@ -35,6 +37,13 @@ bool wrapping(const CaseInfo& info, std::string_view transport) {
 }
 bool rdma_devices(const CaseInfo& info, std::string_view) {
   return info.role == Role::requester || info.role == Role::responder;
+}
+/// Whatever has queue pairs of its own.
+bool devices_and_ndk_providers(const CaseInfo& info, std::string_view transport) {
+  return rdma_devices(info, transport) || ndk_providers(info, transport);
+}
+bool fabrics_and_providers(const CaseInfo& info, std::string_view transport) {
+  return fabrics(info, transport) || info.role == Role::provider;
 }
 /// Whatever has an IP address.
 bool addressed(const CaseInfo& info, std::string_view transport) {
@@ -202,7 +211,7 @@ std::vector<Lane> make_lanes() {
                  .vary = begin_near_wrap});
   all.push_back({.name = "small-pieces",
                  .text = "Transfers come in many pieces: R2Ts of 1 KiB, data PDUs of 512 bytes, packets of 256 bytes",
-                 .concerns = fabrics,
+                 .concerns = fabrics_and_providers,
                  .vary = cut_transfers});
   all.push_back({.name = "long-transfers",
                  .text = "Transfers of 64 KiB and one block",
@@ -225,7 +234,7 @@ std::vector<Lane> make_lanes() {
                  .around = {.reconnect = true}});
   all.push_back({.name = "other-connection",
                  .text = "The device already has another connection",
-                 .concerns = rdma_devices,
+                 .concerns = devices_and_ndk_providers,
                  .around = {.other_connection = true},
                  .third_party = true});
   all.push_back({.name = "mi-other-slot",
@@ -252,6 +261,15 @@ std::vector<Lane> make_lanes() {
                  .text = "The endpoint supports further message types, one of them before NVMe-MI",
                  .concerns = endpoints,
                  .vary = support_other_types});
+  for (const auto& [name, text, answers] : {std::tuple("nd-at-once", "Requests that can end in their call do so",
+                                                       networkdirect::Answers::at_once),
+                                            std::tuple("nd-drawn", "Each request ends in its call or pends, as drawn",
+                                                       networkdirect::Answers::drawn)}) {
+    all.push_back({.name = name,
+                   .text = text,
+                   .concerns = nd_providers,
+                   .around = {.answers = static_cast<std::uint8_t>(answers)}});
+  }
   for (const auto& [name, text, answers] : {std::tuple("ndk-at-once", "Calls that may pend complete immediately", ndk::Answers::at_once),
                                             std::tuple("ndk-later", "Calls that may pend do; the callback comes later",
                                                        ndk::Answers::later),

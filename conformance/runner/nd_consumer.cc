@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/networkdirect/consumer/networkdirect_device.h"
 #include "sim/networkdirect/provider/provider.h"
 
 namespace fb::conformance {
@@ -9,9 +10,6 @@ namespace fb::conformance {
 namespace nd = networkdirect;
 
 namespace {
-
-/// For what is under way when the program has gone.
-constexpr Duration kAfterwards = Duration::ms(100);
 
 class Points final : public nd::ConsumerHooks {
  public:
@@ -44,13 +42,10 @@ struct NdConsumer::Simulated {
 };
 
 NdConsumer::NdConsumer(World& world, const Environment& environment, nd::Answers answers)
-    : world_(world),
-      bench_address_(environment.setup().bench_address),
-      product_address_(environment.setup().product_address),
+    : ConsumerStage(world, environment),
       simulated_(std::make_unique<Simulated>(world, environment, answers)),
-      peer_(std::make_unique<VerbsUser>(world, *simulated_->bench)),
-      peer_memory_(&peer_->memory(NdProgram::kBytes)),
       verifier_(std::make_unique<nd::verifier::Verifier>(nd::verifier::VerifierOptions{}, static_cast<nd::verifier::FindingSink&>(*this))) {
+  set_peer(*simulated_->bench);
   NdRef<IND2Provider> below;
   if (FAILED(nd::make_provider(nd::make_fixed_fabric({nd::make_inline_place(world, *simulated_->product, &simulated_->behaves)}),
                                IID_IND2Provider, below.out())) ||
@@ -60,11 +55,12 @@ NdConsumer::NdConsumer(World& world, const Environment& environment, nd::Answers
 }
 
 NdConsumer::~NdConsumer() {
-  program_.reset();
+  drop_program();
   provider_.release();
 }
 
-NdRef<IND2Adapter> NdConsumer::open_adapter() {
+/// The device has a reference of its own.
+std::unique_ptr<rdma::Device> NdConsumer::make_device() {
   const NdAddress at(product_address_);
   UINT64 id = 0;
   NdRef<IND2Adapter> adapter;
@@ -72,65 +68,22 @@ NdRef<IND2Adapter> NdConsumer::open_adapter() {
       FAILED(provider_->OpenAdapter(IID_IND2Adapter, id, adapter.out()))) {
     throw CannotArrange{"the provider opens no adapter"};
   }
-  return adapter;
-}
-
-nd::ConsumerOptions NdConsumer::options() {
-  nd::ConsumerOptions made;
-  made.hooks = &simulated_->hooks;
-  return made;
-}
-
-// Devices have a reference of their own.
-NdProgram& NdConsumer::program(const NdProgramTerms& terms) {
-  if (program_ == nullptr) program_ = std::make_unique<NdProgram>(world_, *open_adapter(), options(), terms);
-  return *program_;
-}
-
-std::unique_ptr<rdma::Device> NdConsumer::another_device() {
-  return nd::make_networkdirect_device(world_, *open_adapter(), options());
-}
-
-void NdConsumer::peer_listens(const ListenTerms& terms) {
-  if (!std::exchange(peer_listens_, true)) peer_->listen(kPeerPort, terms);
-}
-
-VerbsQueue& NdConsumer::peer_asks() {
-  return peer_->connect({product_address_, kProgramPort}, nd_parameters());
-}
-
-NdLine& NdConsumer::connect(const NdProgramTerms& terms) {
-  NdProgram& program = this->program(terms);
-  peer_listens();
-  NdLine& made = program.ask(peer_at());
-  if (made.established == 0) throw CannotArrange{"the program is not connected"};
-  return made;
-}
-
-NdLine& NdConsumer::connect_from_peer(const NdProgramTerms& terms) {
-  NdProgram& program = this->program(terms);
-  program.listen(kProgramPort);
-  peer_asks();
-  program.wait_requests(1);
-  NdLine& made = program.accepted();
-  program.wait("the connection", [&] { return made.answered(); });
-  if (made.established == 0) throw CannotArrange{"the program is not connected"};
-  return made;
-}
-
-rdma::SendRequest NdConsumer::towards_peer(rdma::SendOpcode opcode, std::uint64_t offset) const {
-  rdma::SendRequest request;
-  request.opcode = opcode;
-  request.remote_address = peer_memory_->address() + offset;
-  request.rkey = peer_memory_->rkey();
-  return request;
+  nd::ConsumerOptions options;
+  options.hooks = &simulated_->hooks;
+  return nd::make_networkdirect_device(world_, *adapter, options);
 }
 
 void NdConsumer::end() {
-  program_.reset();
-  world_.run_for(kAfterwards);
+  let_program_go();
   provider_.release();
   verifier_->finish();
+}
+
+std::string NdConsumer::complaint() const {
+  for (const auto& finding : findings_) {
+    if (finding.rule->severity == nd::verifier::Severity::violation) return std::string(finding.rule->name) + ": " + finding.object + ": " + finding.text;
+  }
+  return {};
 }
 
 nd::verifier::Called NdConsumer::called(std::string_view kind, std::string_view method) const {

@@ -18,8 +18,8 @@ void there(const std::unique_ptr<T>& object, std::string_view what) {
 
 }  // namespace
 
-NdProgram::NdProgram(World& world, IND2Adapter& adapter, const networkdirect::ConsumerOptions& options, const NdProgramTerms& terms)
-    : world_(world), terms_(terms), memory_(kBytes), device_(networkdirect::make_networkdirect_device(world, adapter, options)) {
+NdProgram::NdProgram(World& world, std::unique_ptr<rdma::Device> device, const NdProgramTerms& terms)
+    : world_(world), terms_(terms), memory_(kBytes), device_(std::move(device)) {
   for (std::size_t i = 0; i < memory_.size(); ++i) memory_[i] = static_cast<std::uint8_t>(i);
   domain_ = device_->allocate_protection_domain();
   queue_ = device_->create_completion_queue(kQueueEntries);
@@ -51,7 +51,9 @@ NdLine* NdProgram::make_line() {
   options.send_queue = options.receive_queue = queue_.get();
   options.shared_receive_queue = shared_.get();
   options.send_entries = options.receive_entries = terms_.queue_entries;
+  options.max_send_sges = options.max_receive_sges = terms_.sges;
   options.handler = made.get();
+  options.context = made.get();
   made->qp_ = device_->create_queue_pair(*domain_, options);
   if (made->qp_ == nullptr) return nullptr;
   lines_.push_back(std::move(made));
@@ -84,16 +86,17 @@ void NdProgram::let_go(NdLine& line) {
   std::erase_if(lines_, [&](const auto& one) { return one.get() == &line; });
 }
 
-void NdProgram::listen(std::uint16_t port, NdAnswer answer) {
+rdma::Listener& NdProgram::listen(std::uint16_t port, NdAnswer answer) {
   answer_ = answer;
   auto made = device_->listen(port, *this);
   if (!made) throw CannotArrange{made.error().text};
   listener_ = std::move(made).value();
+  return *listener_;
 }
 
 void NdProgram::on_connection_request(std::unique_ptr<rdma::ConnectionRequest> request) {
   ++requests_seen_;
-  if (answer_ == NdAnswer::reject) return request->reject(rdma::reject_reason::consumer_defined, {});
+  if (answer_ == NdAnswer::reject) return request->reject(rdma::reject_reason::consumer_defined, answer_data_);
   if (answer_ == NdAnswer::keep) {
     requests_.push_back(std::move(request));
     return;
@@ -102,7 +105,9 @@ void NdProgram::on_connection_request(std::unique_ptr<rdma::ConnectionRequest> r
   accepted_ = make_line();
   if (accepted_ == nullptr) return;
   receive(*accepted_);
-  request->accept(accepted_->qp(), nd_parameters());
+  rdma::ConnectionParameters parameters = accepts_with_;
+  parameters.private_data = answer_data_;
+  request->accept(accepted_->qp(), parameters);
 }
 
 void NdProgram::wait_requests(std::size_t count) {

@@ -1,4 +1,4 @@
-// A program on the product's device: what it has is made when a case asks for it, and goes in a fixed order. What cannot be
+// A program on a consumer's device: what it has is made when a case asks for it, and goes in a fixed order. What cannot be
 // made, or does not come, is told as CannotArrange, for the case to judge why.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/core/world.h"
-#include "sim/networkdirect/consumer/networkdirect_device.h"
+#include "sim/rdma/device.h"
 
 namespace fb::conformance {
 
@@ -18,18 +18,31 @@ namespace fb::conformance {
 class NdLine final : public rdma::ConnectionHandler {
  public:
   rdma::QueuePair& qp() { return *qp_; }
-  int established = 0, accepted = 0, rejected = 0, unreachable = 0, disconnected = 0;
+  int established = 0, accepted = 0, rejected = 0, unreachable = 0, disconnected = 0, failed = 0;
+  rdma::ConnectionFacts facts;  ///< of the last report, without its data
+  Bytes data;                   ///< private data of the last report
+  std::uint16_t reason = 0;     ///< of a refusal
   /// The attempt has come to some end.
   bool answered() const { return established + accepted + rejected + unreachable + disconnected > 0; }
 
  private:
   friend class NdProgram;
-  void on_established(rdma::QueuePair&, const rdma::ConnectionFacts&) override { ++established; }
-  void on_accepted(rdma::QueuePair&, const rdma::ConnectionFacts&) override { ++accepted; }
-  void on_rejected(rdma::QueuePair&, std::uint16_t, ByteView) override { ++rejected; }
+  void on_established(rdma::QueuePair&, const rdma::ConnectionFacts& told) override { keep(told, established); }
+  void on_accepted(rdma::QueuePair&, const rdma::ConnectionFacts& told) override { keep(told, accepted); }
+  void on_rejected(rdma::QueuePair&, std::uint16_t why, ByteView told) override {
+    ++rejected;
+    reason = why;
+    data.assign(told.begin(), told.end());
+  }
   void on_unreachable(rdma::QueuePair&) override { ++unreachable; }
   void on_disconnected(rdma::QueuePair&) override { ++disconnected; }
-  void on_queue_error(rdma::QueuePair&) override {}
+  void on_queue_error(rdma::QueuePair&) override { ++failed; }
+  void keep(const rdma::ConnectionFacts& told, int& count) {
+    ++count;
+    facts = told;
+    facts.private_data = {};
+    data.assign(told.private_data.begin(), told.private_data.end());
+  }
 
   std::unique_ptr<rdma::QueuePair> qp_;
 };
@@ -37,6 +50,7 @@ class NdLine final : public rdma::ConnectionHandler {
 /// How the program is laid out.
 struct NdProgramTerms {
   std::uint32_t queue_entries = 16;  ///< of each queue of a queue pair
+  std::uint32_t sges = 4;            ///< of a request, and of a receive
   bool shared_receives = false;
 };
 
@@ -55,7 +69,7 @@ class NdProgram final : rdma::ListenHandler, rdma::CompletionHandler, rdma::Shar
   static constexpr std::size_t kBytes = 1 << 16;
   static constexpr auto kAll = rdma::Access::local_write | rdma::Access::remote_write | rdma::Access::remote_read;
 
-  NdProgram(World& world, IND2Adapter& adapter, const networkdirect::ConsumerOptions& options, const NdProgramTerms& terms);
+  NdProgram(World& world, std::unique_ptr<rdma::Device> device, const NdProgramTerms& terms);
   ~NdProgram();
   NdProgram(const NdProgram&) = delete;
   NdProgram& operator=(const NdProgram&) = delete;
@@ -65,9 +79,11 @@ class NdProgram final : rdma::ListenHandler, rdma::CompletionHandler, rdma::Shar
   MutableBytes memory() { return memory_; }
   rdma::MemoryRegion& region() { return *region_; }
   rdma::CompletionQueue& queue() { return *queue_; }
+  bool shares() const { return shared_ != nullptr; }
   rdma::SharedReceiveQueue& shared() { return *shared_; }
   /// A further region, over the program's memory, that goes with whoever has it.
   std::unique_ptr<rdma::MemoryRegion> another_region(rdma::Access access = kAll);
+  rdma::ProtectionDomain& domain() { return *domain_; }
 
   /// A queue pair that nobody has connected.
   NdLine& line();
@@ -76,7 +92,12 @@ class NdProgram final : rdma::ListenHandler, rdma::CompletionHandler, rdma::Shar
   void ask(NdLine& line, const Endpoint& to, const rdma::ConnectionParameters& parameters);
   void let_go(NdLine& line);
 
-  void listen(std::uint16_t port, NdAnswer answer = NdAnswer::accept);
+  rdma::Listener& listen(std::uint16_t port, NdAnswer answer = NdAnswer::accept);
+  /// With what requests are accepted, or refused, from now on.
+  void answer_with(const rdma::ConnectionParameters& parameters, ByteView data) {
+    accepts_with_ = parameters;
+    answer_data_.assign(data.begin(), data.end());
+  }
   /// From now on.
   void answer(NdAnswer answer) { answer_ = answer; }
   /// Waits until so many requests have come since the beginning.
@@ -95,6 +116,8 @@ class NdProgram final : rdma::ListenHandler, rdma::CompletionHandler, rdma::Shar
   /// Has the device tell of completions, once.
   void watch(bool solicited_only = false) { queue_->request_notify(*this, solicited_only); }
   int told() const { return told_; }
+  /// How often the shared queue said that it runs low.
+  int low() const { return low_; }
 
   /// Waits for something that the program is told of.
   void wait(std::string_view what, const std::function<bool()>& done, Duration limit = Duration::s(10));
@@ -107,7 +130,7 @@ class NdProgram final : rdma::ListenHandler, rdma::CompletionHandler, rdma::Shar
   NdLine* make_line();
   void on_connection_request(std::unique_ptr<rdma::ConnectionRequest> request) override;
   void on_completions() override { ++told_; }
-  void on_limit(rdma::SharedReceiveQueue&) override {}
+  void on_limit(rdma::SharedReceiveQueue&) override { ++low_; }
 
   World& world_;
   NdProgramTerms terms_;
@@ -122,8 +145,10 @@ class NdProgram final : rdma::ListenHandler, rdma::CompletionHandler, rdma::Shar
   std::vector<std::unique_ptr<NdLine>> lines_;
   NdLine* accepted_ = nullptr;
   NdAnswer answer_ = NdAnswer::accept;
+  rdma::ConnectionParameters accepts_with_ = nd_parameters();
+  Bytes answer_data_;
   std::size_t requests_seen_ = 0;
-  int told_ = 0;
+  int told_ = 0, low_ = 0;
   std::uint64_t next_id_ = 1;
   std::deque<rdma::Completion> completions_;
 };

@@ -27,9 +27,11 @@ class BenchHooks final : public nd::ProviderHooks {
   const nd::Behaviour behaviour_;
 };
 
-nd::Behaviour behaviour(const NdTerms& terms) {
+nd::Behaviour behaviour(const Environment& environment, const NdTerms& terms) {
   auto made = nd::parse_behaviour(terms.behaviour);
   if (!made) throw UserError(made.error().text);
+  // A case that has terms of its own keeps them, in each lane.
+  if (terms.behaviour == NdTerms().behaviour) made.value().answers = static_cast<nd::Answers>(environment.around().answers);
   return std::move(made).value();
 }
 
@@ -38,7 +40,7 @@ class TwoDevices final : public NdSimulated {
  public:
   TwoDevices(World& world, const Environment& environment, const CaseMemory& memory, const NdTerms& terms)
       : network_(world, environment.setup()),
-        hooks_(environment.deviations->points(deviations::Product::nd_provider), memory, behaviour(terms)),
+        hooks_(environment.deviations->points(deviations::Product::nd_provider), memory, behaviour(environment, terms)),
         a_(open(world, environment, terms, "active", network_.bench, environment.setup().bench_address, kBenchAddress6)),
         b_(open(world, environment, terms, "passive", network_.product, environment.setup().product_address, kProductAddress6)) {
     std::vector<std::shared_ptr<nd::Place>> places = {nd::make_inline_place(world, *a_, &hooks_),

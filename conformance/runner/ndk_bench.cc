@@ -337,7 +337,9 @@ NdkBench::NdkBench(World& world, const Environment& environment, const NdkTerms&
       terms_(terms),
       simulated_(std::make_unique<Simulated>(world, kernel_, environment, terms, memory_)),
       a_(std::make_unique<NdkEnd>(*this, simulated_->a, simulated_->device_a->address(), terms.version)),
-      b_(std::make_unique<NdkEnd>(*this, simulated_->b, simulated_->device_b->address(), terms.version)) {}
+      b_(std::make_unique<NdkEnd>(*this, simulated_->b, simulated_->device_b->address(), terms.version)) {
+  if (environment.around().other_connection) connect();
+}
 
 NdkBench::~NdkBench() = default;
 

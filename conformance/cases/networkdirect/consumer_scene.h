@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "conformance/runner/consumer_bench.h"
+#include "sim/networkdirect/consumer/networkdirect_device.h"
 
 namespace fb::conformance {
 

@@ -1,0 +1,42 @@
+// A program on the project's consumer of NDK, for cases that judge it: the verifier stands between the consumer and the provider,
+// and says which rules were broken. The peer is a program on a plain device.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/runner/consumer_stage.h"
+#include "sim/ndk/provider/provider.h"
+#include "sim/ndk/verifier/verifier.h"
+
+namespace fb::conformance {
+
+struct NdkConsumerTerms {
+  ndk::Answers answers = ndk::Answers::random;
+  NDK_VERSION version = {2, 1};  ///< of the provider
+  bool notify_inside_arm = false;
+  bool scattered = false;  ///< logical addresses of neighbouring pages are no neighbours
+};
+
+class NdkConsumer final : public ConsumerStage, ndk::verifier::FindingSink {
+ public:
+  NdkConsumer(World& world, const Environment& environment, const NdkConsumerTerms& terms);
+  ~NdkConsumer() override;
+
+  void end() override;
+  std::string complaint() const override;
+  const std::vector<ndk::verifier::Finding>& findings() const { return findings_; }
+
+ private:
+  struct Simulated;
+  std::unique_ptr<rdma::Device> make_device() override;
+  void found(const ndk::verifier::Finding& finding) override { findings_.push_back(finding); }
+  void close_adapters();
+
+  std::vector<ndk::verifier::Finding> findings_;
+  std::unique_ptr<Simulated> simulated_;
+  std::vector<NDK_ADAPTER*> open_;  // as the consumer has them
+};
+
+}  // namespace fb::conformance
