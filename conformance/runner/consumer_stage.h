@@ -54,6 +54,8 @@ class ConsumerStage {
   void let_program_go();
   /// The same without waiting, for destructors.
   void drop_program() { program_.reset(); }
+  /// To be called by destructors before the device of set_peer() goes.
+  void drop_peer() { peer_.reset(); }
 
   World& world_;
   IpAddress bench_address_, product_address_;

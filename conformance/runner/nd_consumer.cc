@@ -57,6 +57,7 @@ NdConsumer::NdConsumer(World& world, const Environment& environment, nd::Answers
 NdConsumer::~NdConsumer() {
   drop_program();
   provider_.release();
+  drop_peer();
 }
 
 /// The device has a reference of its own.

@@ -58,6 +58,7 @@ NdkConsumer::NdkConsumer(World& world, const Environment& environment, const Ndk
 NdkConsumer::~NdkConsumer() {
   drop_program();
   close_adapters();
+  drop_peer();
 }
 
 std::unique_ptr<rdma::Device> NdkConsumer::make_device() {
