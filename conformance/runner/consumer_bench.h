@@ -27,6 +27,7 @@ class ConsumerBench final : public Bench {
 
  private:
   const Environment& environment_;
+  unsigned ndk_made_ = 0;
   std::unique_ptr<NdConsumer> nd_;
 };
 

@@ -5,7 +5,7 @@
 namespace fb::conformance {
 
 std::unique_ptr<NdkConsumer> ConsumerBench::make_ndk(const NdkConsumerTerms& terms) {
-  return std::make_unique<NdkConsumer>(world(), environment_, terms);
+  return std::make_unique<NdkConsumer>(world(), environment_, terms, ++ndk_made_);
 }
 
 }  // namespace fb::conformance

@@ -45,6 +45,8 @@ class ConsumerStage {
   virtual void end() = 0;
   /// What was found against the consumer so far, in words; empty when there is nothing.
   virtual std::string complaint() const = 0;
+  /// Whether completions of Reads have a length.
+  virtual bool counts_reads() const { return false; }
 
  protected:
   ConsumerStage(World& world, const Environment& environment);

@@ -23,6 +23,7 @@ class NdConsumer final : public ConsumerStage, networkdirect::verifier::FindingS
   /// The verifier looks at what was left.
   void end() override;
   std::string complaint() const override;
+  bool counts_reads() const override { return true; }
   const std::vector<networkdirect::verifier::Finding>& findings() const { return findings_; }
   /// How often the consumer has called a method so far.
   networkdirect::verifier::Called called(std::string_view kind, std::string_view method) const;

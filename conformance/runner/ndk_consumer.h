@@ -1,5 +1,6 @@
-// A program on the project's consumer of NDK, for cases that judge it: the verifier stands between the consumer and the provider,
-// and says which rules were broken. The peer is a program on a plain device.
+// A program on the project's consumer of NDK, for cases that judge it: the verifier stands between
+// the consumer and the provider, and says which rules were broken. The peer is a program on a plain
+// device.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,9 @@ struct NdkConsumerTerms {
 
 class NdkConsumer final : public ConsumerStage, ndk::verifier::FindingSink {
  public:
-  NdkConsumer(World& world, const Environment& environment, const NdkConsumerTerms& terms);
+  /// `number`: of those of one world. Their devices draw different identifiers.
+  NdkConsumer(World& world, const Environment& environment, const NdkConsumerTerms& terms,
+              unsigned number);
   ~NdkConsumer() override;
 
   void end() override;

@@ -11,7 +11,8 @@ struct Kind {
   bool shared;
 };
 
-/// Providers that answer at once and call back from inside NdkArmCq, that pend, and that do either as it comes.
+/// Providers that answer at once and call back from inside NdkArmCq, that pend, and that do either
+/// as it comes.
 constexpr std::array<Kind, 4> kKinds = {{
     {{.answers = ndk::Answers::at_once, .notify_inside_arm = true}, false},
     {{.answers = ndk::Answers::later, .scattered = true}, true},
@@ -53,7 +54,8 @@ void use_connection(NdkConsumer& ndk, NdLine& line) {
   program.receive(line);
   register_fast(program, line);
   program.perform(line, {}, 0, 100);
-  for (const auto opcode : {rdma::SendOpcode::rdma_read, rdma::SendOpcode::rdma_write}) program.perform(line, ndk.towards_peer(opcode), 0, 100);
+  for (const auto opcode : {rdma::SendOpcode::rdma_read, rdma::SendOpcode::rdma_write})
+    program.perform(line, ndk.towards_peer(opcode), 0, 100);
   // A queue that is armed when it has results already.
   program.queue().cancel_notify();
   program.post(line, {}, 0, 8);
@@ -104,7 +106,8 @@ void keeps_ndk(ConsumerBench& bench, Check& check, NdkRule rule) {
     const std::string here = use_ndk_consumer(*ndk, kind.shared);
     if (stopped.empty()) stopped = here;
     ndk->end();
-    const auto found = std::ranges::find_if(ndk->findings(), [&](const auto& one) { return one.rule == &entry; });
+    const auto found =
+        std::ranges::find_if(ndk->findings(), [&](const auto& one) { return one.rule == &entry; });
     if (found != ndk->findings().end()) {
       check.that(false, entry.sentence, found->object + ": " + found->text);
       return;

@@ -1,4 +1,5 @@
-// What the cases on consumers of NDK share: a use of everything that a consumer does, and the verifier's word on one rule.
+// What the cases on consumers of NDK share: a use of everything that a consumer does, and the
+// verifier's word on one rule.
 #pragma once
 
 #include <array>
@@ -12,12 +13,13 @@ namespace fb::conformance {
 
 using NdkRule = ndk::verifier::Rule;
 
-/// Everything that programs ask of a consumer, as far as it gets: memory of both kinds, messages, accesses, notices, connections
-/// that are accepted, refused, held, left and ended.
-/// What stopped it first; empty when nothing did.
+/// Everything that programs ask of a consumer, as far as it gets: memory of both kinds, messages,
+/// accesses, notices, connections that are accepted, refused, held, left and ended. What stopped it
+/// first; empty when nothing did.
 std::string use_ndk_consumer(NdkConsumer& ndk, bool shared);
 
-/// Uses consumers on providers of several kinds, and asks the verifier whether they kept to the rule.
+/// Uses consumers on providers of several kinds, and asks the verifier whether they kept to the
+/// rule.
 void keeps_ndk(ConsumerBench& bench, Check& check, NdkRule rule);
 
 }  // namespace fb::conformance

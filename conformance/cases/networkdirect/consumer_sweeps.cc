@@ -15,14 +15,16 @@ void judge(ConsumerBench& bench, Check& check, Sweep&& sweep) {
 
 }  // namespace
 
-CONFORMANCE_CASE(nd_consumer_moves_bytes_of_every_shape, "networkdirect.consumer.remote-token", roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_moves_bytes_of_every_shape, "networkdirect.consumer.remote-token",
+                 roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) {
     ConsumerSweep api(stage);
     TransferSweep(api, check).run();
   });
 }
 
-CONFORMANCE_CASE(nd_consumer_moves_bytes_to_who_asked_it, "networkdirect.consumer.buffer-unchanged", roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_moves_bytes_to_who_asked_it, "networkdirect.consumer.buffer-unchanged",
+                 roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) {
     ConsumerSweep api(stage, false, true);
     TransferSweep sweep(api, check);
@@ -30,23 +32,28 @@ CONFORMANCE_CASE(nd_consumer_moves_bytes_to_who_asked_it, "networkdirect.consume
   });
 }
 
-CONFORMANCE_CASE(nd_consumer_shares_receives, "networkdirect.consumer.buffer-token", roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_shares_receives, "networkdirect.consumer.buffer-token",
+                 roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_shared(stage, check); });
 }
 
-CONFORMANCE_CASE(nd_consumer_connects_in_every_way, "networkdirect.consumer.complete-connect", roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_connects_in_every_way, "networkdirect.consumer.complete-connect",
+                 roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_connections(stage, check); });
 }
 
-CONFORMANCE_CASE(nd_consumer_answers_in_every_way, "networkdirect.consumer.listen-once", roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_answers_in_every_way, "networkdirect.consumer.listen-once",
+                 roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_listening(stage, check); });
 }
 
-CONFORMANCE_CASE(nd_consumer_reports_failures, "networkdirect.consumer.buffer-range", roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_reports_failures, "networkdirect.consumer.buffer-range",
+                 roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_failures(stage, check); });
 }
 
-CONFORMANCE_CASE(nd_consumer_tells_of_completions, "networkdirect.consumer.notify-type", roles::consumer) {
+CONFORMANCE_CASE(nd_consumer_tells_of_completions, "networkdirect.consumer.notify-type",
+                 roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_notices(stage, check); });
 }
 
