@@ -149,6 +149,15 @@ inline void ends_well(ConsumerStage& stage, Check& check) {
   check.that(found.empty(), "the consumer keeps to the rules of the interface", found);
 }
 
+/// NdProgram::perform() for requests that the consumer has to take.
+inline rdma::Completion performed(Check& check, NdProgram& program, NdLine& line, const rdma::SendRequest& request, std::uint64_t offset,
+                                  std::uint32_t length) {
+  check.require(program.post(line, request, offset, length), "the consumer takes a request", "it is refused");
+  const auto done = program.completion();
+  check.require(done.has_value(), "the request completes", "it does not");
+  return *done;
+}
+
 inline Bytes pattern_of(std::size_t length, unsigned first) {
   Bytes made(length);
   for (std::size_t i = 0; i < length; ++i) made[i] = static_cast<std::uint8_t>(first + i % 89);
@@ -414,7 +423,7 @@ inline void sweep_failures(ConsumerStage& stage, Check& check) {
     check.require(program.receive(line), "the program posts a receive");
     rdma::SendRequest request = stage.towards_peer(one.opcode, one.offset);
     request.rkey ^= one.key_bits;
-    const auto done = program.perform(line, request, 4096, one.length);
+    const auto done = performed(check, program, line, request, 4096, one.length);
     const std::string name = "an access " + std::string(one.what);
     check.that(
         done.opcode == (one.opcode == SendOpcode::rdma_read ? rdma::CompletionOpcode::rdma_read
@@ -579,6 +588,9 @@ inline void sweep_shared(ConsumerStage& stage, Check& check) {
   program.shared().arm_limit(9);  // there are fewer already
   program.pass(Duration::ms(1));
   check.equal("times that the queue said it runs low, in the end", program.low(), 2);
+  // The send queue is the queue pair's own.
+  const auto sent = performed(check, program, *lines[0], {}, 0, 16);
+  check.that(sent.status == rdma::CompletionStatus::success, "a Send beside shared receives succeeds", std::string(rdma::name_of(sent.status)));
 }
 
 }  // namespace fb::conformance

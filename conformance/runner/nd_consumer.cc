@@ -82,7 +82,9 @@ void NdConsumer::end() {
 
 std::string NdConsumer::complaint() const {
   for (const auto& finding : findings_) {
-    if (finding.rule->severity == nd::verifier::Severity::violation) return std::string(finding.rule->name) + ": " + finding.object + ": " + finding.text;
+    if (finding.rule->severity == nd::verifier::Severity::violation) {
+      return std::string(finding.rule->name) + ": " + finding.object + ": " + finding.text;
+    }
   }
   return {};
 }

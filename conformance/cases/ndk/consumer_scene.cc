@@ -94,6 +94,14 @@ std::string use_ndk_consumer(NdkConsumer& ndk, bool shared) {
       program.receive(line);
       program.let_go(line);
     });
+    step([&] {  // the same, and its memory goes with it
+      NdLine& line = program.ask(ndk.peer_at());
+      auto region = program.another_region();
+      const rdma::Sge sge = region->sge(0, 64);
+      line.qp().post_receive({1000, {&sge, 1}});
+      program.let_go(line);
+      region.reset();
+    });
   });
   return stopped;
 }

@@ -55,7 +55,7 @@ void sweep_fast_regions(ConsumerStage& stage, Check& check) {
       request.iova = kAddress + shift;
       request.access = Access::local_write | (one.read ? Access::remote_read : Access::none) |
                        (one.write ? Access::remote_write : Access::none);
-      const auto registered = program.perform(line, request, 0, 0);
+      const auto registered = performed(check, program, line, request, 0, 0);
       check.require(registered.status == rdma::CompletionStatus::success, "a region is registered",
                     std::string(rdma::name_of(registered.status)));
       check.that(registered.opcode == rdma::CompletionOpcode::fast_register,
@@ -134,6 +134,18 @@ void sweep_invalidation(ConsumerStage& stage, Check& check) {
     check.equal("what was invalidated", came->invalidated_rkey, region->rkey());
     check.equal("its length", came->byte_length, 33u);
   }
+  // The program invalidates by itself.
+  rdma::SendRequest own;
+  own.opcode = rdma::SendOpcode::fast_register;
+  own.region = region.get();
+  own.memory = data;
+  own.iova = 0x6000'0000;
+  own.access = rdma::Access::local_write | rdma::Access::remote_read;
+  check.that(performed(check, program, line, own, 0, 0).status == rdma::CompletionStatus::success, "a region is registered", "it is not");
+  own = {};
+  own.opcode = rdma::SendOpcode::local_invalidate;
+  own.invalidate_rkey = region->rkey();
+  check.that(performed(check, program, line, own, 0, 0).status == rdma::CompletionStatus::success, "it is invalidated", "it is not");
   VerbsMemory& target = stage.peer().fast_memory(4096);
   rdma::SendRequest opening;
   opening.opcode = rdma::SendOpcode::fast_register;

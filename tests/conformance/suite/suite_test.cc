@@ -21,6 +21,7 @@
 #include "model/transport/tcp_controller_departure_points.h"
 #include "model/transport/tcp_host_departure_points.h"
 #include "sim/mctp/departure_points.h"
+#include "sim/ndk/consumer/departures.h"
 #include "sim/networkdirect/consumer/departures.h"
 #include "sim/rdma/softroce/cm_departures.h"
 #include "sim/rdma/softroce/departures.h"
@@ -94,10 +95,12 @@ std::set<std::string, std::less<>> points_of(Product product) {
     case Product::nd_consumer:
       for (const auto& one : networkdirect::kConsumerDepartures) points.emplace(one.name);
       break;
+    case Product::ndk_consumer:
+      for (const auto& one : ndk::kConsumerDepartures) points.emplace(one.name);
+      break;
     // Deviations name these by the constants of their headers.
     case Product::nd_provider:
     case Product::ndk_provider:
-    case Product::ndk_consumer:
       break;
   }
   return points;
@@ -127,12 +130,14 @@ TEST(Suite, EveryDeviationNamesAPointOrCheckThatExists) {
 }
 
 TEST(Suite, EveryDepartureOfConsumersIsADeviation) {
-  std::set<std::string_view> named;
-  for (const auto* deviation : deviations::all_deviations()) {
-    const auto* departs = std::get_if<deviations::Departs>(&deviation->effect);
-    if (departs != nullptr && deviation->product == Product::nd_consumer) named.insert(departs->point);
+  for (const Product product : {Product::nd_consumer, Product::ndk_consumer}) {
+    std::set<std::string, std::less<>> named;
+    for (const auto* deviation : deviations::all_deviations()) {
+      const auto* departs = std::get_if<deviations::Departs>(&deviation->effect);
+      if (departs != nullptr && deviation->product == product) named.emplace(departs->point);
+    }
+    EXPECT_EQ(named, points_of(product)) << name_of(product);
   }
-  for (const auto& one : networkdirect::kConsumerDepartures) EXPECT_TRUE(named.contains(one.name)) << one.name;
 }
 
 TEST(Suite, RunsTwiceToOneDigestWhateverTheJobs) {
