@@ -13,9 +13,10 @@ struct Kind {
 
 /// Providers that answer at once and call back from inside NdkArmCq, that pend, and that do either
 /// as it comes.
-constexpr std::array<Kind, 4> kKinds = {{
+constexpr std::array<Kind, 5> kKinds = {{
     {{.answers = ndk::Answers::at_once, .notify_inside_arm = true}, false},
     {{.answers = ndk::Answers::later, .scattered = true}, true},
+    {{.answers = ndk::Answers::later}, false},
     {{.answers = ndk::Answers::before_return}, false},
     {{.answers = ndk::Answers::random, .notify_inside_arm = true}, true},
 }};
@@ -94,13 +95,17 @@ std::string use_ndk_consumer(NdkConsumer& ndk, bool shared) {
       program.receive(line);
       program.let_go(line);
     });
-    step([&] {  // the same, and its memory goes with it
+    step([&] {  // ended by the peer; then the memory of a receive goes before the queue pair
       NdLine& line = program.ask(ndk.peer_at());
       auto region = program.another_region();
       const rdma::Sge sge = region->sge(0, 64);
       line.qp().post_receive({1000, {&sge, 1}});
-      program.let_go(line);
+      VerbsQueue& peer = *ndk.peer().accepted();
+      peer.wait_event(ConnectionEvent::established, Duration::s(10));
+      peer.qp().disconnect();
+      program.wait("the end", [&] { return line.disconnected > 0; });
       region.reset();
+      program.let_go(line);
     });
   });
   return stopped;
