@@ -590,7 +590,8 @@ inline void sweep_shared(ConsumerStage& stage, Check& check) {
   check.equal("times that the queue said it runs low, in the end", program.low(), 2);
   // The send queue is the queue pair's own.
   const auto sent = performed(check, program, *lines[0], {}, 0, 16);
-  check.that(sent.status == rdma::CompletionStatus::success, "a Send beside shared receives succeeds", std::string(rdma::name_of(sent.status)));
+  check.that(sent.status == rdma::CompletionStatus::success, "a Send beside shared receives succeeds",
+             std::string(rdma::name_of(sent.status)));
 }
 
 }  // namespace fb::conformance
