@@ -14,6 +14,7 @@
 #include "conformance/evidence/capture_source.h"
 #include "conformance/evidence/tls_opener.h"
 #include "conformance/monitors/monitors.h"
+#include "conformance/report/finding_json.h"
 
 namespace fb::cli {
 
@@ -113,16 +114,7 @@ void print_json(const monitors::Monitors& judges, const Reading& reading, const 
                                  {"findings", nlohmann::ordered_json::array()}};
   for (const auto& [name, value] : decoded(judges.dissector(), reading)) json["decoded"][name] = value;
   for (const Finding& found : judges.findings()) {
-    const monitors::RuleFacts& rule = monitors::facts_of(found.rule);
-    json["findings"].push_back({{"rule", rule.name},
-                                {"requirement", rule.requirement},
-                                {"level", monitors::only_advises(found.rule) ? "recommended" : "mandatory"},
-                                {"packet", found.packet},
-                                {"time", seconds_of(found.time)},
-                                {"text", found.text},
-                                {"from", to_string(found.blamed)},
-                                {"layer", monitors::name_of(rule.layer)},
-                                {"sentence", rule.sentence}});
+    json["findings"].push_back(conformance::finding_json(found));
   }
   json["findings_left_out"] = judges.findings_left_out();
   json["missing"] = missing_of(judges.dissector(), reading);

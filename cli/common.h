@@ -98,6 +98,7 @@ void add_check(CLI::App& app, Outcome& outcome);
 void add_devices(CLI::App& app, Outcome& outcome);
 void add_target(CLI::App& app, Outcome& outcome);
 void add_host(CLI::App& app, Outcome& outcome);
+void add_proxy(CLI::App& app, Outcome& outcome);
 void add_mctp(CLI::App& app, Outcome& outcome);
 void add_networkdirect(CLI::App& app, Outcome& outcome);
 

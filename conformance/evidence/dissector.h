@@ -61,6 +61,8 @@ class Dissector final : public TraceSink {
   void on_packet(const capture::CapturedPacket& packet);
 
   const Counts& counts() const { return counts_; }
+  /// The number of the next packet of a trace, where others are not read here.
+  void number_next(std::uint64_t number) { counts_.packets = number - 1; }
   const DissectorOptions& options() const { return options_; }
   /// What is missing, one line each, in the order of its discovery.
   const std::vector<std::string>& remarks() const { return remarks_; }

@@ -29,6 +29,11 @@ class Monitors final : public TraceSink {
     if (findings_.holds()) findings_.settle();
   }
 
+  /// After on_event() of traffic that others exchange: tells what has become certain.
+  void settle() {
+    if (findings_.holds()) findings_.settle();
+  }
+
   /// No more comes: what was held back for want of certainty is told or dropped.
   void finish() {
     dissector_.finish();

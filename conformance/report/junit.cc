@@ -45,7 +45,8 @@ std::string details(const CaseResult& result, const ReportFacts& facts) {
   }
   if (!result.capture.empty()) text += "capture: " + result.capture + "\n";
   if (!result.waiver_problem.empty()) text += "waiver: " + result.waiver_problem + "\n";
-  return text + "replay: fabricbench replay " + replay_text(result, facts) + "\n";
+  const std::string replay = replay_text(result, facts);
+  return replay.empty() ? text : text + "replay: fabricbench replay " + replay + "\n";
 }
 
 /// A property more, where the product broke rules that are reported once for the run.
@@ -124,7 +125,7 @@ std::string junit_xml(const RunResult& run, const ReportFacts& facts) {
   }
   SuiteCounts& canary = suites["bench"];
   canary.tests = 1;
-  canary.failures = run.canary_caught || run.interrupted ? 0 : 1;
+  canary.failures = run.canary_caught || run.canary_not_run() ? 0 : 1;
   canary.cases = "    <testcase classname=\"bench\" name=\"canary_is_caught\" time=\"0\">\n";
   if (canary.failures > 0) {
     canary.cases += "      <failure message=\"the case that must fail did not\"/>\n";

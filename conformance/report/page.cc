@@ -120,7 +120,7 @@ void add_run(Json& json, const RunResult& run, const ReportFacts& facts) {
   json["duration_s"] = facts.duration_s;
   json["digest"] = digest_text(run.digest);
   json["interrupted"] = run.interrupted;
-  json["canary"] = run.canary_caught ? "caught" : run.interrupted ? "not run" : "missed";
+  json["canary"] = run.canary_caught ? "caught" : run.canary_not_run() ? "not run" : "missed";
   json["red"] = s.red;
   json["remarks"] = run.remarks;
   if (run.stopped) {

@@ -19,6 +19,7 @@ struct ReportFacts {
   std::vector<std::string> deviations;
   std::string started;  ///< 2026-11-21T06:12:37Z
   double duration_s = 0;
+  bool replayable = true;  ///< a command shows each case again
 };
 
 struct Summary {

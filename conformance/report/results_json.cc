@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "conformance/report/finding_json.h"
 #include "conformance/report/report.h"
 #include "conformance/requirements/ledger.h"
 #include "conformance/runner/replay.h"
@@ -115,7 +116,7 @@ Summary summarize(const RunResult& run) {
     summary.unexpected_pass += result.disposition == Disposition::unexpected_pass ? 1 : 0;
     summary.red = summary.red || is_red(result);
   }
-  summary.red = summary.red || run.stopped || (!run.canary_caught && !run.interrupted);
+  summary.red = summary.red || run.stopped || (!run.canary_caught && !run.canary_not_run());
   return summary;
 }
 
@@ -132,6 +133,7 @@ std::string name_in_lane(const CaseResult& result) {
 }
 
 std::string replay_text(const CaseResult& result, const ReportFacts& facts) {
+  if (!facts.replayable) return {};
   const CaseInfo& shows = result.shown_by.empty() ? *result.info : *result.shown_by.front();
   return to_string(ReplayToken{std::string(shows.name), std::string(tool_version()), facts.seed,
                                facts.dut, facts.deviations, std::string(result.transport),
@@ -157,9 +159,17 @@ std::string results_json(const RunResult& run, const ReportFacts& facts) {
                      {"error", summary.error},
                      {"regression", summary.regression},
                      {"unexpected_pass", summary.unexpected_pass}};
-  json["canary"] = run.canary_caught ? "caught" : run.interrupted ? "not run" : "missed";
+  json["canary"] = run.canary_caught ? "caught" : run.canary_not_run() ? "not run" : "missed";
   if (run.stopped) json["stopped"] = {{"after", run.stopped->after}, {"why", run.stopped->why}, {"not_run", run.stopped->not_run}};
   json["remarks"] = run.remarks;
+  if (run.live) {
+    json["findings"] = Json::array();
+    for (const LiveFinding& one : *run.live) {
+      Json found = finding_json(one.finding);
+      found["side"] = name_of(one.side);
+      json["findings"].push_back(std::move(found));
+    }
+  }
   json["cases"] = Json::array();
   for (const CaseResult& result : run.cases) json["cases"].push_back(case_json(result, facts));
   return text_of(json);

@@ -61,13 +61,16 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
     }
   }
   if (!result.waiver_problem.empty()) out += fmt::format("  waiver: {}\n", quoted(result.waiver_problem));
-  out += fmt::format("  replay: {}\n  ...\n", quoted("fabricbench replay " + replay_text(result, facts)));
+  if (const std::string replay = replay_text(result, facts); !replay.empty()) {
+    out += fmt::format("  replay: {}\n", quoted("fabricbench replay " + replay));
+  }
+  out += "  ...\n";
 }
 
 }  // namespace
 
 std::string tap_text(const RunResult& run, const ReportFacts& facts) {
-  std::string out = fmt::format("TAP version 14\n1..{}\n", run.cases.size() + (run.interrupted ? 0 : 1) + (run.stopped ? 1 : 0));
+  std::string out = fmt::format("TAP version 14\n1..{}\n", run.cases.size() + (run.interrupted || run.live ? 0 : 1) + (run.stopped ? 1 : 0));
   std::size_t number = 0;
   for (const CaseResult& result : run.cases) {
     out += fmt::format("{} {} - {} ({} {}){}\n", is_red(result) ? "not ok" : "ok", ++number, on_a_line(name_in_lane(result)),
@@ -78,7 +81,7 @@ std::string tap_text(const RunResult& run, const ReportFacts& facts) {
     out += fmt::format("not ok {} - product_stays_up\n  ---\n  message: {}\n  ...\n", ++number,
                        quoted(run.stopped->text()));
   }
-  if (!run.interrupted) {
+  if (!run.interrupted && !run.live) {
     out += fmt::format("{} {} - canary_is_caught\n", run.canary_caught ? "ok" : "not ok", ++number);
   }
   return out;

@@ -85,6 +85,16 @@ class Interrupter {
   std::atomic<bool> fired_{false};
 };
 
+/// One of the two that talk to each other through a proxy.
+enum class Side : std::uint8_t { host, controller };
+inline std::string_view name_of(Side side) { return side == Side::host ? "host" : "controller"; }
+
+/// A rule that one of them broke.
+struct LiveFinding {
+  monitors::Finding finding;
+  Side side = Side::host;
+};
+
 /// A product that went down.
 struct Stopped {
   std::string after;  ///< the case; empty: before the first
@@ -147,6 +157,11 @@ struct RunResult {
   bool canary_caught = false;
   bool interrupted = false;
   std::optional<Stopped> stopped = {};
+  /// Of traffic that others exchanged through a proxy: what was found. No case was run then, and no canary: `cases` are the
+  /// rules that had something to judge.
+  std::optional<std::vector<LiveFinding>> live = {};
+  /// The run had no canary, or was interrupted before it.
+  bool canary_not_run() const { return !canary_caught && (interrupted || live.has_value()); }
   /// What the reader of a report should know beside the cases: waivers that cover nothing, captures that could not be kept.
   std::vector<std::string> remarks = {};
 };

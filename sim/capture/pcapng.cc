@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "sim/capture/frame.h"
 
@@ -248,6 +249,11 @@ Bytes PcapngWriter::bytes() const {
   end_block(keys, block);
   out.insert(out.begin() + static_cast<std::ptrdiff_t>(preface_), keys.begin(), keys.end());
   return out;
+}
+
+Bytes PcapngWriter::take() {
+  last_packet_ = preface_ = 0;
+  return std::exchange(file_, {});
 }
 
 Result<void> PcapngWriter::write_file(const std::string& path) const {

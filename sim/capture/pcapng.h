@@ -39,6 +39,10 @@ class PcapngWriter final : public TraceSink {
   /// Writes bytes() so that the path holds the whole file or what it held before.
   Result<void> write_file(const std::string& path) const;
 
+  /// Takes away the blocks that are whole: for a file that is written while it grows. bytes() then has the rest, and its end.
+  /// TLS keys stand in front of the packets that came after them.
+  Bytes take();
+
   std::uint64_t packets() const { return packets_; }
   std::uint64_t packets_left_out() const { return left_out_; }
 

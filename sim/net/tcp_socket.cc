@@ -91,7 +91,7 @@ TcpStream::TcpStream(RealHost& host, int fd, State state, const Endpoint& local,
       state_(state),
       local_(local),
       peer_(peer),
-      trace_(host.world_, local, peer) {
+      trace_(host.world_, local, peer, {.shown = host.options_.streams_traced}) {
   if (state_ == State::connecting) {
     loop_.schedule_after(connect_timer_, host_.options_.connect_timeout);
   } else {

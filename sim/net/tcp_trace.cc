@@ -30,7 +30,8 @@ std::uint32_t isn_of(const Endpoint& from, const Endpoint& to) {
 
 }  // namespace
 
-TcpTrace::TcpTrace(World& world, const Endpoint& local, const Endpoint& peer) : world_(world) {
+TcpTrace::TcpTrace(World& world, const Endpoint& local, const Endpoint& peer, const TcpTraceOptions& options)
+    : world_(world), options_(options) {
   ends(local, peer);
 }
 
@@ -55,7 +56,7 @@ void TcpTrace::show_refused() {
 }
 
 void TcpTrace::received(std::span<const MutableBytes> parts, std::size_t size) {
-  if (world_.trace().hears_wire()) {
+  if (shows()) {
     const std::vector<ByteView> views(parts.begin(), parts.end());
     show(theirs_, ours_, false, views, size);
   }
@@ -86,7 +87,7 @@ void TcpTrace::finished(bool by_us) {
   Side& from = by_us ? ours_ : theirs_;
   Side& to = by_us ? theirs_ : ours_;
   if (from.finished) return;
-  if (world_.trace().hears_wire()) {
+  if (shows()) {
     emit(by_us, from.next(), to.next(), tcp_flag::fin | tcp_flag::ack, {});
     emit(!by_us, to.next(), from.next() + 1, tcp_flag::ack, {});
   }
@@ -94,7 +95,7 @@ void TcpTrace::finished(bool by_us) {
 }
 
 void TcpTrace::reset(bool by_us) {
-  if (!world_.trace().hears_wire()) return;
+  if (!shows()) return;
   const Side& from = by_us ? ours_ : theirs_;
   const Side& to = by_us ? theirs_ : ours_;
   emit(by_us, from.next(), to.next(), tcp_flag::rst | tcp_flag::ack, {});
@@ -114,7 +115,7 @@ void TcpTrace::emit(bool we_send, std::uint32_t seq, std::uint32_t ack, std::uin
   TraceEvent event;
   event.kind = TraceKind::packet;
   event.time = world_.now();
-  event.actor = we_send ? "local" : "peer";
+  event.actor = we_send ? options_.local : options_.peer;
   event.label = "tcp";
   event.bytes = bytes;
   event.source = we_send ? local_ : peer_;

@@ -65,7 +65,7 @@ function caseDetails(report, one) {
     one.shown_by ? make("p", {}, `${one.reason}. Broken in ${one.shown_by.length} cases, whose own verdicts stand: `,
       one.shown_by.flatMap((name, i) => [i > 0 ? ", " : "", make("a", {href: `#case/${encodeURIComponent(name)}`}, name)])) : null,
     one.rules ? make("p", {class: "quiet"}, `The product broke rules that are reported once for the run: ${one.rules.join(", ")}`) : null,
-    make("div", {class: "command"}, make("code", {}, command), copyButton(command, "the command that reproduces it")),
+    one.replay ? make("div", {class: "command"}, make("code", {}, command), copyButton(command, "the command that reproduces it")) : null,
     exchange,
     caseFacts(one));
 }

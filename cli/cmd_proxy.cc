@@ -1,0 +1,264 @@
+// fabricbench proxy: between somebody's hosts and somebody's controllers, with judgement and faults, live.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/wrap.h"
+#include "cli/common.h"
+#include "cli/real_session.h"
+#include "cli/usage.h"
+#include "conformance/live/live_judge.h"
+#include "conformance/report/report.h"
+#include "conformance/runner/product.h"
+#include "model/proxy/faults.h"
+#include "model/proxy/tcp_proxy.h"
+#include "sim/capture/growing_file.h"
+#include "sim/net/udp_port.h"
+
+namespace fb::cli {
+
+namespace {
+
+using conformance::LiveFinding;
+
+constexpr Duration kTurn = Duration::ms(100);        // a capture on disk is at most so old
+constexpr Duration kProbe = Duration::s(5);          // a controller that is there accepts within
+constexpr std::uint64_t kSeedDefault = 1;
+
+struct ProxyArguments {
+  std::vector<std::string> listen;
+  std::vector<std::string> to;
+  std::string plan;
+  std::string seed;
+  std::string report;
+  std::string capture;
+  bool keep_discovery = false;
+  bool busy_poll = false;
+  bool json = false;
+};
+
+// ------------------------------------------------------------------------------------------- arguments
+
+Endpoint proxied_endpoint(const std::string& option, const std::string& text) {
+  const conformance::FabricUrl url = or_throw(conformance::parse_fabric_url(text));
+  if (url.transport != "tcp") {
+    throw UserError(option + " " + text + ": a proxy carries NVMe/TCP only; use tcp://ADDRESS:PORT");
+  }
+  if (!url.nqn.empty()) throw UserError(option + " " + text + ": a proxy takes an address and a port, no NQN");
+  return url.to;
+}
+
+std::vector<proxy::Route> routes_of(const ProxyArguments& arguments) {
+  if (arguments.listen.size() != arguments.to.size()) {
+    throw UserError(fmt::format("{} --listen and {} --to: they come in pairs, the first --listen leads to the first --to", arguments.listen.size(),
+                                arguments.to.size()));
+  }
+  std::vector<proxy::Route> routes;
+  for (std::size_t i = 0; i < arguments.listen.size(); ++i) {
+    const proxy::Route route{proxied_endpoint("--listen", arguments.listen[i]), proxied_endpoint("--to", arguments.to[i])};
+    const auto same = [&](const proxy::Route& one) { return one.listen == route.listen || one.listen == route.to || one.to == route.listen; };
+    if (route.listen == route.to || std::ranges::any_of(routes, same)) {
+      throw UserError("--listen " + arguments.listen[i] + ": each --listen is an address of its own, and none leads to another");
+    }
+    routes.push_back(route);
+  }
+  return routes;
+}
+
+fault::Plan proxy_plan(const ProxyArguments& arguments) {
+  if (arguments.plan.empty()) {
+    if (!arguments.seed.empty()) throw UserError("--seed goes with --faults: without faults nothing is random");
+    return {};
+  }
+  const fault::Plan plan = or_throw(fault::parse_plan(read_text(arguments.plan), arguments.plan));
+  or_throw(proxy::reaches(plan));
+  if (plan.rules.empty()) throw UserError(arguments.plan + ": the plan has no faults; leave out --faults for a quiet proxy");
+  return plan;
+}
+
+/// Connects once to each controller: a wrong --to is better known before the first host comes.
+class Probe final : net::StreamHandler {
+ public:
+  static void check(World& world, net::StreamHost& streams, const Endpoint& to) {
+    Probe probe;
+    const std::string url = conformance::url_text("tcp", to);
+    auto stream = streams.connect({IpAddress{}, 0}, to, probe);
+    if (!stream) throw UserError("--to " + url + ": " + stream.error().text);
+    const bool settled = world.run_until([&] { return probe.connected_ || probe.end_; }, kProbe);
+    if (!settled) throw UserError("--to " + url + ": no answer; is the address right, and the controller running?");
+    if (probe.end_) throw UserError("--to " + url + " cannot be reached: " + probe.end_->text + "; is the controller running?");
+    (*stream)->close();
+  }
+
+ private:
+  void on_connected() override { connected_ = true; }
+  void on_readable() override {}
+  void on_writable() override {}
+  void on_flush() override {}
+  void on_end(const net::StreamEnd& end) override { end_ = end; }
+  bool connected_ = false;
+  std::optional<net::StreamEnd> end_;
+};
+
+// ---------------------------------------------------------------------------------------------- output
+
+std::string plural(std::uint64_t count, std::string_view word) { return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s"); }
+
+void print_live(const LiveFinding& found) {
+  const monitors::Finding& finding = found.finding;
+  const monitors::RuleFacts& rule = monitors::facts_of(finding.rule);
+  std::printf("packet %llu  %.6f s  %s %s\n", static_cast<unsigned long long>(finding.packet),
+              static_cast<double>(finding.time.count_ns()) / 1e9, std::string(name_of(found.side)).c_str(),
+              to_string(finding.blamed).c_str());
+  std::fputs(wrap((monitors::only_advises(finding.rule) ? "    advice: " : "    ") + finding.text, 4).c_str(), stdout);
+  std::fputs(wrap(fmt::format("    {}: {} ({})", rule.name, rule.sentence, rule.requirement), 4).c_str(), stdout);
+  std::fflush(stdout);
+}
+
+bool breaks_a_rule(const LiveFinding& one) { return !monitors::only_advises(one.finding.rule); }
+
+void print_end(const live::LiveJudge& judge, const conformance::RunResult& run, const proxy::ProxyCounters& counters,
+               const fault::Points* points) {
+  std::string text = fmt::format("{}, {} to controllers, {} to hosts", plural(counters.connections, "connection"),
+                                 size_text(counters.to_controller_bytes), size_text(counters.to_host_bytes));
+  const evidence::Counts& counts = judge.counts();
+  text += fmt::format(", {}, {}", plural(counts.pdus, "PDU"), plural(counts.commands, "command"));
+  if (counts.encrypted > 0) text += fmt::format(", {} encrypted and not judged", plural(counts.encrypted, "connection"));
+  if (judge.unread().other > 0) text += fmt::format(", {} of another protocol", plural(judge.unread().other, "connection"));
+  if (counters.renamed_entries > 0) text += fmt::format(", {} rewritten", counters.renamed_entries == 1 ? "1 discovery entry" : fmt::format("{} discovery entries", counters.renamed_entries));
+  if (points != nullptr) text += fmt::format(", {}", plural(points->strikes().size(), "fault"));
+  std::fputs(wrap(text, 2).c_str(), stdout);
+  if (judge.left_out() > 0) std::printf("(%llu more findings of the same rules)\n", static_cast<unsigned long long>(judge.left_out()));
+  const auto broken = static_cast<std::uint64_t>(std::ranges::count_if(judge.findings(), breaks_a_rule));
+  const std::uint64_t advices = judge.findings().size() - broken;
+  std::string verdict = fmt::format("{} of {} that had something to check", broken == 0 ? "no findings" : plural(broken, "finding"),
+                                    plural(run.cases.size(), "rule"));
+  if (advices > 0) verdict += fmt::format(", {} piece{} of advice", advices, advices == 1 ? "" : "s");
+  std::fputs(wrap(verdict, 2).c_str(), stdout);
+}
+
+// ------------------------------------------------------------------------------------------------ run
+
+std::unique_ptr<capture::GrowingFile> open_capture(World& world, const std::string& path) {
+  if (path.empty()) return nullptr;
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  const std::int64_t wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(wall).count();
+  return or_throw(capture::GrowingFile::create(path, {.title = "fabricbench proxy",
+                                                      .interface = "fabric",
+                                                      .epoch_ns = wall_ns - world.now().count_ns(),
+                                                      .decoders = &world.trace()}));
+}
+
+/// Until a signal comes.
+void pass_on(World& world, capture::GrowingFile* capture) {
+  std::string told;
+  try {
+    for (;;) {
+      world.run_for(kTurn);
+      if (capture == nullptr) continue;
+      capture->flush();
+      if (capture->problem() == told) continue;
+      told = capture->problem();
+      std::fprintf(stderr, "fabricbench: %s; the capture ends here\n", told.c_str());
+    }
+  } catch (const WaitFailure&) {
+    // The connections are ended in order by whoever called.
+  }
+}
+
+int run_proxy(const ProxyArguments& arguments) {
+  const std::vector<proxy::Route> routes = routes_of(arguments);
+  const fault::Plan plan = proxy_plan(arguments);
+  const bool with_faults = !plan.rules.empty();
+  const std::uint64_t seed = arguments.seed.empty() ? kSeedDefault : std::stoull(arguments.seed);
+  std::optional<conformance::ReportFolder> folder;
+  if (!arguments.report.empty()) folder = or_throw(conformance::ReportFolder::open(arguments.report));
+
+  // Both connections of a pair are shown by the proxy, as one where nothing comes between them.
+  RealSession session("proxy", {.address = routes.front().listen.address}, {});
+  World& world = session.world();
+  net::RealHostOptions host_options;
+  host_options.streams_traced = false;
+  net::RealHost streams(world, host_options);
+  if (arguments.busy_poll) world.real_loop()->set_busy_poll(true);
+  const SignalWatcher signals([&] { world.interrupt(); });
+  for (const proxy::Route& route : routes) Probe::check(world, streams, route.to);
+
+  live::LiveJudgeOptions judge_options{.both_connections = with_faults, .tcp_ports = {}};
+  for (const proxy::Route& route : routes) judge_options.tcp_ports.insert(judge_options.tcp_ports.end(), {route.listen.port, route.to.port});
+  live::LiveJudge judge(judge_options);
+  if (!arguments.json) judge.on_finding = &print_live;
+  std::optional<fault::Points> points;
+  if (with_faults) points.emplace(world, fault::generate(plan, seed, proxy::places_of_proxy()));
+
+  const std::unique_ptr<capture::GrowingFile> capture = open_capture(world, arguments.capture);
+  if (capture != nullptr) world.trace().add_sink(*capture);
+  world.trace().add_sink(judge, TraceSink::Hears::wire);
+  auto made = proxy::TcpProxy::start(
+      world, streams,
+      {.routes = routes, .keep_discovery = arguments.keep_discovery, .faults = points ? &*points : nullptr});
+  if (!made) throw UserError("--listen " + arguments.listen.front() + ": " + made.error().text);
+  const std::unique_ptr<proxy::TcpProxy> between = std::move(made).value();
+  between->on_remark = [](const std::string& text) { std::fprintf(stderr, "fabricbench: %s\n", text.c_str()); };
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    std::fprintf(arguments.json ? stderr : stdout, "listening %s -> %s\n", conformance::url_text("tcp", between->at(i)).c_str(),
+                 conformance::url_text("tcp", routes[i].to).c_str());
+  }
+  flush_output();
+
+  conformance::ReportFacts facts{.seed = seed, .dut = conformance::url_text("tcp", routes.front().to), .deviations = {}, .started = now_text(),
+                                 .replayable = false};
+  const Instant begun = world.now();
+  pass_on(world, capture.get());
+  between->close();
+  judge.finish();
+  world.trace().remove_sink(judge);
+  if (capture != nullptr) world.trace().remove_sink(*capture);
+  facts.duration_s = static_cast<double>((world.now() - begun).count_ns()) / 1e9;
+
+  conformance::RunResult run = judge.result();
+  run.remarks = judge.remarks();
+  if (with_faults) {
+    for (const fault::Strike& strike : points->strikes()) run.remarks.push_back("fault: " + fault::tell(strike.decision));
+    if (points->strikes().empty()) run.remarks.push_back("none of the plan's faults occurred");
+  }
+  if (!arguments.json) print_end(judge, run, between->counters(), points ? &*points : nullptr);
+  if (folder) or_throw(folder->write(run, facts));
+  if (arguments.json) std::fputs(conformance::results_json(run, facts).c_str(), stdout);
+  return std::ranges::any_of(judge.findings(), breaks_a_rule) ? exit_code::red : exit_code::good;
+}
+
+}  // namespace
+
+void add_proxy(CLI::App& app, Outcome& outcome) {
+  auto* command = app.add_subcommand("proxy", "Stand between NVMe/TCP hosts and controllers: judge what passes, and break it by plan");
+  set_help(*command,
+           "  fabricbench proxy --listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420 --report report\n"
+           "  fabricbench proxy --listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420 --faults plan.yaml --seed 7 --capture lab.pcapng\n"
+           "  fabricbench proxy --listen tcp://192.0.2.1:8009 --to tcp://192.0.2.7:8009 --listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420\n",
+           exit_codes("ended by SIGINT or SIGTERM without findings", "a host or a controller broke a rule"));
+  auto arguments = std::make_shared<ProxyArguments>();
+  command->add_option("--listen", arguments->listen, "Where hosts connect to, tcp://ADDRESS:PORT; may be repeated, each with its --to")
+      ->required()
+      ->type_name("URL")
+      ->allow_extra_args(false);
+  command->add_option("--to", arguments->to, "The controller or discovery service behind it, tcp://ADDRESS:PORT")
+      ->required()
+      ->type_name("URL")
+      ->allow_extra_args(false);
+  command->add_option("--faults", arguments->plan, "A fault plan (YAML); campaign --list-faults lists the kinds")->type_name("PLAN");
+  command->add_option("--seed", arguments->seed, "Seed of the faults; default 1")->check(&check_seed)->type_name("N");
+  command->add_flag("--keep-discovery", arguments->keep_discovery,
+                    "Pass discovery log pages as they are: hosts may connect past the proxy");
+  add_report_folder(*command, arguments->report);
+  command->add_option("--capture", arguments->capture, "Write a capture (pcapng) while it runs")->type_name("FILE");
+  command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, one core fully used");
+  command->add_flag("--json", arguments->json, "Print the results as one JSON document at the end");
+  command->callback([arguments, &outcome] { outcome.code = run_proxy(*arguments); });
+}
+
+}  // namespace fb::cli

@@ -1,0 +1,121 @@
+#include "conformance/live/live_judge.h"
+
+#include <algorithm>
+
+#include "conformance/requirements/ledger.h"
+#include "conformance/runner/watched.h"
+#include "model/proxy/tcp_proxy.h"
+
+namespace fb::live {
+
+using conformance::CaseResult;
+using conformance::LiveFinding;
+using conformance::Role;
+using conformance::Side;
+using conformance::Verdict;
+
+namespace {
+
+evidence::DissectorOptions dissector_options(const LiveJudgeOptions& options) {
+  // Hosts may say anything to a proxy: what begins otherwise than NVMe/TCP is no finding.
+  return {.complete = false, .capture = true, .tcp_ports = options.tcp_ports, .tls_keys = nullptr};
+}
+
+/// Whom the requirement of a rule is for, where nobody broke it.
+Role role_of(std::string_view requirement) {
+  const conformance::Requirement* const found = conformance::find_requirement(requirement);
+  if (found == nullptr) return Role::controller;
+  const bool host = std::ranges::find(found->roles, "host") != found->roles.end();
+  const bool controller = std::ranges::find(found->roles, "controller") != found->roles.end();
+  return host && !controller ? Role::host : Role::controller;
+}
+
+}  // namespace
+
+LiveJudge::LiveJudge(const LiveJudgeOptions& options)
+    : options_(options), hosts_(dissector_options(options)), controllers_(dissector_options(options)) {}
+
+LiveJudge::~LiveJudge() = default;
+
+void LiveJudge::on_event(const TraceEvent& event) {
+  if (event.kind != TraceKind::packet || event.tcp == nullptr) return;
+  ++packets_;
+  namespace actors = proxy::actors;
+  const bool of_controllers =
+      options_.both_connections && (event.actor == actors::controller || event.actor == actors::towards_controller);
+  const bool syn = (event.tcp->flags & (tcp_flag::syn | tcp_flag::ack)) == tcp_flag::syn;
+  if (syn) served_.insert(event.destination);
+  monitors::Monitors& judges = of_controllers ? controllers_ : hosts_;
+  judges.dissector().number_next(packets_);
+  judges.on_event(event);
+  judges.settle();
+  std::size_t& told = of_controllers ? controllers_told_ : hosts_told_;
+  if (judges.findings().size() != told) tell_new(judges, told, !of_controllers);
+}
+
+bool LiveJudge::known(const monitors::Finding& found, Side side) const {
+  return std::ranges::any_of(findings_, [&](const LiveFinding& one) {
+    return one.side == side && one.finding.rule == found.rule && one.finding.packet == found.packet && one.finding.text == found.text;
+  });
+}
+
+void LiveJudge::tell_new(const monitors::Monitors& judges, std::size_t& told, bool of_hosts) {
+  for (; told < judges.findings().size(); ++told) {
+    const monitors::Finding& found = judges.findings()[told];
+    const Endpoint blamed{found.blamed.address, static_cast<std::uint16_t>(found.blamed.number)};
+    const Side side = served_.contains(blamed) ? Side::controller : Side::host;
+    // Under faults the other end of each connection is the proxy.
+    if (options_.both_connections && side != (of_hosts ? Side::host : Side::controller)) continue;
+    if (known(found, side)) continue;
+    findings_.push_back({found, side});
+    if (on_finding) on_finding(findings_.back());
+  }
+}
+
+void LiveJudge::finish() {
+  // Finished findings are in the order of their packets: those that were told are among them.
+  hosts_.finish();
+  controllers_.finish();
+  hosts_told_ = controllers_told_ = 0;
+  tell_new(hosts_, hosts_told_, true);
+  tell_new(controllers_, controllers_told_, false);
+  std::ranges::stable_sort(findings_, {}, [](const LiveFinding& one) { return one.finding.packet; });
+}
+
+std::uint64_t LiveJudge::left_out() const { return hosts_.findings_left_out() + controllers_.findings_left_out(); }
+
+conformance::RunResult LiveJudge::result() const {
+  std::set<monitors::Rule> judged;
+  for (const monitors::Monitors* judges : {&hosts_, &controllers_}) {
+    for (const monitors::Rule rule : judges->judged()) judged.insert(rule);
+  }
+  conformance::RunResult run;
+  run.live = findings_;
+  const auto add = [&](monitors::Rule rule, Role role) -> CaseResult& {
+    CaseResult& result = run.cases.emplace_back();
+    result.info = &conformance::rule_case(rule, role);
+    result.transport = "tcp";
+    result.verdict = Verdict::pass;
+    result.finished = true;
+    return result;
+  };
+  for (const monitors::Rule rule : judged) {
+    bool broken = false;
+    for (const Side side : {Side::host, Side::controller}) {
+      const auto first = std::ranges::find_if(findings_, [&](const LiveFinding& one) {
+        return one.side == side && one.finding.rule == rule && !monitors::only_advises(rule);
+      });
+      if (first == findings_.end()) continue;
+      broken = true;
+      CaseResult& result = add(rule, side == Side::host ? Role::host : Role::controller);
+      result.verdict = Verdict::fail;
+      const monitors::RuleFacts& facts = monitors::facts_of(rule);
+      result.findings = {{std::string(facts.name), {std::string(facts.sentence)}, first->finding.text}};
+      result.reason = first->finding.text + " (packet " + std::to_string(first->finding.packet) + ")";
+    }
+    if (!broken) add(rule, role_of(monitors::facts_of(rule).requirement));
+  }
+  return run;
+}
+
+}  // namespace fb::live

@@ -1,0 +1,59 @@
+// Judges traffic while it passes a proxy: the rules of conformance/monitors on what each side said and heard. What the proxy
+// makes of it by faults is held against nobody: a side is judged by its own connection alone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conformance/monitors/monitors.h"
+#include "conformance/runner/runner.h"
+
+namespace fb::live {
+
+struct LiveJudgeOptions {
+  /// The connections to the controllers are shown beside those of the hosts (a proxy with faults).
+  bool both_connections = false;
+  std::vector<std::uint16_t> tcp_ports = {};  ///< of NVMe/TCP, beside 4420 and 8009
+};
+
+/// A sink for the trace of a world with a proxy::TcpProxy.
+class LiveJudge final : public TraceSink {
+ public:
+  explicit LiveJudge(const LiveJudgeOptions& options);
+  ~LiveJudge() override;
+
+  void on_event(const TraceEvent& event) override;
+  /// No more comes. Further findings may be told.
+  void finish();
+
+  /// Told once each, as they come; from inside on_event() and finish().
+  std::function<void(const conformance::LiveFinding&)> on_finding;
+  const std::vector<conformance::LiveFinding>& findings() const { return findings_; }
+  std::uint64_t left_out() const;
+  /// Segments of the trace: the frames of a capture that listens beside.
+  std::uint64_t packets() const { return packets_; }
+  /// What was read, of the hosts' connections.
+  const evidence::Counts& counts() const { return hosts_.dissector().counts(); }
+  evidence::UnreadConnections unread() const { return hosts_.dissector().unread_connections(); }
+  std::vector<std::string> remarks() const { return hosts_.dissector().remarks(); }
+  /// A result for each rule that had something to judge: failed for each side that broke it, else passed.
+  conformance::RunResult result() const;
+
+ private:
+  void tell_new(const monitors::Monitors& judges, std::size_t& told, bool of_hosts);
+  bool known(const monitors::Finding& found, conformance::Side side) const;
+
+  LiveJudgeOptions options_;
+  monitors::Monitors hosts_;
+  monitors::Monitors controllers_;
+  std::size_t hosts_told_ = 0, controllers_told_ = 0;
+  std::uint64_t packets_ = 0;
+  std::set<Endpoint> served_;  ///< the controllers' ends of connections
+  std::vector<conformance::LiveFinding> findings_;
+};
+
+}  // namespace fb::live
