@@ -54,13 +54,15 @@ Endpoint proxied_endpoint(const std::string& option, const std::string& text) {
 
 std::vector<proxy::Route> routes_of(const ProxyArguments& arguments) {
   if (arguments.listen.size() != arguments.to.size()) {
-    throw UserError(fmt::format("{} --listen and {} --to: they come in pairs, the first --listen leads to the first --to", arguments.listen.size(),
-                                arguments.to.size()));
+    throw UserError(fmt::format("{} --listen and {} --to: they come in pairs, the first --listen leads to the first --to",
+                                arguments.listen.size(), arguments.to.size()));
   }
   std::vector<proxy::Route> routes;
   for (std::size_t i = 0; i < arguments.listen.size(); ++i) {
     const proxy::Route route{proxied_endpoint("--listen", arguments.listen[i]), proxied_endpoint("--to", arguments.to[i])};
-    const auto same = [&](const proxy::Route& one) { return one.listen == route.listen || one.listen == route.to || one.to == route.listen; };
+    const auto same = [&](const proxy::Route& one) {
+      return one.listen == route.listen || one.listen == route.to || one.to == route.listen;
+    };
     if (route.listen == route.to || std::ranges::any_of(routes, same)) {
       throw UserError("--listen " + arguments.listen[i] + ": each --listen is an address of its own, and none leads to another");
     }
@@ -119,8 +121,6 @@ void print_live(const LiveFinding& found) {
   std::fflush(stdout);
 }
 
-bool breaks_a_rule(const LiveFinding& one) { return !monitors::only_advises(one.finding.rule); }
-
 void print_end(const live::LiveJudge& judge, const conformance::RunResult& run, const proxy::ProxyCounters& counters,
                const fault::Points* points) {
   std::string text = fmt::format("{}, {} to controllers, {} to hosts", plural(counters.connections, "connection"),
@@ -129,15 +129,24 @@ void print_end(const live::LiveJudge& judge, const conformance::RunResult& run, 
   text += fmt::format(", {}, {}", plural(counts.pdus, "PDU"), plural(counts.commands, "command"));
   if (counts.encrypted > 0) text += fmt::format(", {} encrypted and not judged", plural(counts.encrypted, "connection"));
   if (judge.unread().other > 0) text += fmt::format(", {} of another protocol", plural(judge.unread().other, "connection"));
-  if (counters.renamed_entries > 0) text += fmt::format(", {} rewritten", counters.renamed_entries == 1 ? "1 discovery entry" : fmt::format("{} discovery entries", counters.renamed_entries));
+  if (const std::uint64_t count = counters.renamed_entries; count > 0) {
+    text += fmt::format(", {} rewritten", count == 1 ? "1 discovery entry" : fmt::format("{} discovery entries", count));
+  }
   if (points != nullptr) text += fmt::format(", {}", plural(points->strikes().size(), "fault"));
   std::fputs(wrap(text, 2).c_str(), stdout);
-  if (judge.left_out() > 0) std::printf("(%llu more findings of the same rules)\n", static_cast<unsigned long long>(judge.left_out()));
-  const auto broken = static_cast<std::uint64_t>(std::ranges::count_if(judge.findings(), breaks_a_rule));
-  const std::uint64_t advices = judge.findings().size() - broken;
-  std::string verdict = fmt::format("{} of {} that had something to check", broken == 0 ? "no findings" : plural(broken, "finding"),
-                                    plural(run.cases.size(), "rule"));
-  if (advices > 0) verdict += fmt::format(", {} piece{} of advice", advices, advices == 1 ? "" : "s");
+  if (judge.left_out() > 0) {
+    std::printf("(%llu more findings of the same rules)\n", static_cast<unsigned long long>(judge.left_out()));
+  }
+  const auto& findings = judge.findings();
+  const auto count_of = [&](auto&& holds) { return static_cast<std::uint64_t>(std::ranges::count_if(findings, holds)); };
+  std::string verdict = findings.empty() ? "no findings" : plural(findings.size(), "finding");
+  if (!findings.empty()) {
+    const std::uint64_t of_host = count_of([](const LiveFinding& one) { return one.side == conformance::Side::host; });
+    verdict += fmt::format(" ({} of the host, {} of the controller", of_host, findings.size() - of_host);
+    const std::uint64_t advices = count_of([](const LiveFinding& one) { return monitors::only_advises(one.finding.rule); });
+    verdict += advices == 0 ? ")" : fmt::format("; {} advice)", advices);
+  }
+  verdict += fmt::format(" of {} that had something to check", plural(run.cases.size(), "rule"));
   std::fputs(wrap(verdict, 2).c_str(), stdout);
 }
 
@@ -189,7 +198,9 @@ int run_proxy(const ProxyArguments& arguments) {
   for (const proxy::Route& route : routes) Probe::check(world, streams, route.to);
 
   live::LiveJudgeOptions judge_options{.both_connections = with_faults, .tcp_ports = {}};
-  for (const proxy::Route& route : routes) judge_options.tcp_ports.insert(judge_options.tcp_ports.end(), {route.listen.port, route.to.port});
+  for (const proxy::Route& route : routes) {
+    for (const Endpoint& at : {route.listen, route.to}) judge_options.tcp_ports.push_back(at.port);
+  }
   live::LiveJudge judge(judge_options);
   if (!arguments.json) judge.on_finding = &print_live;
   std::optional<fault::Points> points;
@@ -210,8 +221,11 @@ int run_proxy(const ProxyArguments& arguments) {
   }
   flush_output();
 
-  conformance::ReportFacts facts{.seed = seed, .dut = conformance::url_text("tcp", routes.front().to), .deviations = {}, .started = now_text(),
-                                 .replayable = false};
+  conformance::ReportFacts facts;
+  facts.seed = seed;
+  facts.dut = conformance::url_text("tcp", routes.front().to);
+  facts.started = now_text();
+  facts.replayable = false;
   const Instant begun = world.now();
   pass_on(world, capture.get());
   between->close();
@@ -229,7 +243,7 @@ int run_proxy(const ProxyArguments& arguments) {
   if (!arguments.json) print_end(judge, run, between->counters(), points ? &*points : nullptr);
   if (folder) or_throw(folder->write(run, facts));
   if (arguments.json) std::fputs(conformance::results_json(run, facts).c_str(), stdout);
-  return std::ranges::any_of(judge.findings(), breaks_a_rule) ? exit_code::red : exit_code::good;
+  return judge.findings().empty() ? exit_code::good : exit_code::red;
 }
 
 }  // namespace
@@ -238,9 +252,11 @@ void add_proxy(CLI::App& app, Outcome& outcome) {
   auto* command = app.add_subcommand("proxy", "Stand between NVMe/TCP hosts and controllers: judge what passes, and break it by plan");
   set_help(*command,
            "  fabricbench proxy --listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420 --report report\n"
-           "  fabricbench proxy --listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420 --faults plan.yaml --seed 7 --capture lab.pcapng\n"
-           "  fabricbench proxy --listen tcp://192.0.2.1:8009 --to tcp://192.0.2.7:8009 --listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420\n",
-           exit_codes("ended by SIGINT or SIGTERM without findings", "a host or a controller broke a rule"));
+           "  fabricbench proxy --listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420 --faults plan.yaml --seed 7 "
+           "--capture lab.pcapng\n"
+           "  fabricbench proxy --listen tcp://192.0.2.1:8009 --to tcp://192.0.2.7:8009 "
+           "--listen tcp://192.0.2.1:4420 --to tcp://192.0.2.7:4420\n",
+           exit_codes("ended by SIGINT or SIGTERM without findings", "there are findings, advice among them"));
   auto arguments = std::make_shared<ProxyArguments>();
   command->add_option("--listen", arguments->listen, "Where hosts connect to, tcp://ADDRESS:PORT; may be repeated, each with its --to")
       ->required()

@@ -102,9 +102,8 @@ conformance::RunResult LiveJudge::result() const {
   for (const monitors::Rule rule : judged) {
     bool broken = false;
     for (const Side side : {Side::host, Side::controller}) {
-      const auto first = std::ranges::find_if(findings_, [&](const LiveFinding& one) {
-        return one.side == side && one.finding.rule == rule && !monitors::only_advises(rule);
-      });
+      const auto first = std::ranges::find_if(
+          findings_, [&](const LiveFinding& one) { return one.side == side && one.finding.rule == rule; });
       if (first == findings_.end()) continue;
       broken = true;
       CaseResult& result = add(rule, side == Side::host ? Role::host : Role::controller);

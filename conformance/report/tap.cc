@@ -70,7 +70,8 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
 }  // namespace
 
 std::string tap_text(const RunResult& run, const ReportFacts& facts) {
-  std::string out = fmt::format("TAP version 14\n1..{}\n", run.cases.size() + (run.interrupted || run.live ? 0 : 1) + (run.stopped ? 1 : 0));
+  const std::size_t more = (run.interrupted || run.live ? 0 : 1) + (run.stopped ? 1 : 0);
+  std::string out = fmt::format("TAP version 14\n1..{}\n", run.cases.size() + more);
   std::size_t number = 0;
   for (const CaseResult& result : run.cases) {
     out += fmt::format("{} {} - {} ({} {}){}\n", is_red(result) ? "not ok" : "ok", ++number, on_a_line(name_in_lane(result)),

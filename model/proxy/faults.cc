@@ -105,8 +105,8 @@ Result<void> reaches(const fault::Plan& plan) {
   for (const fault::Rule& rule : plan.rules) {
     const fault::KindFacts& facts = fault::facts_of(rule.kind);
     if (is_reachable(facts)) continue;
-    return refuse(rule, fmt::format("a proxy cannot reach '{}': it {}; it reaches segment_*, pdu_*, status, slow, admin_*, withhold, twice, "
-                                    "disconnect, media_error and write_fault",
+    return refuse(rule, fmt::format("a proxy cannot reach '{}': it {}; it reaches segment_*, pdu_*, status, slow, admin_*, "
+                                    "withhold, twice, disconnect, media_error and write_fault",
                                     facts.name, obstacle_of(facts.site)));
   }
   return fault::fits(plan, places_of_proxy());
@@ -129,7 +129,8 @@ Duration CommandFaults::on_command(ByteView bytes) {
   const View<nvme::SqeLayout> sqe{bytes};
   const std::uint8_t opcode = sqe.get(nvme::sqe::opcode);
   if (opcode == nvme::kFabricsOpcode) {
-    if (bytes[4] == static_cast<std::uint8_t>(nvme::FabricsType::connect)) qid_ = View<fabrics::ConnectSqe>{bytes}.get(fabrics::connect_sqe::qid);
+    const bool connects = bytes[4] == static_cast<std::uint8_t>(nvme::FabricsType::connect);
+    if (connects) qid_ = View<fabrics::ConnectSqe>{bytes}.get(fabrics::connect_sqe::qid);
     return {};
   }
   Struck struck{.opcode = opcode, .status = {}, .by = {}, .withheld = {}};

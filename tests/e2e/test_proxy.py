@@ -1,0 +1,166 @@
+"""The proxy between a host and a target that are processes of their own."""
+
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+from conftest import PROGRAM, Target
+
+# Every test module has addresses of its own.
+AT = "127.0.0.97"
+
+
+class Proxy:
+    """A `fabricbench proxy` process; stop() gives its exit code and what it printed."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([str(PROGRAM), "proxy", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True)
+        ready, _, _ = select.select([self.process.stdout], [], [], 20)
+        self.line = self.process.stdout.readline() if ready else ""
+        if not self.line.startswith("listening "):
+            self.process.kill()
+            raise RuntimeError("the proxy did not come up: " + self.process.stderr.read())
+
+    def stop(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture(name="pair")
+def fixture_pair():
+    """A target and a proxy in front of it: pair([target arguments], [proxy arguments])."""
+    started = []
+
+    def start(for_target=(), for_proxy=(), port=4471):
+        target = Target("--listen", f"tcp://{AT}:{port}", "--namespace", "64M", *for_target)
+        started.append(target.process)
+        proxy = Proxy("--listen", f"tcp://{AT}:{port + 1}", "--to", f"tcp://{AT}:{port}", *for_proxy)
+        started.append(proxy.process)
+        return proxy, f"tcp://{AT}:{port + 1}"
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_verified_io_passes_a_quiet_proxy(pair, fabricbench, tmp_path):
+    capture, report = tmp_path / "p.pcapng", tmp_path / "report"
+    proxy, url = pair(for_proxy=["--capture", capture, "--report", report])
+    assert proxy.line == f"listening {url} -> tcp://{AT}:4471\n"
+    hosts = [subprocess.Popen([str(PROGRAM), "host", "io", url, "--verify", "--size", "4M", *more], stdout=subprocess.PIPE)
+             for more in ([], ["--hdr-digest", "--data-digest"])]
+    assert [host.wait(timeout=60) for host in hosts] == [0, 0]
+    for host in hosts:
+        host.stdout.close()
+    code, out, err = proxy.stop()
+    assert code == 0 and "no findings" in out and err == "", (out, err)
+    assert all(len(line) <= 80 for line in out.splitlines())
+    results = json.loads((report / "results.json").read_text())
+    assert results["findings"] == [] and results["summary"]["fail"] == 0 and results["summary"]["pass"] > 20
+    assert (report / "junit.xml").exists() and (report / "index.html").exists()
+    done = fabricbench("check", capture, "--tcp-port", "4472", "--json")
+    assert done.code == 0 and done.json["decoded"]["commands"] > 60
+
+
+def test_discovery_leads_through_it(pair, fabricbench):
+    proxy, url = pair()
+    assert f"{AT}:4472" in fabricbench("host", "discover", url).out
+    proxy.stop()
+    kept, url = pair(for_proxy=["--keep-discovery"], port=4475)
+    assert f"{AT}:4475" in fabricbench("host", "discover", url).out
+    assert kept.stop()[0] == 0
+
+
+def test_a_deviation_is_found_with_its_side(pair, fabricbench, tmp_path):
+    proxy, url = pair(["--deviation", "success_with_flow_control"], ["--report", tmp_path])
+    fabricbench("host", "io", url, "--size", "1M")
+    deadline = time.monotonic() + 10
+    shown = ""
+    while "tcp_success_flow" not in shown and time.monotonic() < deadline:  # while it goes on
+        if select.select([proxy.process.stdout], [], [], 0.5)[0]:
+            shown += os.read(proxy.process.stdout.fileno(), 65536).decode()
+    assert re.search(r"controller 127\.0\.0\.97:4472\n", shown)
+    code, _, _ = proxy.stop(signal.SIGTERM)
+    assert code == 1
+    findings = json.loads((tmp_path / "results.json").read_text())["findings"]
+    assert {finding["side"] for finding in findings} == {"controller"}
+    assert {finding["rule"] for finding in findings} == {"tcp_success_flow"}
+    assert "<failure" in (tmp_path / "junit.xml").read_text()
+
+
+def test_faults_strike_and_are_held_against_nobody(pair, fabricbench, tmp_path):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("name: rough\nfaults:\n"
+                    "  - {kind: segment_split, every: 20, most: 60}\n"
+                    "  - {kind: segment_delay, every: 200, most: 6, amount: [1ms, 5ms]}\n"
+                    "  - {kind: status, every: 10, most: 4, from: 4, amount: 6}\n"
+                    "  - {kind: slow, every: 10, most: 4, amount: [1ms, 9ms]}\n")
+    proxy, url = pair(for_proxy=["--faults", plan, "--seed", "7", "--report", tmp_path / "report"])
+    done = fabricbench("host", "io", url, "--verify", "--size", "8M", timeout=60)
+    assert done.code == 0 and "every block equal" in done.out, done.err
+    code, out, _ = proxy.stop()
+    assert code == 0, out
+    remarks = json.loads((tmp_path / "report" / "results.json").read_text())["remarks"]
+    assert any("status 0/06h" in remark or "status" in remark for remark in remarks)
+    assert any("cut segment" in remark for remark in remarks)
+
+
+def test_a_killed_proxy_leaves_closed_connections_and_a_capture(pair, fabricbench, tmp_path):
+    capture = tmp_path / "p.pcapng"
+    proxy, url = pair(for_proxy=["--capture", capture])
+    assert fabricbench("host", "io", url, "--size", "4M").code == 0
+    with socket.create_connection((AT, 4472)) as idle:
+        time.sleep(0.5)
+        proxy.process.kill()
+        proxy.process.wait()
+        idle.settimeout(10)
+        try:
+            assert idle.recv(1) == b""
+        except ConnectionResetError:
+            pass
+    done = fabricbench("check", capture, "--tcp-port", "4472", "--json")
+    assert done.code == 0 and done.json["decoded"]["commands"] > 60
+
+
+def test_json_is_one_document(pair, fabricbench):
+    target = Target("--listen", f"tcp://{AT}:4481", "--namespace", "1M")
+    process = subprocess.Popen([str(PROGRAM), "proxy", "--listen", f"tcp://{AT}:4482", "--to", f"tcp://{AT}:4481", "--json"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr.readline().startswith("listening ")
+    assert fabricbench("host", "identify", f"tcp://{AT}:4482").code == 0
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 0 and json.loads(out)["findings"] == []
+    target.stop()
+
+
+def test_wrong_use_is_one_line(fabricbench, tmp_path):
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("name: a\nfaults:\n  - kind: drop\n")
+    listen, to = f"tcp://{AT}:4491", f"tcp://{AT}:4492"
+    with socket.create_server((AT, 4493)):
+        there = f"tcp://{AT}:4493"
+        for arguments, word in ((["--listen", listen, "--to", to], "refused"),
+                                (["--listen", listen], "--to"),
+                                (["--listen", "tcp://nonsense", "--to", to], "nonsense"),
+                                (["--listen", "rdma://127.0.0.2:4420", "--to", to], "NVMe/TCP"),
+                                (["--listen", listen, "--to", there, "--faults", plan], "plan.yaml:3: a proxy cannot reach 'drop'"),
+                                (["--listen", listen, "--to", there, "--faults", tmp_path / "none"], "none"),
+                                (["--listen", there, "--to", there], "--listen"),
+                                (["--listen", f"tcp://{AT}:4493", "--to", f"tcp://{AT}:4493"], "--listen"),
+                                (["--listen", listen, "--to", there, "--seed", "3"], "--faults"),
+                                (["--listen", listen, "--to", there, "--capture", "/nowhere/x"], "/nowhere/x"),
+                                (["--listen", listen, "--listen", to, "--to", there], "pairs"),
+                                (["--listen", "tcp://203.0.113.9:4420", "--to", there], "203.0.113.9")):
+            done = fabricbench("proxy", *arguments, timeout=20)
+            assert done.code == 2 and len(done.err.splitlines()) == 1 and word in done.err, (arguments, done.err)
