@@ -1,6 +1,9 @@
 // The proxy in virtual time: what passes, what is rewritten, what faults make of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "model/proxy/faults.h"
 #include "model/proxy/pdu_stream.h"
 #include "model/proxy/tcp_proxy.h"
@@ -108,12 +111,13 @@ class ProxyTest : public testing::Test {
     fault::Schedule schedule;
     for (const std::string& one : decisions) schedule.decisions.push_back(*fault::parse_decision(one));
     if (!decisions.empty()) points_.emplace(*world_, schedule);
-    listener_ = *target_.listen({kTarget, kPort}, acceptor_);
-    proxy_ = *TcpProxy::start(*world_, between_,
-                              {.routes = {{{kBetween, kPort}, {kTarget, kPort}}},
-                               .from = kBetween,
-                               .keep_discovery = keep,
-                               .faults = points_ ? &*points_ : nullptr});
+    listener_ = target_.listen({kTarget, kPort}, acceptor_).value();
+    ProxyOptions options;
+    options.routes = {{{kBetween, kPort}, {kTarget, kPort}}};
+    options.from = kBetween;
+    options.keep_discovery = keep;
+    options.faults = points_ ? &*points_ : nullptr;
+    proxy_ = TcpProxy::start(*world_, between_, options).value();
     ASSERT_TRUE(host_user_.open(host_, {kHost, 0}, {kBetween, kPort}));
     world_->run_for(Duration::ms(50));
     ASSERT_EQ(acceptor_.users.size(), 1u);
@@ -311,7 +315,7 @@ TEST(ProxyPlan, OnlyWhatItReachesIsTaken) {
     EXPECT_TRUE(reach(kind)) << kind;
   }
   for (const char* kind : {"drop", "fatal", "key_invalidate", "frame_drop", "power_cycle"}) EXPECT_FALSE(reach(kind)) << kind;
-  EXPECT_EQ(reach("drop").error().text.substr(0, 43), "plan.yaml:3: a proxy cannot reach 'drop': it");
+  EXPECT_TRUE(reach("drop").error().text.starts_with("plan.yaml:3: a proxy cannot reach 'drop': it"));
 }
 
 TEST(HeaderWalk, FindsHeadersHoweverTheStreamIsCut) {
