@@ -17,8 +17,12 @@ void Pieces::put(std::uint64_t offset, ByteView bytes) {
     lost_ = true;
     return;
   }
-  if (bytes_.size() < end) bytes_.resize(static_cast<std::size_t>(end));
-  std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(offset));
+  if (bytes_.size() == offset) {  // mostly: then nothing is filled with zeroes first
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  } else {
+    if (bytes_.size() < end) bytes_.resize(static_cast<std::size_t>(end));
+    std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
   if (!parts_.empty() && parts_.back().second == offset) {
     parts_.back().second = end;
     return;
