@@ -162,6 +162,22 @@ std::unique_ptr<capture::GrowingFile> open_capture(World& world, const std::stri
                                                       .decoders = &world.trace()}));
 }
 
+/// Dissectors know NVMe/TCP by its port alone: in the capture the ends of controllers have it, whatever they listen on.
+class ShownOnKnownPort final : public TraceSink {
+ public:
+  explicit ShownOnKnownPort(TraceSink& to) : to_(to) {}
+  void on_event(const TraceEvent& event) override {
+    TraceEvent shown = event;
+    const bool by_controller = event.actor == proxy::actors::controller || event.actor == proxy::actors::towards_host;
+    if (event.tcp != nullptr) (by_controller ? shown.source : shown.destination).port = kKnownPort;
+    to_.on_event(shown);
+  }
+
+ private:
+  static constexpr std::uint16_t kKnownPort = 4420;
+  TraceSink& to_;
+};
+
 /// Until a signal comes.
 void pass_on(World& world, capture::GrowingFile* capture) {
   std::string told;
@@ -207,7 +223,8 @@ int run_proxy(const ProxyArguments& arguments) {
   if (with_faults) points.emplace(world, fault::generate(plan, seed, proxy::places_of_proxy()));
 
   const std::unique_ptr<capture::GrowingFile> capture = open_capture(world, arguments.capture);
-  if (capture != nullptr) world.trace().add_sink(*capture);
+  std::optional<ShownOnKnownPort> shown;
+  if (capture != nullptr) world.trace().add_sink(shown.emplace(*capture));
   world.trace().add_sink(judge, TraceSink::Hears::wire);
   auto made = proxy::TcpProxy::start(
       world, streams,
@@ -231,7 +248,7 @@ int run_proxy(const ProxyArguments& arguments) {
   between->close();
   judge.finish();
   world.trace().remove_sink(judge);
-  if (capture != nullptr) world.trace().remove_sink(*capture);
+  if (shown) world.trace().remove_sink(*shown);
   facts.duration_s = static_cast<double>((world.now() - begun).count_ns()) / 1e9;
 
   conformance::RunResult run = judge.result();
