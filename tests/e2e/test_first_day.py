@@ -250,7 +250,7 @@ def test_a_campaign_without_a_strike_tested_nothing(fabricbench, tmp_path):
     plan = tmp_path / "plan.yaml"
     plan.write_text("name: late\nfaults:\n  - kind: drop\n    from: 900000000\n    to: 900000001\n")
     done = fabricbench("campaign", "--workload", "rdma", "--seeds", "1..3", "--faults", plan)
-    assert done.code == 2 and "no fault of plan late struck" in done.err
+    assert done.code == 2 and "no fault of plan late occurred" in done.err
     assert fabricbench("campaign", "--workload", "rdma", "--seeds", "1..3", "--faults", "none").code == 0
 
 
