@@ -97,7 +97,7 @@ std::string use_ndk_consumer(NdkConsumer& ndk, bool shared) {
     });
     step([&] {  // ended by the peer; then the memory of a receive goes before the queue pair
       NdLine& line = program.ask(ndk.peer_at());
-      if (line.established == 0) throw CannotArrange{"the program is not connected"};
+      if (line.established == 0 || ndk.peer().accepted() == nullptr) throw CannotArrange{"the program is not connected"};
       auto region = program.another_region();
       const rdma::Sge sge = region->sge(0, 64);
       line.qp().post_receive({1000, {&sge, 1}});
