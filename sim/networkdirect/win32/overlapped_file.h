@@ -1,6 +1,6 @@
 // For whoever serves overlapped requests from user mode, as a NetworkDirect provider does: a file whose requests are
 // ended by a call. Windows has no such thing, and overlapped_file_windows.cc plays tricks with a pipe; here it is simple.
-// There is no complete_in_call() and no on_cancel() there.
+// complete_in_call() is complete() there, and there is no on_cancel().
 //
 // A request: begin(), tell the caller that it is pending, later complete() from any thread. The OVERLAPPED belongs to the
 // client again as soon as complete() has begun; nothing of it is read or written after its status. Requests that end

@@ -211,6 +211,11 @@ void OverlappedFile::complete(OVERLAPPED& overlapped, LONG status, ULONG_PTR byt
   completed.notify_all();
 }
 
+/// A packet goes to the port in either case: Windows queues one for a request that ended in its call, too.
+void OverlappedFile::complete_in_call(OVERLAPPED& overlapped, LONG status, ULONG_PTR bytes) const {
+  complete(overlapped, status, bytes);
+}
+
 LONG overlapped_status(const OVERLAPPED& overlapped) {
   const LONG status = internal_of(overlapped);
   if (status != STATUS_CANCELLED) return status;
