@@ -547,7 +547,7 @@ inline void sweep_notices(ConsumerStage& stage, Check& check) {
   astray.rkey ^= 0x5500;
   check.require(program.post(line, astray), "a Write is taken");
   program.pass(Duration::ms(50));
-  check.that(program.told() > told, "a failure is told to who waits for what is solicited",
+  check.that(program.told() > told, "a failure ends a notification request for solicited completions",
              "it is not");
 }
 

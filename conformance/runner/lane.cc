@@ -97,8 +97,8 @@ void use_ipv6(EmbeddedSetup& setup) {
   setup.product_address = IpAddress::v6({0xFD, 0x0B, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02});
 }
 
-/// Whatever goes over TCP goes over TLS; a case that says something about TLS has what it says. Where a case looks at the PDUs
-/// of a host, the bench reads them from a plain connection.
+/// A case that arranges TLS itself keeps its own arrangement. Where a case looks at the PDUs of a host, the bench reads them from a
+/// plain connection.
 bool tcp_without_tls(const CaseInfo& info, std::string_view transport) {
   return fabrics(info, transport) && transport == "tcp" && !info.options.tls && !info.requirement.starts_with("tcp.tls") &&
          !info.requirement.starts_with("tcp.host");

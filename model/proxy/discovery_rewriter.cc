@@ -83,7 +83,7 @@ void DiscoveryRewriter::on_command(ByteView sqe) {
   if ((command.get(nvme::get_log_sqe::lsp) & fabrics::discovery_lsp_bits::extended) != 0) return;
   const std::uint64_t bytes = nvme::log_length(command);
   if (bytes > kLogBytesMax) return;
-  open_[command.get(nvme::sqe::cid)] = {nvme::log_offset(command), static_cast<std::size_t>(bytes), 0, false};
+  open_[command.get(nvme::sqe::cid)] = {nvme::log_offset(command), static_cast<std::size_t>(bytes), 0};
 }
 
 void DiscoveryRewriter::take(Bytes pdu, std::vector<Bytes>& out) {

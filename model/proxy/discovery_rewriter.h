@@ -46,7 +46,6 @@ class DiscoveryRewriter {
     std::uint64_t offset = 0;  ///< of its first byte in the page
     std::size_t bytes = 0;     ///< that were asked for
     std::size_t arrived = 0;
-    bool complete = false;
   };
   void finish(std::uint16_t cid);
 
