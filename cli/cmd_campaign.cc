@@ -164,10 +164,6 @@ CampaignState read_state(const std::string& path, const CampaignOptions& options
   return state;
 }
 
-std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 void print_result(const CampaignOptions& options, const CampaignResult& result, const std::vector<std::string>& replays) {
   for (std::size_t i = 0; i < result.state.failures.size(); ++i) {
     const CampaignFailure& failure = result.state.failures[i];

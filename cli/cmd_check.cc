@@ -42,7 +42,6 @@ struct Reading {
 // ------------------------------------------------------------------------------------------- output
 
 double seconds_of(Instant time) { return static_cast<double>(time.count_ns()) / 1e9; }
-std::string counted(std::uint64_t count, std::string_view word) { return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s"); }
 void print_wrapped(std::string_view text, std::size_t indent) { std::fputs(wrap(text, indent).c_str(), stdout); }
 
 void print_finding(const Finding& found) {

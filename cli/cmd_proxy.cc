@@ -108,8 +108,6 @@ class Probe final : net::StreamHandler {
 
 // ---------------------------------------------------------------------------------------------- output
 
-std::string plural(std::uint64_t count, std::string_view word) { return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s"); }
-
 void print_live(const LiveFinding& found) {
   const monitors::Finding& finding = found.finding;
   const monitors::RuleFacts& rule = monitors::facts_of(finding.rule);
@@ -123,30 +121,30 @@ void print_live(const LiveFinding& found) {
 
 void print_end(const live::LiveJudge& judge, const conformance::RunResult& run, const proxy::ProxyCounters& counters,
                const fault::Points* points) {
-  std::string text = fmt::format("{}, {} to controllers, {} to hosts", plural(counters.connections, "connection"),
+  std::string text = fmt::format("{}, {} to controllers, {} to hosts", counted(counters.connections, "connection"),
                                  size_text(counters.to_controller_bytes), size_text(counters.to_host_bytes));
   const evidence::Counts& counts = judge.counts();
-  text += fmt::format(", {}, {}", plural(counts.pdus, "PDU"), plural(counts.commands, "command"));
-  if (counts.encrypted > 0) text += fmt::format(", {} encrypted and not judged", plural(counts.encrypted, "connection"));
-  if (judge.unread().other > 0) text += fmt::format(", {} of another protocol", plural(judge.unread().other, "connection"));
+  text += fmt::format(", {}, {}", counted(counts.pdus, "PDU"), counted(counts.commands, "command"));
+  if (counts.encrypted > 0) text += fmt::format(", {} encrypted and not judged", counted(counts.encrypted, "connection"));
+  if (judge.unread().other > 0) text += fmt::format(", {} of another protocol", counted(judge.unread().other, "connection"));
   if (const std::uint64_t count = counters.renamed_entries; count > 0) {
-    text += fmt::format(", {} rewritten", count == 1 ? "1 discovery entry" : fmt::format("{} discovery entries", count));
+    text += fmt::format(", {} rewritten", counted(count, "discovery entry", "discovery entries"));
   }
-  if (points != nullptr) text += fmt::format(", {}", plural(points->strikes().size(), "fault"));
+  if (points != nullptr) text += fmt::format(", {}", counted(points->strikes().size(), "fault"));
   std::fputs(wrap(text, 2).c_str(), stdout);
   if (judge.left_out() > 0) {
     std::printf("(%llu more findings of the same rules)\n", static_cast<unsigned long long>(judge.left_out()));
   }
   const auto& findings = judge.findings();
   const auto count_of = [&](auto&& holds) { return static_cast<std::uint64_t>(std::ranges::count_if(findings, holds)); };
-  std::string verdict = findings.empty() ? "no findings" : plural(findings.size(), "finding");
+  std::string verdict = findings.empty() ? "no findings" : counted(findings.size(), "finding");
   if (!findings.empty()) {
     const std::uint64_t of_host = count_of([](const LiveFinding& one) { return one.side == conformance::Side::host; });
     verdict += fmt::format(" ({} of the host, {} of the controller", of_host, findings.size() - of_host);
     const std::uint64_t advices = count_of([](const LiveFinding& one) { return monitors::only_advises(one.finding.rule); });
     verdict += advices == 0 ? ")" : fmt::format("; {} advice)", advices);
   }
-  verdict += fmt::format(" of {} that had something to check", plural(run.cases.size(), "rule"));
+  verdict += fmt::format(" of {} that had something to check", counted(run.cases.size(), "rule"));
   std::fputs(wrap(verdict, 2).c_str(), stdout);
 }
 
@@ -191,7 +189,7 @@ void pass_on(World& world, capture::GrowingFile* capture) {
       std::fprintf(stderr, "fabricbench: %s; the capture ends here\n", told.c_str());
     }
   } catch (const WaitFailure&) {
-    // The connections are ended in order by whoever called.
+    // A signal: the caller closes the connections in order.
   }
 }
 

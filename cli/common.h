@@ -85,6 +85,12 @@ class ProgressLine {
   bool visible_ = false;
 };
 
+/// "1 fault", "2 faults".
+inline std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  return std::to_string(count) + " " + std::string(count == 1 ? one : many);
+}
+inline std::string counted(std::uint64_t count, std::string_view word) { return counted(count, word, std::string(word) + "s"); }
+
 // Each command adds itself to the program.
 void add_run(CLI::App& app, Outcome& outcome);
 void add_report(CLI::App& app, Outcome& outcome);

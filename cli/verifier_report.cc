@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/wrap.h"
+#include "cli/common.h"
 #include "sim/networkdirect/verifier/rules.h"
 
 namespace fb::cli {
@@ -57,10 +58,6 @@ void take(VerifierReport& report, const Json& line) {
     rule.findings.push_back(line);
     rule.findings.back().erase("event");
   }
-}
-
-std::string counted(std::uint64_t number, const char* one, const char* many) {
-  return fmt::format("{} {}", number, number == 1 ? one : many);
 }
 
 std::string signal_text(int signal) {
