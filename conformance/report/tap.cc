@@ -70,7 +70,7 @@ void append_details(std::string& out, const CaseResult& result, const ReportFact
 }  // namespace
 
 std::string tap_text(const RunResult& run, const ReportFacts& facts) {
-  const std::size_t more = (run.interrupted || run.live ? 0 : 1) + (run.stopped ? 1 : 0);
+  const std::size_t more = (run.canary_not_run() ? 0 : 1) + (run.stopped ? 1 : 0);
   std::string out = fmt::format("TAP version 14\n1..{}\n", run.cases.size() + more);
   std::size_t number = 0;
   for (const CaseResult& result : run.cases) {
@@ -82,7 +82,7 @@ std::string tap_text(const RunResult& run, const ReportFacts& facts) {
     out += fmt::format("not ok {} - product_stays_up\n  ---\n  message: {}\n  ...\n", ++number,
                        quoted(run.stopped->text()));
   }
-  if (!run.interrupted && !run.live) {
+  if (!run.canary_not_run()) {
     out += fmt::format("{} {} - canary_is_caught\n", run.canary_caught ? "ok" : "not ok", ++number);
   }
   return out;
