@@ -33,8 +33,9 @@ std::size_t HeaderWalk::advance(ByteView bytes) {
     std::copy_n(bytes.data() + taken, step, head_.data() + held_);
     held_ += step;
     taken += step;
-    if (held_ < wanted()) continue;
+    if (held_ < tcp::kCommonHeaderBytes) continue;
     const View<tcp::CommonHeader> common{head_};
+    // Before more is taken: a header longer than any has no room.
     if (!frames(common)) {
       lost_ = true;
       held_ = 0;

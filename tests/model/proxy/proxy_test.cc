@@ -340,5 +340,19 @@ TEST(HeaderWalk, FindsHeadersHoweverTheStreamIsCut) {
   }
 }
 
+TEST(HeaderWalk, IsLostAtALengthThatNoHeaderHas) {
+  for (unsigned hlen = 0; hlen < 256; ++hlen) {
+    for (const std::size_t step : {std::size_t{1}, std::size_t{600}}) {
+      Bytes stream(600, 0xA5);
+      stream[2] = static_cast<std::uint8_t>(hlen);
+      store_le<std::uint32_t>(stream.data() + 4, 600);
+      // Room of its own, so that a sanitizer sees what is written behind it.
+      const auto walk = std::make_unique<HeaderWalk>();
+      for (ByteView left = stream; !left.empty();) left = left.subspan(walk->advance(left.first(std::min(step, left.size()))));
+      EXPECT_EQ(walk->lost(), hlen < tcp::kCommonHeaderBytes || hlen > tcp::kHeaderMax) << hlen;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fb::proxy
