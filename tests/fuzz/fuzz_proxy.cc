@@ -77,6 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     world->run_for(Duration::us(in.byte()));
   }
+  world->run_for(Duration::ms(10));  // the target has accepted what there is
   if (user.stream != nullptr) user.stream->finish();
   if (acceptor.user.stream != nullptr) acceptor.user.stream->finish();
   world->run_for(Duration::s(60));
