@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <ndspi.h>
+#include <ws2tcpip.h>
 
 #include "base/bytes.h"
 #include "base/ip.h"

@@ -19,11 +19,11 @@ class NdSweep {
   explicit NdSweep(NdBench& bench, bool shared = false) : bench_(bench) {
     const ND2_ADAPTER_INFO a = bench.a().info(), b = bench.b().info();
     limits_.sges = std::min({a.MaxInitiatorSge, b.MaxInitiatorSge, ULONG{9}});
-    limits_.read_sges = std::min({a.MaxReadSge, b.MaxReadSge, limits_.sges});
+    limits_.read_sges = std::min({a.MaxReadSge, b.MaxReadSge, ULONG{limits_.sges}});
     limits_.receive_sges = std::min({a.MaxReceiveSge, b.MaxReceiveSge, ULONG{9}});
     limits_.inline_bytes = std::min({a.MaxInlineDataSize, b.MaxInlineDataSize, ULONG{kSweepInline}});
     const ULONG sges = limits_.sges = limits_.receive_sges = std::min(limits_.sges, limits_.receive_sges);
-    limits_.read_sges = std::min(limits_.read_sges, sges);
+    limits_.read_sges = std::min<ULONG>(limits_.read_sges, sges);
     NdConnectTerms terms;
     terms.a = {.depth = kSweepDepth, .sges = sges, .inline_bytes = limits_.inline_bytes, .context = nd_tag(0xA1)};
     terms.b = {.depth = kSweepDepth, .sges = sges, .inline_bytes = limits_.inline_bytes, .context = nd_tag(0xB1)};
