@@ -31,7 +31,9 @@ IDENTITY = re.compile(
     r"nqn|host_?id|key|uuid|guid|tag|cntlid|eid|digest|secret|token|qpn|nonce|challenge|response|cid|nsid|psn|address|serial|"
     r"crc|guard|instance|sequence", re.IGNORECASE)
 # What is the bench's own in a product: deviations, its record of what happened, assertions.
-MACHINERY = {"departs", "trace", "mark", "unhooked", "hooks", "hooks_", "hooked_", "tolerates", "BENCH_ASSERT"}
+MACHINERY = {"departs", "trace", "mark", "unhooked", "hooks", "hooks_", "hooked_", "tolerates", "refuses", "BENCH_ASSERT"}
+# Names of functions that do nothing else, and of the parameter of what is done to an object that is gone.
+DEPARTURE = re.compile(r"depart_|stale$")
 NOT_A_STATEMENT = {"return", "case", "default", "break", "continue", "using", "const", "constexpr", "static", "auto", "typedef",
                    "goto", "throw", "delete", "static_assert", "struct", "class", "enum", "union", "template", "for", "while",
                    "switch", "do", "else", "if", "try", "catch", "new", "co_return", "co_await", "co_yield", "BENCH_ASSERT"}
@@ -132,7 +134,7 @@ class _Finder:
                     if "enum" not in head:
                         self.outside(index + 1, close)
                 elif "(" in head and "=" not in head and self.is_body(begin, index):
-                    if not {"constexpr", "consteval"} & set(head):
+                    if not {"constexpr", "consteval"} & set(head) and not any(map(DEPARTURE.match, head)):
                         self.body(begin, index, close)
                     begin = close + 1
                 index = close + 1
@@ -196,7 +198,7 @@ class _Finder:
         return last + 1
 
     def is_machinery(self, index: int, end: int) -> bool:
-        return any(token.text in MACHINERY for token in self.tokens[index:end])
+        return any(token.text in MACHINERY or token.text.startswith("depart_") for token in self.tokens[index:end])
 
     def end_of(self, index: int, end: int) -> int:
         while index < end and self.at(index) != ";":
@@ -276,7 +278,8 @@ class _Finder:
             text = token.text
             if text == "{" and self.at(index - 1) in (")", "mutable", "]"):  # the body of a lambda
                 close = self.partner.get(index, end)
-                self.statements(index + 1, close)
+                if not any(DEPARTURE.match(one.text) for one in self.tokens[self.partner.get(index - 1, index):index]):
+                    self.statements(index + 1, close)
                 index = close + 1
                 continue
             if token.kind == "num" and re.fullmatch(r"0[xX][0-9a-fA-F']+|\d[\d']*", text) and self.at(index - 1) != "::":

@@ -41,10 +41,12 @@ class Places(unittest.TestCase):
 
     def test_what_declares_or_belongs_to_the_bench_is_left_alone(self):
         for body in ("static_assert(kSize == 5);", "constexpr int n = 5;", 'world.trace().mark("a.b", 5);',
-                     "if (departs(departure::late)) return 5;", "BENCH_ASSERT(a < b);", "const Type name(other);"):
+                     "if (departs(departure::late)) return 5;", "depart_after(a, 5);", "if (a.refuses()) return 5;",
+                     "const auto f = [](Type& stale) { stale.go(5); };", "BENCH_ASSERT(a < b);", "const Type name(other);"):
             with self.subTest(body=body):
                 self.assertEqual(kinds(body), [])
         self.assertEqual(kinds("switch (a) { case 5: break; }"), [])
+        self.assertEqual(mutate.places("void A::depart_before(int a) {\n  if (a < 5) go();\n}\n"), [])
         self.assertEqual([place.kind for place in mutate.places("constexpr int kA = 5;\nstruct S { int a = 5; };\n")], [])
 
     def test_lambdas_and_loops_are_looked_into(self):
