@@ -10,6 +10,7 @@
 
 #include "base/ip.h"
 #include "base/or_throw.h"
+#include "base/size_text.h"
 #include "sim/net/local_host.h"
 
 namespace fb::cli {
@@ -28,11 +29,6 @@ struct Outcome {
 
 /// For CLI11's check(): empty, or why the text is no seed. CLI11 itself takes any number of digits.
 std::string check_seed(const std::string& text);
-
-/// "64M", "512", "4KiB"; the Problem names the text.
-Result<std::uint64_t> parse_size(std::string_view text);
-/// "64 MiB", "1.5 GiB".
-std::string size_text(std::uint64_t bytes);
 
 /// Our own address on the way to `to`, as the routing table has it.
 Result<IpAddress> local_address_towards(const Endpoint& to);
@@ -105,6 +101,7 @@ void add_devices(CLI::App& app, Outcome& outcome);
 void add_target(CLI::App& app, Outcome& outcome);
 void add_host(CLI::App& app, Outcome& outcome);
 void add_proxy(CLI::App& app, Outcome& outcome);
+void add_ctl(CLI::App& app, Outcome& outcome);
 void add_mctp(CLI::App& app, Outcome& outcome);
 void add_networkdirect(CLI::App& app, Outcome& outcome);
 

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "sim/core/unix_socket.h"
 #include "wire/mctp/kernel.h"
 
 namespace fb::mctp {
@@ -156,45 +155,12 @@ class SocketServer::Listener final : public MessageHandler {
 
 // ---- the server ----
 
-namespace {
-
-/// A socket at which nobody listens any more.
-bool is_stale(const sockaddr_un& address) {
-  struct stat found = {};
-  if (lstat(address.sun_path, &found) != 0 || !S_ISSOCK(found.st_mode)) return false;
-  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return false;
-  const int result = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  const bool refused = result != 0 && errno == ECONNREFUSED;
-  ::close(fd);
-  return refused;
-}
-
-}  // namespace
-
 Result<std::unique_ptr<SocketServer>> SocketServer::open(World& world, Bus& bus, const std::string& path,
                                                          KernelVersion kernel) {
   BENCH_ASSERT(world.real_loop() != nullptr, "programs live in real time");
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return Failure{Problem{path + ": too long for the name of a socket"}};
-  }
-  std::copy(path.begin(), path.end(), address.sun_path);
-  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return Failure{Problem{path + ": " + std::strerror(errno)}};
-  const auto bind_to_it = [&] { return ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0; };
-  bool bound = bind_to_it();
-  if (!bound && errno == EADDRINUSE && is_stale(address)) {
-    ::unlink(path.c_str());
-    bound = bind_to_it();
-  }
-  if (!bound || listen(fd, 64) != 0) {
-    const int error = errno;
-    ::close(fd);
-    return Failure{Problem{path + ": " + std::strerror(error)}};
-  }
-  return std::unique_ptr<SocketServer>(new SocketServer(world, bus, path, fd, kernel));
+  const auto fd = listen_at(path, SOCK_SEQPACKET);
+  if (!fd) return Failure{fd.error()};
+  return std::unique_ptr<SocketServer>(new SocketServer(world, bus, path, *fd, kernel));
 }
 
 SocketServer::SocketServer(World& world, Bus& bus, std::string path, int fd, KernelVersion kernel)

@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       read_token(text);
       break;
     case 3:
-      (void)taken(cli::parse_size(text));
+      (void)taken(parse_size(text));
       break;
     case 4:
       if (const auto address = IpAddress::parse(text)) {
