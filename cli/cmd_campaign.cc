@@ -1,12 +1,15 @@
 // fabricbench campaign: many worlds under faults, and what the failures among them have in common.
 #include <fmt/format.h>
 
+#include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "cli/common.h"
+#include "cli/host_session.h"
 #include "cli/remote_seeds.h"
 #include "cli/usage.h"
 #include "conformance/campaign/campaign.h"
@@ -21,6 +24,8 @@ using namespace conformance;
 
 struct CampaignArguments {
   std::string workload = "mixed";
+  std::string dut;
+  std::string time;
   std::string plan;
   std::string seeds = "1..1000";
   std::string out = "campaign";
@@ -38,7 +43,7 @@ struct CampaignArguments {
 };
 
 fault::Plan plan_of(const CampaignArguments& arguments) {
-  if (arguments.plan.empty()) return standard_plan();
+  if (arguments.plan.empty()) return arguments.dut.empty() ? standard_plan() : product_plan();
   if (arguments.plan == "none") return {};
   return or_throw(fault::parse_plan(read_text(arguments.plan), arguments.plan));
 }
@@ -110,6 +115,7 @@ nlohmann::ordered_json result_json(const CampaignOptions& options, const Campaig
                                    const std::vector<std::string>& replays) {
   nlohmann::ordered_json json;
   json["workload"] = options.workload;
+  if (!options.product.empty()) json["product"] = options.product;
   json["version"] = tool_version();
   json["plan"] = options.plan.name;
   json["plan_digest"] = plan_digest(options.plan);
@@ -144,7 +150,8 @@ CampaignState read_state(const std::string& path, const CampaignOptions& options
   try {
     const nlohmann::json json = nlohmann::json::parse(read_text(path));
     const std::string seeds = fmt::format("{}..{}", options.seeds.first, options.seeds.last);
-    const bool same = json.at("workload") == options.workload && json.at("version") == tool_version() &&
+    const bool same = json.at("workload") == options.workload && json.value("product", "") == options.product &&
+                      json.at("version") == tool_version() &&
                       json.at("plan_digest") == plan_digest(options.plan) && json.at("seeds") == seeds &&
                       json.at("steps") == options.steps && json.at("deviations") == options.deviations;
     if (!same) throw UserError(path + ": it is of another campaign (workload, plan, seeds, steps, deviations or version differ)");
@@ -171,7 +178,8 @@ void print_result(const CampaignOptions& options, const CampaignResult& result, 
                counted(failure.count, "world", "worlds"), failure.seed, failure.text, replays[i]);
   }
   const CampaignState& state = result.state;
-  fmt::print("{} of {} under plan {}, {}\n", counted(result.worlds, "world", "worlds"), options.workload, options.plan.name,
+  fmt::print("{} of {} under plan {}, {}\n", counted(result.worlds, "world", "worlds"),
+             options.product.empty() ? options.workload : options.product, options.plan.name,
              counted(state.strikes, "fault occurred", "faults occurred"));
   fmt::print("{}, {} inconclusive\n", counted(state.failures.size(), "distinct failure", "distinct failures"), state.inconclusive);
   fmt::print("canary {}, {:.0f} worlds a second, digest {}{}\n", result.canary, result.rate(), digest_text(state.digest),
@@ -204,6 +212,34 @@ void run_elsewhere(CampaignOptions& options, RemoteSeeds& remote, std::string& l
   };
 }
 
+/// "90s", "30m", "2h"; 0 where there is none.
+double seconds_of(const std::string& text) {
+  if (text.empty()) return 0;
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  const double scale = unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (error != std::errc{} || number == 0 || scale == 0) throw UserError("--time " + text + ": not a time such as 90s, 30m or 2h");
+  return number * scale;
+}
+
+/// A product at an address: what its URL names, or what its discovery service lists.
+void take_product(const CampaignArguments& arguments, CampaignOptions& options) {
+  if (arguments.workload != "mixed" && arguments.workload != "tcp") {
+    throw UserError("--dut: a product is tested by the workload tcp, not " + arguments.workload);
+  }
+  if (!arguments.deviations.empty()) throw UserError("--deviation is for the embedded products; --dut tests another one");
+  if (arguments.twice) throw UserError("--twice compares digests, which a product in real time does not have");
+  if (arguments.dask) throw UserError("--dask shares out simulated worlds; the product of --dut is here");
+  HostArguments host;
+  host.url = arguments.dut;
+  HostSession session(host);
+  if (session.url().transport != "tcp") throw UserError(arguments.dut + ": campaigns on a product go over tcp://");
+  options.product = url_text("tcp", session.url().to) + "/" + session.subsystem_nqn();
+  options.workload = "tcp";
+}
+
 int campaign(const CampaignArguments& arguments) {
   if (arguments.list_faults) {
     arguments.json ? print_faults_json() : list_faults();
@@ -216,6 +252,8 @@ int campaign(const CampaignArguments& arguments) {
     return exit_code::good;
   }
   options.workload = arguments.workload;
+  if (!arguments.dut.empty()) take_product(arguments, options);
+  options.seconds_max = seconds_of(arguments.time);
   options.seeds = or_throw(parse_seeds(arguments.seeds));
   options.steps = arguments.steps;
   options.jobs = arguments.jobs;
@@ -284,9 +322,14 @@ void add_campaign(CLI::App& app, Outcome& outcome) {
                   "  fabricbench campaign --workload tcp --faults plan.yaml --seeds 1..500 --output nightly\n"
                   "  fabricbench campaign --print-plan > plan.yaml\n"
                   "  fabricbench campaign --deviation rdma_executes_duplicates --seeds 1..200\n"
-                  "  fabricbench campaign --seeds 1..1000000 --dask tcp://scheduler:8786\n",
+                  "  fabricbench campaign --seeds 1..1000000 --dask tcp://scheduler:8786\n"
+                  "  fabricbench campaign --dut tcp://192.0.2.7:4420 --seeds 1..10000 --time 2h --output nightly\n",
                   exit_codes("no failure", "a failure, or a missed canary"));
   command->add_option("--workload", arguments->workload, "What the worlds do: " + known)->type_name("NAME")->capture_default_str();
+  command->add_option("--dut", arguments->dut,
+                      "A controller to test in real time: tcp://HOST:PORT[/NQN]. Data at the start of its first namespace is lost")
+      ->type_name("URL");
+  command->add_option("--time", arguments->time, "Begin no further world after this time: 90s, 30m, 2h")->type_name("TIME");
   command->add_option("--faults", arguments->plan, "Fault plan; default: the standard plan; none: no faults")->type_name("FILE");
   command->add_option("--seeds", arguments->seeds, "One world for each seed: a number or a range")
       ->type_name("A..B")

@@ -26,6 +26,7 @@ struct ReplayArguments {
   std::string local;
   RdmaDeviceArguments device;
   std::string report;
+  unsigned times = 1;
   bool json = false;
 };
 
@@ -111,8 +112,9 @@ bool is_world(const std::string& path) {
 
 int replay(const ReplayArguments& arguments) {
   if (!arguments.what.starts_with("fb1:") && is_world(arguments.what)) {
-    return replay_world(arguments.what, arguments.report, arguments.json);
+    return replay_world(arguments.what, arguments.report, arguments.json, arguments.times);
   }
+  if (arguments.times != 1) throw UserError("--times is for the worlds of a campaign; a case is the same each time");
   const std::vector<Wanted> all = wanted_of(arguments);  // read before the folder, which may be the same, is emptied
   std::optional<ReportFolder> folder;
   if (!arguments.report.empty()) folder = or_throw(ReportFolder::open(arguments.report));
@@ -152,7 +154,8 @@ void add_replay(CLI::App& app, Outcome& outcome) {
   set_help(*command,
            "  fabricbench replay fb1:connect_refuses_sqsize_zero:v=0.1.0:seed=1:dut=embedded:...\n"
            "  fabricbench replay report/results.json --case connect_refuses_sqsize_zero\n"
-           "  fabricbench replay campaign/data-stale-17.json --report report\n",
+           "  fabricbench replay campaign/data-stale-17.json --report report\n"
+           "  fabricbench replay campaign/rule-tcp-plen-controller-4.json --times 20\n",
            exit_codes("as expected", "a FAIL, an ERROR, or a world that fails"));
   command->add_option("what", arguments->what, "A replay token, a results.json, or a file that a campaign or shrink left")
       ->required()
@@ -167,6 +170,10 @@ void add_replay(CLI::App& app, Outcome& outcome) {
       ->type_name("DEVICE")
       ->capture_default_str();
   add_report_folder(*command, arguments->report);
+  command->add_option("--times", arguments->times, "Run a campaign's world so often, and say in how many runs it fails again")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 10000u))
+      ->capture_default_str();
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");
   command->callback([arguments, &outcome] { outcome.code = replay(*arguments); });
 }

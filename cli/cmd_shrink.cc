@@ -22,6 +22,7 @@ struct ShrinkArguments {
   std::string file;
   std::string out;
   double seconds = 25;
+  unsigned times = 3;
   bool json = false;
 };
 
@@ -38,6 +39,7 @@ int shrink_file(const ShrinkArguments& arguments) {
   ProgressLine progress;
   ShrinkOptions options;
   options.seconds_max = arguments.seconds;
+  options.repetitions = arguments.times;
   options.interrupter = &interrupter;
   options.progress = [&](std::size_t faults, std::size_t steps) {
     progress.show(fmt::format("{} faults and {} steps are left", faults, steps));
@@ -53,6 +55,8 @@ int shrink_file(const ShrinkArguments& arguments) {
                                    {"steps_before", result.steps_before},
                                    {"steps_after", result.steps_after},
                                    {"worlds", result.worlds},
+                                   {"runs", result.runs},
+                                   {"shown", result.shown},
                                    {"seconds", result.seconds},
                                    {"story", result.story},
                                    {"replay", out}};
@@ -61,6 +65,7 @@ int shrink_file(const ShrinkArguments& arguments) {
     for (const std::string& sentence : result.story) std::puts(sentence.c_str());
     std::printf("faults: %zu of %zu are left, steps: %zu of %zu (%zu worlds in %.1f s)\n", result.decisions_after,
                 result.decisions_before, result.steps_after, result.steps_before, result.worlds, result.seconds);
+    if (result.runs > 1) std::printf("the failure shows in %u of %u runs\n", result.shown, result.runs);
     std::printf("fabricbench replay %s\n", out.c_str());
   }
   return result.interrupted ? exit_code::interrupted : exit_code::good;
@@ -77,6 +82,10 @@ void add_shrink(CLI::App& app, Outcome& outcome) {
   command->add_option("--seconds", arguments->seconds, "Stop after this time")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  command->add_option("--times", arguments->times, "Run each recipe so often where it is of a product in real time; most runs must fail")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 100u))
       ->capture_default_str();
   command->add_flag("--json", arguments->json, "Print the result as one JSON document");
   command->callback([arguments, &outcome] { outcome.code = shrink_file(*arguments); });

@@ -11,7 +11,8 @@ namespace fb::cli {
 conformance::ReplayFile read_replay_file(const std::string& path);
 
 /// Runs it, prints its digest and its story, or one JSON document, and leaves its packets in
-/// FOLDER/captures/world.pcapng and a page with the exchange in FOLDER/index.html where a folder is named. The exit code of the verdict.
-int replay_world(const std::string& path, const std::string& report, bool json);
+/// FOLDER/captures/world.pcapng and a page with the exchange in FOLDER/index.html where a folder is named. `times` runs,
+/// of which the last that failed as the file says, or else the last, is told. The exit code of the verdict: red where any fails.
+int replay_world(const std::string& path, const std::string& report, bool json, unsigned times);
 
 }  // namespace fb::cli

@@ -20,6 +20,7 @@ constexpr std::uint64_t kCanaryWorlds = 60;
 std::uint64_t folded(std::uint64_t digest, std::uint64_t word) { return mix64(digest ^ word); }
 
 Recipe recipe_of(const CampaignOptions& options, std::uint64_t seed) {
+  if (!options.product.empty()) return make_product_recipe(options.product, seed, options.plan, options.steps);
   auto made = make_recipe(options.workload, seed, options.plan, options.steps);
   if (!made) throw UserError(made.error().text);
   Recipe recipe = std::move(made).value();
@@ -48,8 +49,11 @@ void add_failure(CampaignState& state, const SeedOutcome& outcome) {
 }
 
 std::vector<SeedOutcome> run_here(const CampaignOptions& options, std::uint64_t first, std::uint64_t count) {
-  std::vector<SeedOutcome> outcomes(std::min(count, kBatch));
-  for_each_parallel(outcomes.size(), options.jobs, [&](std::size_t index) { outcomes[index] = run_seed(options, first + index); });
+  // A product is one, and a look at the clock is due after each of its worlds.
+  const bool simulated = options.product.empty();
+  std::vector<SeedOutcome> outcomes(std::min(count, simulated ? kBatch : 1));
+  const auto run_one = [&](std::size_t index) { outcomes[index] = run_seed(options, first + index); };
+  for_each_parallel(outcomes.size(), simulated ? options.jobs : 1, run_one);
   return outcomes;
 }
 
@@ -64,12 +68,19 @@ bool run_batch(const CampaignOptions& options, CampaignState& state) {
     return false;
   }
   if (stopped(options) || outcomes.empty()) return false;
+  const SeedOutcome& head = outcomes.front();
+  if (first == options.seeds.first && head.signature == kProductUnusable) throw UserError(head.text);
   for (const SeedOutcome& outcome : outcomes) take(state, outcome);
   return true;
 }
 
+double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
 bool canary_found(const CampaignOptions& options, WorldKind kind) {
   CampaignOptions planted = options;
+  planted.product.clear();  // the judges are the same, and this defect is ours
   planted.deviations = {std::string(canary_deviation(kind))};
   std::uint64_t tried = 0;
   for (std::uint64_t seed = options.seeds.first; tried < kCanaryWorlds; ++seed) {
@@ -130,6 +141,7 @@ std::string look_for_canaries(const CampaignOptions& options) {
 }
 
 void check_options(const CampaignOptions& options) {
+  if (!options.product.empty()) return or_throw(reaches_product(options.plan));
   const auto places = or_throw(places_of_workload(options.workload));
   or_throw(fault::fits(options.plan, places));
 }
@@ -149,10 +161,12 @@ CampaignResult run_campaign(const CampaignOptions& options) {
     }
     if (options.progress) options.progress(result.state.next - options.seeds.first, result.state.failures.size());
     if (options.failures_max != 0 && result.state.failures.size() >= options.failures_max) break;
+    if (!result.state.failures.empty() && result.state.failures.back().signature == kProductUnusable) break;  // it is gone
+    if (options.seconds_max > 0 && seconds_since(began) >= options.seconds_max) break;
   }
   result.worlds = result.state.next - options.seeds.first;
   result.worlds_here = result.state.next - before;
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.seconds = seconds_since(began);
   try {
     if (!result.interrupted) result.canary = look_for_canaries(options);
   } catch (const WaitFailure&) {

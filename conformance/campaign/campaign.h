@@ -34,6 +34,8 @@ struct SeedOutcome {
 
 struct CampaignOptions {
   std::string workload = "mixed";
+  /// Somebody's product, tcp://ADDRESS:PORT/NQN: one world at a time, in real time. Empty: ours.
+  std::string product;
   fault::Plan plan;
   Seeds seeds;
   std::size_t steps = 60;  ///< of one world
@@ -41,6 +43,8 @@ struct CampaignOptions {
   std::vector<std::string> deviations;
   /// Each world twice: the digests have to be the same.
   bool twice = false;
+  /// Begins no further world after this time; 0: goes through all seeds.
+  double seconds_max = 0;
   /// Stops after so many distinct failures; 0: never.
   std::size_t failures_max = 0;
   Interrupter* interrupter = nullptr;

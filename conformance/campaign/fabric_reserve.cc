@@ -26,7 +26,7 @@ FabricRun::Worker::Worker(FabricRun& run, std::size_t host) : run_(run), host_(h
 FabricRun::Worker::~Worker() = default;
 
 void FabricRun::Worker::call(const nvme::Sqe& sqe, Bytes data, Answered then) {
-  for (host::Controller* controller : run_.scene_.host(host_).controllers()) {
+  for (host::Controller* controller : run_.scene_->host(host_).controllers()) {
     host::Queue* const queue = controller->live() ? controller->io_queue(0) : nullptr;
     if (queue == nullptr || !queue->connected()) continue;
     auto made = std::make_unique<Call>(sqe, std::move(data), [this, then = std::move(then)](std::optional<Status> status) {

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "conformance/campaign/fabric_worker.h"
+#include "model/subsystem/subsystem.h"
 
 namespace fb::conformance {
 
@@ -12,8 +15,6 @@ using host::ControllerState;
 
 namespace {
 
-/// Longest life of a world: what is not done then never will be.
-constexpr Duration kPatience = Duration::s(3600);
 constexpr Duration kMendAfter = Duration::s(3);
 constexpr unsigned kConnectTries = 30;
 
@@ -43,25 +44,25 @@ class FabricRun::Mending {
   Timer<Mending, &Mending::on_due> timer_{"campaign.ana", *this};
 };
 
-FabricRun::FabricRun(World& world, const Recipe& recipe, const FabricShape& shape, fault::Points& points,
-                     const deviations::DeviationSet& deviations, Judge& judge)
+FabricRun::FabricRun(World& world, const Recipe& recipe, std::unique_ptr<Scene> scene, fault::Points& points, Judge& judge)
     : world_(world),
       recipe_(recipe),
       points_(points),
       step_point_(points.at({fault::Site::step, {}})),
       judge_(judge),
-      truth_(shape.blocks, shape.block_bytes),
-      reservations_(shape.hosts),
-      scene_(world, shape, points, deviations) {
+      truth_(scene->shape().blocks, scene->shape().block_bytes),
+      reservations_(scene->shape().hosts),
+      scene_(std::move(scene)) {
+  const FabricShape& shape = scene_->shape();
   const std::size_t all = std::size_t{shape.hosts} * shape.workers;
   for (std::size_t i = 0; i < all; ++i) workers_.push_back(std::make_unique<Worker>(*this, i % shape.hosts));
   for (const Step& step : recipe.steps) workers_[step.worker % all]->add(step);
-  for (std::size_t i = 0; i < scene_.hosts(); ++i) scene_.host(i).add_listener(*this);
+  for (std::size_t i = 0; i < scene_->hosts(); ++i) scene_->host(i).add_listener(*this);
 }
 
 FabricRun::~FabricRun() {
   over_ = true;
-  for (std::size_t i = 0; i < scene_.hosts(); ++i) scene_.host(i).remove_listener(*this);
+  for (std::size_t i = 0; i < scene_->hosts(); ++i) scene_->host(i).remove_listener(*this);
 }
 
 void FabricRun::on_state(host::Controller& controller, ControllerState state) {
@@ -72,16 +73,16 @@ void FabricRun::on_state(host::Controller& controller, ControllerState state) {
 }
 
 bool FabricRun::connect_all() {
-  for (std::size_t host = 0; host < scene_.hosts(); ++host) {
-    for (std::size_t path = 0; path < scene_.shape().paths; ++path) {
+  for (std::size_t host = 0; host < scene_->hosts(); ++host) {
+    for (std::size_t path = 0; path < scene_->shape().paths; ++path) {
       bool connected = false;
       std::string why;
       for (unsigned i = 0; i < kConnectTries && !connected; ++i) {
-        const auto outcome = scene_.host(host).connect(scene_.connect_options(path)).wait();
+        const auto outcome = scene_->host(host).connect(scene_->connect_options(path)).wait();
         connected = outcome.ok();
         if (connected) break;
         why = outcome.error().text;
-        scene_.host(host).forget_gone();
+        scene_->host(host).forget_gone();
         world_.run_for(Duration::s(1));
       }
       if (connected) continue;
@@ -100,15 +101,15 @@ void FabricRun::before_step() {
 }
 
 void FabricRun::apply(const Decision& decision) {
-  subsystem::Subsystem& disk = scene_.subsystem();
+  if (decision.kind == Kind::controller_reset) return reset_first_controller();
+  if (scene_->subsystem() == nullptr) return;
+  subsystem::Subsystem& disk = *scene_->subsystem();
   switch (decision.kind) {
-    case Kind::controller_reset:
-      return reset_first_controller();
     case Kind::subsystem_reset:
       return disk.reset_subsystem();
     case Kind::power_cycle:
       disk.power_cycle();
-      if (scene_.shape().cache) truth_.power_lost();
+      if (scene_->shape().cache) truth_.power_lost();
       reservations_.power_lost(truth_.now());
       return;
     case Kind::associations_end:
@@ -116,7 +117,7 @@ void FabricRun::apply(const Decision& decision) {
     case Kind::ana:
       return set_path_state(decision);
     case Kind::namespace_resize:
-      disk.resize_namespace(kWatchedNsid, scene_.shape().blocks + std::min(decision.amount, kSpareBlocks));
+      disk.resize_namespace(kWatchedNsid, scene_->shape().blocks + std::min(decision.amount, kSpareBlocks));
       return;
     case Kind::namespace_add:
       if (disk.find_namespace(kSpareNsid) == nullptr) {
@@ -135,7 +136,7 @@ void FabricRun::apply(const Decision& decision) {
 }
 
 void FabricRun::reset_first_controller() {
-  for (host::Controller* controller : scene_.host(0).controllers()) {
+  for (host::Controller* controller : scene_->host(0).controllers()) {
     if (!controller->live()) continue;
     controller->reset();
     return;
@@ -144,10 +145,10 @@ void FabricRun::reset_first_controller() {
 
 void FabricRun::set_path_state(const Decision& decision) {
   const auto portid = static_cast<std::uint16_t>(decision.amount >> 4);
-  if (portid == 0 || portid > scene_.shape().paths) return;
+  if (portid == 0 || portid > scene_->shape().paths) return;
   if (lost_paths_.contains(portid)) return;
   const nvme::AnaState state = state_of(decision.amount);
-  scene_.subsystem().set_ana_state(1, state, portid);
+  scene_->subsystem()->set_ana_state(1, state, portid);
   if (state == nvme::AnaState::persistent_loss) {
     lost_paths_.insert(portid);
     return;
@@ -156,7 +157,8 @@ void FabricRun::set_path_state(const Decision& decision) {
 }
 
 void FabricRun::mend(std::uint16_t portid) {
-  if (!lost_paths_.contains(portid)) scene_.subsystem().set_ana_state(1, nvme::AnaState::optimized, portid);
+  if (scene_->subsystem() == nullptr) return;
+  if (!lost_paths_.contains(portid)) scene_->subsystem()->set_ana_state(1, nvme::AnaState::optimized, portid);
 }
 
 bool FabricRun::explained(nvme::Status status, Instant began) const {
@@ -184,7 +186,7 @@ void FabricRun::run() {
   if (!connect_all()) return;
   busy_ = workers_.size();
   for (auto& worker : workers_) worker->start();
-  if (!world_.run_until([this] { return busy_ == 0; }, kPatience)) {
+  if (!world_.run_until([this] { return busy_ == 0; }, scene_->patience())) {
     std::string stuck;
     for (auto& worker : workers_) {
       if (!worker->done()) stuck += (stuck.empty() ? "" : "; ") + worker->describe();
@@ -196,32 +198,32 @@ void FabricRun::run() {
 
 void FabricRun::finish() {
   points_.disarm();
-  for (std::uint16_t portid = 1; portid <= scene_.shape().paths; ++portid) mend(portid);
+  for (std::uint16_t portid = 1; portid <= scene_->shape().paths; ++portid) mend(portid);
   if (!recover()) return;
-  for (std::size_t i = 0; i < scene_.hosts() && !judge_.failed(); ++i) read_all(*scene_.watched(i));
+  for (std::size_t i = 0; i < scene_->hosts() && !judge_.failed(); ++i) read_all(*scene_->watched(i));
   if (!judge_.failed()) leave();
 }
 
 bool FabricRun::recover() {
   const auto settled = [this] {
-    for (std::size_t i = 0; i < scene_.hosts(); ++i) {
-      for (const host::Controller* controller : scene_.host(i).controllers()) {
+    for (std::size_t i = 0; i < scene_->hosts(); ++i) {
+      for (const host::Controller* controller : scene_->host(i).controllers()) {
         if (!controller->live() && controller->state() != ControllerState::gone) return false;
       }
     }
     return true;
   };
-  if (!world_.run_until(settled, kPatience)) {
+  if (!world_.run_until(settled, scene_->patience())) {
     judge_.breaks_promise("host: does not recover", "an association is neither back nor given up");
     return false;
   }
-  for (std::size_t i = 0; i < scene_.hosts(); ++i) {
-    for (const host::Controller* controller : scene_.host(i).controllers()) {
+  for (std::size_t i = 0; i < scene_->hosts(); ++i) {
+    for (const host::Controller* controller : scene_->host(i).controllers()) {
       if (controller->live()) continue;
       judge_.breaks_promise("host: gave up", "an association is gone: " + controller->error().text);
       return false;
     }
-    if (scene_.watched(i) == nullptr) {
+    if (scene_->watched(i) == nullptr) {
       judge_.breaks_promise("host: no namespace", "the namespace is not seen any more");
       return false;
     }
@@ -234,7 +236,7 @@ void FabricRun::read_all(host::Namespace& space) {
   Bytes first(blocks * truth_.block_bytes()), again(first.size()), sent(blocks * space.block_bytes());
   for (Bytes* buffer : {&first, &again}) {
     const BlockTruth::Tick tick = truth_.now();
-    const auto status = space.read(0, sent).wait_for(kPatience);
+    const auto status = space.read(0, sent).wait_for(scene_->patience());
     if (!status || !status->ok()) {
       judge_.breaks_promise("stuck at the end", status ? "read: " + nvme::to_string(*status) : "a read has no end");
       return;
@@ -253,20 +255,22 @@ void FabricRun::read_all(host::Namespace& space) {
 }
 
 void FabricRun::leave() {
-  for (std::size_t i = 0; i < scene_.hosts(); ++i) {
-    if (!scene_.host(i).shutdown_all().wait_for(Duration::s(300))) {
+  for (std::size_t i = 0; i < scene_->hosts(); ++i) {
+    if (!scene_->host(i).shutdown_all().wait_for(std::min(scene_->patience(), Duration::s(300)))) {
       judge_.breaks_promise("host: does not leave", "a shutdown has no end");
       return;
     }
   }
+  subsystem::Subsystem* const disk = scene_->subsystem();
+  if (disk == nullptr) return;  // a real world has no end of events
   if (!world_.run_until_idle(Duration::s(900))) {
     judge_.fails("restless", "something goes on for ever: " + world_.describe_pending());
     return;
   }
-  if (!scene_.subsystem().controllers().empty()) {
-    judge_.fails("leak: controllers", fmt::format("{} controllers stay without hosts", scene_.subsystem().controllers().size()));
-  } else if (scene_.network().connections() != 0) {
-    judge_.fails("leak: connections", fmt::format("{} connections stay", scene_.network().connections()));
+  if (!disk->controllers().empty()) {
+    judge_.fails("leak: controllers", fmt::format("{} controllers stay without hosts", disk->controllers().size()));
+  } else if (scene_->connections() != 0) {
+    judge_.fails("leak: connections", fmt::format("{} connections stay", scene_->connections()));
   }
 }
 

@@ -1,21 +1,23 @@
-// One world of hosts and a subsystem: workers go through their steps, faults strike, and everything that is read is
+// One world of hosts and a product: workers go through their steps, faults strike, and everything that is read is
 // held against what may be there. At the end faults cease, everybody recovers, and all is read once more.
 #pragma once
 
+#include <memory>
 #include <set>
 
 #include "conformance/campaign/block_truth.h"
-#include "conformance/campaign/fabric_scene.h"
 #include "conformance/campaign/judge.h"
 #include "conformance/campaign/recipe.h"
 #include "conformance/campaign/reservation_truth.h"
+#include "conformance/campaign/scene.h"
+#include "sim/fault/points.h"
 
 namespace fb::conformance {
 
 class FabricRun final : private host::ControllerListener {
  public:
-  FabricRun(World& world, const Recipe& recipe, const FabricShape& shape, fault::Points& points,
-            const deviations::DeviationSet& deviations, Judge& judge);
+  /// `scene` holds zeroes where it is watched.
+  FabricRun(World& world, const Recipe& recipe, std::unique_ptr<Scene> scene, fault::Points& points, Judge& judge);
   ~FabricRun();
 
   /// The whole life of the world.
@@ -54,7 +56,7 @@ class FabricRun final : private host::ControllerListener {
   std::set<std::uint16_t> lost_paths_;
   std::size_t busy_ = 0;  ///< workers that have steps left
   bool over_ = false;     ///< the world is taken down: what commands still say means nothing
-  FabricScene scene_;     ///< goes first, and ends the workers' commands
+  std::unique_ptr<Scene> scene_;  ///< goes first, and ends the workers' commands
 };
 
 }  // namespace fb::conformance

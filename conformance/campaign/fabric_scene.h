@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/campaign/shapes.h"
+#include "conformance/campaign/scene.h"
 #include "model/deviations/deviation.h"
 #include "model/faults/hooks.h"
 #include "model/host/host.h"
@@ -16,20 +16,18 @@
 
 namespace fb::conformance {
 
-class FabricScene {
+class FabricScene final : public Scene {
  public:
   FabricScene(World& world, const FabricShape& shape, fault::Points& points, const deviations::DeviationSet& deviations);
-  ~FabricScene();
+  ~FabricScene() override;
 
-  const FabricShape& shape() const { return shape_; }
-  host::Host& host(std::size_t index) { return *hosts_[index]->host; }
-  std::size_t hosts() const { return hosts_.size(); }
-  subsystem::Subsystem& subsystem() { return *subsystem_; }
-  net::SimNetwork& network() { return network_; }
-  /// How a host connects through a path.
-  host::ConnectOptions connect_options(std::size_t path) const;
-  /// The namespace that is watched, as a host sees it; null where it does not see it.
-  host::Namespace* watched(std::size_t host);
+  const FabricShape& shape() const override { return shape_; }
+  host::Host& host(std::size_t index) override { return *hosts_[index]->host; }
+  std::size_t hosts() const override { return hosts_.size(); }
+  subsystem::Subsystem* subsystem() override { return subsystem_; }
+  std::size_t connections() override { return network_.connections(); }
+  host::ConnectOptions connect_options(std::size_t path) const override;
+  host::Namespace* watched(std::size_t host) override;
 
  private:
   struct HostSide {
@@ -62,10 +60,5 @@ class FabricScene {
   subsystem::Subsystem* subsystem_ = nullptr;
   std::vector<std::unique_ptr<HostSide>> hosts_;
 };
-
-/// Room behind the blocks that are watched: the namespace may grow.
-inline constexpr std::uint64_t kSpareBlocks = 64;
-inline constexpr std::uint32_t kWatchedNsid = 1;
-inline constexpr std::uint32_t kSpareNsid = 2;
 
 }  // namespace fb::conformance

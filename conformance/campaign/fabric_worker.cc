@@ -22,7 +22,7 @@ void FabricRun::Worker::begin() {
   run_.before_step();
   began_ = run_.world_.now();
   tick_ = run_.truth_.now();
-  host::Namespace* const space = run_.scene_.watched(host_);
+  host::Namespace* const space = run_.scene_->watched(host_);
   if (space == nullptr) {
     run_.judge_.breaks_promise("host: no namespace", to_string(*step_) + ": the host does not see the namespace");
     return next();
@@ -45,6 +45,7 @@ void FabricRun::Worker::await(Op<Status> op, Then then) {
 }
 
 void FabricRun::Worker::carry_out(host::Namespace& space) {
+  if (!run_.scene_->can(step_->deed)) return read(space);
   switch (step_->deed) {
     case Deed::read: return read(space);
     case Deed::write: return write(space);
@@ -58,7 +59,7 @@ void FabricRun::Worker::carry_out(host::Namespace& space) {
     case Deed::reserve: return reserve();
     case Deed::release: return release();
     case Deed::rescan:
-      for (host::Controller* controller : run_.scene_.host(host_).controllers()) {
+      for (host::Controller* controller : run_.scene_->host(host_).controllers()) {
         if (controller->live()) controller->rescan();
       }
       return next();
@@ -110,7 +111,7 @@ void FabricRun::Worker::read(host::Namespace& space) {
 }
 
 void FabricRun::Worker::write(host::Namespace& space) {
-  const bool whole = bytes() <= space.max_transfer();
+  const bool whole = bytes() <= space.max_transfer() && run_.scene_->atomic(step_->count);
   id_ = run_.truth_.begin_write(step_->at, step_->count, false, whole);
   data_.resize(bytes());
   run_.truth_.fill(id_, step_->at, data_);
@@ -120,7 +121,7 @@ void FabricRun::Worker::write(host::Namespace& space) {
 }
 
 void FabricRun::Worker::clear(host::Namespace& space) {
-  id_ = run_.truth_.begin_write(step_->at, step_->count, true);
+  id_ = run_.truth_.begin_write(step_->at, step_->count, true, run_.scene_->atomic(step_->count));
   Op<Status> op = step_->deed == Deed::deallocate ? space.deallocate(step_->at, step_->count)
                                                   : space.write_zeroes(step_->at, step_->count);
   await(std::move(op), [this](Status status) { on_changed(status); });
@@ -142,7 +143,7 @@ void FabricRun::Worker::compare(host::Namespace& space) {
 void FabricRun::Worker::compare_and_write(host::Namespace& space) {
   other_.resize(bytes());
   run_.truth_.likely(step_->at, other_);
-  id_ = run_.truth_.begin_write(step_->at, step_->count);
+  id_ = run_.truth_.begin_write(step_->at, step_->count, false, run_.scene_->atomic(step_->count));
   data_.resize(bytes());
   run_.truth_.fill(id_, step_->at, data_);
   const MutableBytes expected = widened(space, other_, sent_other_);
@@ -159,7 +160,7 @@ void FabricRun::Worker::compare_and_write(host::Namespace& space) {
       run_.truth_.withdraw(id_);
       if (written.ok()) wrong("fused: the Write succeeded though the Compare failed");
       if (!run_.truth_.may_differ(step_->at, other_, tick_)) wrong("differs: a fused Compare failed with what is there");
-    } else if (run_.points_.strikes().empty() && run_.scene_.shape().entries > 2) {
+    } else if (run_.points_.strikes().empty() && run_.scene_->shape().entries > 2) {
       // It is not repeated: anything that ends an association may have been too much for it.
       failed(compared.ok() ? written : compared);
     }

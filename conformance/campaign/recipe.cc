@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "base/rng.h"
 #include "conformance/campaign/shapes.h"
+#include "model/proxy/faults.h"
 
 namespace fb::conformance {
 
@@ -155,6 +157,31 @@ fault::Plan make_standard_plan() {
   return plan;
 }
 
+fault::Plan make_product_plan() {
+  using enum fault::Kind;
+  constexpr std::uint64_t kUs = 1000, kMs = 1'000'000;
+  fault::Plan plan;
+  plan.name = "product";
+  plan.swarm = true;
+  plan.rules = {
+      rule(segment_split, 3, 60, 1, 1400),
+      rule(segment_delay, 40, 8, kUs, 3 * kMs),
+      rule(segment_hold, 250, 1, kMs, 400 * kMs),
+      rule(segment_reset, 300, 1),
+      rule(segment_throttle, 300, 1, 2000, 20'000),
+      rule(status, 80, 1, 0x006, 0x006),  // Internal Error
+      rule(status, 80, 1, 0x082, 0x082),  // Namespace Not Ready
+      rule(status, 80, 1, 0x022, 0x022),  // Transient Transport Error
+      rule(status, 80, 1, 0x303, 0x303),  // Asymmetric Access Transition
+      rule(slow, 30, 4, kUs, 50 * kMs),
+      rule(disconnect, 200, 1),
+      rule(media_error, 200, 1),
+      rule(write_fault, 200, 1),
+      rule(controller_reset, 80, 1),
+  };
+  return plan;
+}
+
 }  // namespace
 
 std::string_view name_of(Deed deed) { return kDeedNames[static_cast<std::size_t>(deed)]; }
@@ -206,6 +233,33 @@ Result<Recipe> make_recipe(const std::string& workload, std::uint64_t seed, cons
     for (std::size_t i = 0; i < steps; ++i) recipe.steps.push_back(fabric_step(rng, shape));
     recipe.schedule = fault::generate(plan, seed, places_of(shape));
   }
+  return recipe;
+}
+
+const fault::Plan& product_plan() {
+  static const fault::Plan plan = make_product_plan();
+  return plan;
+}
+
+Result<void> reaches_product(const fault::Plan& plan) {
+  fault::Plan rest = plan;
+  std::erase_if(rest.rules, [](const fault::Rule& one) { return one.kind == fault::Kind::controller_reset; });
+  return proxy::reaches(rest);
+}
+
+Recipe make_product_recipe(const std::string& product, std::uint64_t seed, const fault::Plan& plan, std::size_t steps) {
+  Recipe recipe;
+  recipe.workload = "tcp";
+  recipe.product = product;
+  recipe.seed = seed;
+  Rng rng(seed, "steps");
+  const FabricShape shape = product_shape(seed);
+  constexpr std::uint32_t kLongestPause_us = 100'000;  // time is real
+  for (std::size_t i = 0; i < steps; ++i) {
+    recipe.steps.push_back(fabric_step(rng, shape));
+    recipe.steps.back().pause_us = std::min(recipe.steps.back().pause_us, kLongestPause_us);
+  }
+  recipe.schedule = fault::generate(plan, seed, places_before_product());
   return recipe;
 }
 

@@ -54,6 +54,8 @@ Result<Step> parse_step(std::string_view text);
 
 struct Recipe {
   std::string workload = "mixed";
+  /// Somebody's product, tcp://ADDRESS:PORT/NQN, in real time; empty: ours, in a world of its own.
+  std::string product;
   std::uint64_t seed = 1;
   std::vector<std::string> deviations;  ///< what the products do wrong
   std::vector<Step> steps;
@@ -70,8 +72,14 @@ const std::vector<WorkloadFacts>& workloads();
 /// What a plan and a seed make of a workload of so many steps. The Problem names an unknown workload.
 Result<Recipe> make_recipe(const std::string& workload, std::uint64_t seed, const fault::Plan& plan,
                            std::size_t steps);
+/// The same with somebody's product.
+Recipe make_product_recipe(const std::string& product, std::uint64_t seed, const fault::Plan& plan, std::size_t steps);
 
 /// Faults of every level, few enough for honest products to get over.
 const fault::Plan& standard_plan();
+/// Those of them that can be made on the way to somebody's product, and cost little time.
+const fault::Plan& product_plan();
+/// The Problem names the first fault of the plan that cannot be made on the way to somebody's product.
+Result<void> reaches_product(const fault::Plan& plan);
 
 }  // namespace fb::conformance

@@ -27,22 +27,26 @@ std::uint64_t hex_of(const std::string& text) {
   return value;
 }
 
-constexpr std::array<std::string_view, 9> kFields = {"format",    "version", "workload", "seed", "deviations",
-                                                      "signature", "digest",  "faults",   "steps"};
+constexpr std::array<std::string_view, 10> kFields = {"format",     "version",   "workload", "product", "seed",
+                                                       "deviations", "signature", "digest",   "faults",  "steps"};
 
 /// Steps and faults have a place in the world, or they are a mistake.
 void check_fits(const Recipe& recipe) {
   const WorldKind kind = or_throw(world_kind(recipe.workload, recipe.seed));
-  const std::vector<fault::Place> places = kind == WorldKind::management ? places_of(management_shape(recipe.seed))
-                                                                         : places_of(fabric_shape(kind, recipe.seed));
+  const bool management = kind == WorldKind::management;
+  const bool simulated = recipe.product.empty();
+  if (!simulated && management) throw UserError("a product is of the workload tcp");
+  const FabricShape shape = simulated ? fabric_shape(kind, recipe.seed) : product_shape(recipe.seed);
+  const std::vector<fault::Place> places = management ? places_of(management_shape(recipe.seed))
+                                           : simulated ? places_of(shape)
+                                                       : places_before_product();
   for (const fault::Decision& decision : recipe.schedule.decisions) {
     if (std::find(places.begin(), places.end(), decision.place) != places.end()) continue;
     throw UserError(fmt::format("'{}': this world has no {}", fault::to_string(decision), fault::to_string(decision.place)));
   }
   for (const Step& step : recipe.steps) {
-    const bool management = kind == WorldKind::management;
     const std::uint64_t end = management ? step.count + 1 : step.at + step.count;
-    const std::uint64_t limit = management ? kVpdBytes : fabric_shape(kind, recipe.seed).blocks;
+    const std::uint64_t limit = management ? kVpdBytes : shape.blocks;
     if (is_management(step.deed) == management && end <= limit) continue;
     throw UserError(fmt::format("'{}': this world has no room for that step", to_string(step)));
   }
@@ -56,6 +60,7 @@ ReplayFile read(const nlohmann::json& json) {
   }
   ReplayFile file;
   file.recipe.workload = json.at("workload");
+  file.recipe.product = json.value("product", "");
   file.recipe.seed = json.at("seed");
   file.recipe.deviations = json.at("deviations").get<std::vector<std::string>>();
   for (const auto& step : json.at("steps")) file.recipe.steps.push_back(or_throw(parse_step(step.get<std::string>())));
@@ -76,6 +81,7 @@ std::string to_json(const ReplayFile& file) {
   json["format"] = kFormat;
   json["version"] = tool_version();
   json["workload"] = file.recipe.workload;
+  if (!file.recipe.product.empty()) json["product"] = file.recipe.product;
   json["seed"] = file.recipe.seed;
   json["deviations"] = file.recipe.deviations;
   json["signature"] = file.signature;

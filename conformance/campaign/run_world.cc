@@ -5,7 +5,10 @@
 
 #include "base/or_throw.h"
 #include "conformance/campaign/fabric_run.h"
+#include "conformance/campaign/fabric_scene.h"
 #include "conformance/campaign/management_run.h"
+#include "conformance/campaign/product_scene.h"
+#include "conformance/live/live_judge.h"
 #include "conformance/monitors/monitors.h"
 #include "conformance/runner/runner.h"
 
@@ -18,7 +21,8 @@ void run_kind(WorldKind kind, World& world, const Recipe& recipe, fault::Points&
   if (kind == WorldKind::management) {
     ManagementRun(world, recipe, management_shape(recipe.seed), points, deviations, judge).run();
   } else {
-    FabricRun(world, recipe, fabric_shape(kind, recipe.seed), points, deviations, judge).run();
+    auto scene = std::make_unique<FabricScene>(world, fabric_shape(kind, recipe.seed), points, deviations);
+    FabricRun(world, recipe, std::move(scene), points, judge).run();
   }
 }
 
@@ -46,9 +50,78 @@ void weigh_findings(monitors::Monitors& watch, const std::vector<fault::Strike>&
   }
 }
 
+/// What each side of a product's world said, held against the rules.
+void weigh_findings(const live::LiveJudge& watch, Judge& judge) {
+  for (const LiveFinding& found : watch.findings()) {
+    const monitors::Finding& finding = found.finding;
+    if (monitors::only_advises(finding.rule)) continue;
+    judge.fails(fmt::format("rule: {} ({})", monitors::facts_of(finding.rule).name, name_of(found.side)),
+                fmt::format("packet {}: {}", finding.packet, finding.text));
+  }
+}
+
+/// `run` and what it throws; the text of what broke, or nothing.
+template <class Run>
+std::string run_guarded(Judge& judge, Run&& run) {
+  try {
+    run();
+  } catch (const WaitFailure& failure) {
+    if (failure.end() == WaitEnd::interrupted) throw;
+    judge.breaks_promise("stuck: " + without_numbers(failure.what()).substr(0, 60), failure.what());
+  } catch (const UserError&) {
+    throw;
+  } catch (const std::exception& problem) {
+    return problem.what();
+  }
+  return {};
+}
+
+void conclude(World& world, const Judge& judge, const std::string& broken, WorldOutcome& outcome) {
+  judge.tell(outcome);
+  if (!broken.empty()) {
+    // Whatever the faults were: nothing may break the bench or its products.
+    outcome.verdict = WorldVerdict::fail;
+    outcome.signature = "broken: " + without_numbers(broken).substr(0, 80);
+    outcome.text = broken;
+  }
+  outcome.digest = mix64(world.digest() ^ static_cast<std::uint64_t>(outcome.verdict)) ^ hash_name(outcome.signature);
+  outcome.virtual_ns = world.now().count_ns();
+}
+
+/// In real time, through a proxy in which the faults strike.
+WorldOutcome run_on_product(const Recipe& recipe, const WorldOptions& options) {
+  const auto world = World::make_real(mix64(recipe.seed));
+  const Interrupter::Guard guard(options.interrupter, *world);
+  if (options.sink != nullptr) world->trace().add_sink(*options.sink);
+  fault::Points points(*world, recipe.schedule);
+  ProductLine line(*world, recipe.product, points);
+  live::LiveJudge watch({.both_connections = true, .tcp_ports = line.ports()});
+  Judge judge;
+  WorldOutcome outcome;
+  const std::string broken = run_guarded(judge, [&] {
+    auto scene = std::make_unique<ProductScene>(line, product_shape(recipe.seed));
+    try {
+      scene->prepare();
+    } catch (const UserError& problem) {
+      return judge.fails(kProductUnusable, problem.what());
+    }
+    world->trace().add_sink(watch, TraceSink::Hears::wire);
+    FabricRun(*world, recipe, std::move(scene), points, judge).run();
+  });
+  line.close();
+  watch.finish();
+  world->trace().remove_sink(watch);
+  outcome.strikes = points.strikes();
+  weigh_findings(watch, judge);
+  conclude(*world, judge, broken, outcome);
+  outcome.digest = hash_name(outcome.signature);  // real time has no other
+  return outcome;
+}
+
 }  // namespace
 
 WorldOutcome run_world(const Recipe& recipe, const WorldOptions& options) {
+  if (!recipe.product.empty()) return run_on_product(recipe, options);
   const WorldKind kind = or_throw(world_kind(recipe.workload, recipe.seed));
   const auto deviations = or_throw(deviations::DeviationSet::of_names(recipe.deviations));
   const auto world = World::make_virtual(mix64(recipe.seed));
@@ -60,28 +133,10 @@ WorldOutcome run_world(const Recipe& recipe, const WorldOptions& options) {
   fault::Points points(*world, recipe.schedule);
   Judge judge;
   WorldOutcome outcome;
-  std::string broken;
-  try {
-    run_kind(kind, *world, recipe, points, deviations, judge);
-  } catch (const WaitFailure& failure) {
-    if (failure.end() == WaitEnd::interrupted) throw;
-    judge.breaks_promise("stuck: " + without_numbers(failure.what()).substr(0, 60), failure.what());
-  } catch (const UserError&) {
-    throw;
-  } catch (const std::exception& problem) {
-    broken = problem.what();
-  }
+  const std::string broken = run_guarded(judge, [&] { run_kind(kind, *world, recipe, points, deviations, judge); });
   outcome.strikes = points.strikes();
   weigh_findings(watch, outcome.strikes, judge);
-  judge.tell(outcome);
-  if (!broken.empty()) {
-    // Whatever the faults were: nothing may break the bench or its products.
-    outcome.verdict = WorldVerdict::fail;
-    outcome.signature = "broken: " + without_numbers(broken).substr(0, 80);
-    outcome.text = broken;
-  }
-  outcome.digest = mix64(world->digest() ^ static_cast<std::uint64_t>(outcome.verdict)) ^ hash_name(outcome.signature);
-  outcome.virtual_ns = world->now().count_ns();
+  conclude(*world, judge, broken, outcome);
   return outcome;
 }
 

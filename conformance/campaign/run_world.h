@@ -9,6 +9,9 @@ namespace fb::conformance {
 
 class Interrupter;
 
+/// The signature of a world whose product could not be used before any fault struck: it cannot be reached, or has no room.
+inline constexpr char kProductUnusable[] = "the product cannot be used";
+
 struct WorldOptions {
   /// Hears everything; the outcome is the same with it and without.
   TraceSink* sink = nullptr;

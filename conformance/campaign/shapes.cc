@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "base/suggest.h"
 #include "conformance/campaign/recipe.h"
+#include "model/proxy/faults.h"
 
 namespace fb::conformance {
 
@@ -69,6 +70,20 @@ FabricShape fabric_shape(WorldKind kind, std::uint64_t seed) {
   return shape;
 }
 
+FabricShape product_shape(std::uint64_t seed) {
+  Rng rng(seed, "shape");
+  FabricShape shape;
+  shape.kind = WorldKind::tcp;
+  shape.hosts = rng.chance(1, 4) ? 2 : 1;
+  shape.workers = static_cast<unsigned>(rng.between(1, 6));
+  shape.io_queues = static_cast<std::uint16_t>(rng.between(1, 3));
+  shape.entries = static_cast<std::uint16_t>(rng.chance(1, 3) ? rng.between(2, 6) : 32);
+  shape.blocks = rng.between(16, 64);
+  shape.header_digest = rng.chance(1, 2);
+  shape.data_digest = rng.chance(1, 2);
+  return shape;
+}
+
 ManagementShape management_shape(std::uint64_t seed) {
   Rng rng(seed, "shape");
   constexpr std::string_view kMedia[] = {"smbus", "serial", "pcie"};
@@ -101,6 +116,12 @@ std::vector<Place> places_of(const FabricShape& shape) {
   }
   for (const Site one : {Site::admission, Site::admin, Site::completion, Site::step}) places.push_back({one, {}});
   places.push_back({Site::media, "namespace"});
+  return places;
+}
+
+std::vector<Place> places_before_product() {
+  std::vector<Place> places = proxy::places_of_proxy();
+  places.push_back({Site::step, {}});
   return places;
 }
 

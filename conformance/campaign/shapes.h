@@ -39,6 +39,8 @@ struct FabricShape {
   std::uint32_t kato_ms = 5000;
 };
 FabricShape fabric_shape(WorldKind kind, std::uint64_t seed);
+/// Of a world with somebody's product in it, over TCP: one path, and blocks as the product has them.
+FabricShape product_shape(std::uint64_t seed);
 
 /// Drives on one MCTP medium and a management requester.
 struct ManagementShape {
@@ -51,6 +53,8 @@ ManagementShape management_shape(std::uint64_t seed);
 /// Where faults may strike.
 std::vector<fault::Place> places_of(const FabricShape& shape);
 std::vector<fault::Place> places_of(const ManagementShape& shape);
+/// Where faults may strike on the way to somebody's product, and what its host does.
+std::vector<fault::Place> places_before_product();
 /// Of any world of the workload. The Problem names an unknown workload.
 Result<std::vector<fault::Place>> places_of_workload(std::string_view workload);
 

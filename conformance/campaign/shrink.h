@@ -13,6 +13,8 @@ class Interrupter;
 struct ShrinkOptions {
   /// Longest time; what is smallest by then is the result.
   double seconds_max = 25;
+  /// With somebody's product: a recipe is run so often, and fails if most of its runs do.
+  unsigned repetitions = 3;
   Interrupter* interrupter = nullptr;
   /// Decisions and steps that are left.
   std::function<void(std::size_t, std::size_t)> progress;
@@ -23,6 +25,8 @@ struct ShrinkResult {
   std::size_t decisions_before = 0, decisions_after = 0;
   std::size_t steps_before = 0, steps_after = 0;
   std::size_t worlds = 0;   ///< that were run
+  /// Runs of the smallest, and how many of them showed the failure: all, where the world is ours.
+  unsigned runs = 1, shown = 1;
   double seconds = 0;
   bool interrupted = false;
   std::vector<std::string> story;

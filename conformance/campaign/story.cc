@@ -48,7 +48,9 @@ std::vector<std::string> tell_story(const Recipe& recipe, const WorldOutcome& ou
     const ManagementShape shape = management_shape(recipe.seed);
     story.push_back(fmt::format("{} on {} and a management requester.", many(shape.drives, "drive"), shape.medium));
   } else {
-    story.push_back(fabric_words(fabric_shape(kind.value(), recipe.seed)));
+    const bool simulated = recipe.product.empty();
+    story.push_back(fabric_words(simulated ? fabric_shape(kind.value(), recipe.seed) : product_shape(recipe.seed)));
+    if (!simulated) story.push_back(fmt::format("The product is {}.", recipe.product));
   }
   for (const std::string& deviation : recipe.deviations) story.push_back(fmt::format("Planted: {}.", deviation));
   story.push_back(steps_words(recipe.steps));

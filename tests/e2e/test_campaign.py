@@ -167,3 +167,65 @@ def test_an_interrupted_campaign_goes_on_to_the_same_end(fabricbench, start_prog
         [(f["signature"], f["seed"], f["count"]) for f in whole["failures"]]
     done = fabricbench(*options, "--steps", "61", "--resume", tmp_path / "out" / "campaign.json")
     assert done.code == 2 and "another campaign" in done.err
+
+
+# ---- on a product ----
+
+AT = "tcp://127.0.0.93:4420"
+FAULTS = "name: few\nfaults:\n  - kind: segment_split\n    every: 5\n    most: 20\n  - kind: status\n    every: 20\n    most: 1\n    amount: 6\n"
+
+
+@pytest.fixture
+def on_a_product(fabricbench, start_target, tmp_path):
+    def run(*more, target=(), namespace="1M"):
+        start_target("--listen", AT, "--namespace", namespace, *target)
+        (tmp_path / "plan.yaml").write_text(FAULTS)
+        return fabricbench("campaign", "--dut", AT, "--faults", tmp_path / "plan.yaml", "--out", tmp_path / "out", "--json", *more)
+    return run
+
+
+def test_a_product_that_behaves(on_a_product):
+    done = on_a_product("--seeds", "1..4")
+    assert done.code == 0, done.out + done.err
+    result = done.json
+    assert (result["worlds"], result["failures"], result["canary"]) == (4, [], "caught")
+    assert result["product"].startswith(AT + "/nqn.") and result["strikes"] > 20
+
+
+def test_the_time_is_kept(on_a_product):
+    done = on_a_product("--seeds", "1..1000000", "--time", "2s")
+    assert done.code == 0, done.out + done.err
+    assert 0 < done.json["worlds"] < 1000 and not done.json["interrupted"]
+
+
+def test_a_defect_of_a_product_is_found_replayed_and_shrunk(on_a_product, fabricbench, tmp_path):
+    done = on_a_product("--seeds", "1..6", "--stop-after", "1", target=PLANTED)
+    assert done.code == 1, done.out + done.err
+    failure = done.json["failures"][0]
+    assert failure["signature"].startswith("data: ")
+    replayed = fabricbench("replay", failure["replay"], "--times", "3", "--report", tmp_path / "again", "--json")
+    assert replayed.code == 1
+    assert replayed.json["runs"] == 3 and replayed.json["shown"] >= 2
+    assert (tmp_path / "again" / "captures" / "world.pcapng").stat().st_size > 1000
+    smaller = fabricbench("shrink", failure["replay"], "--seconds", "20", "--json", timeout=120)
+    assert smaller.code == 0, smaller.err
+    assert smaller.json["shown"] * 2 > smaller.json["runs"] == 3
+    assert smaller.json["steps_after"] < smaller.json["steps_before"]
+
+
+@pytest.mark.parametrize("words, hint", [
+    (["--dut", "tcp://127.0.0.92:4420"], "127.0.0.92"),
+    (["--dut", "rdma://127.0.0.93:4420/nqn.2026-01.org.example:a"], "tcp://"),
+    (["--dut", AT, "--workload", "management"], "workload"),
+    (["--dut", AT, "--deviation", "write_ends_wrong"], "--deviation"),
+    (["--dut", AT, "--twice"], "--twice"),
+    (["--time", "5"], "--time"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_what_cannot_be_a_product(fabricbench, words, hint):
+    done = fabricbench("campaign", "--seeds", "1", *words)
+    assert done.code == 2 and len(done.err.splitlines()) == 1 and hint in done.err
+
+
+def test_a_product_without_room(on_a_product):
+    done = on_a_product("--seeds", "1", namespace="4K")
+    assert done.code == 2 and "smaller than" in done.err
