@@ -288,13 +288,36 @@ void print_figures(const char* what, const IoFigures& figures) {
              to_string(figures.latency_median), to_string(figures.latency_99));
 }
 
+/// "50", "99.9".
+std::string percentile_name(std::uint32_t thousandths) {
+  std::string text = fmt::format("{}.{:03}", thousandths / 1000, thousandths % 1000);
+  while (text.back() == '0') text.pop_back();
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+/// All in nanoseconds.
+Json latency_json(const IoFigures& figures) {
+  Json percentiles = Json::object(), histogram = Json::array();
+  for (std::size_t i = 0; i < figures.latency_percentiles.size(); ++i) {
+    percentiles[percentile_name(kPercentiles[i])] = figures.latency_percentiles[i].count_ns();
+  }
+  for (const IoFigures::Bucket& one : figures.histogram) histogram.push_back({{"below", one.below.count_ns()}, {"commands", one.commands}});
+  return {{"min", figures.latency_least.count_ns()},
+          {"mean", figures.latency_mean.count_ns()},
+          {"max", figures.latency_max.count_ns()},
+          {"percentiles", percentiles},
+          {"histogram", histogram}};
+}
+
 Json figures_json(const IoFigures& figures) {
   return {{"commands", figures.commands},
           {"bytes", figures.bytes},
           {"seconds", static_cast<double>(figures.elapsed.count_ns()) / 1e9},
           {"latency_median_ns", figures.latency_median.count_ns()},
           {"latency_99_ns", figures.latency_99.count_ns()},
-          {"latency_max_ns", figures.latency_max.count_ns()}};
+          {"latency_max_ns", figures.latency_max.count_ns()},
+          {"latency_ns", latency_json(figures)}};
 }
 
 int print_io(IoRun& run, const IoArguments& arguments) {

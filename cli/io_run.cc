@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace fb::cli {
 
@@ -127,13 +128,31 @@ IoFigures IoRun::figures() {
   figures.commands = latencies_ns_.size();
   figures.bytes = blocks_done_ * space_.block_bytes();
   figures.elapsed = world_.now() - started_;
-  if (!latencies_ns_.empty()) {
-    std::sort(latencies_ns_.begin(), latencies_ns_.end());
-    const std::size_t last = latencies_ns_.size() - 1;
-    figures.latency_median = Duration::ns(latencies_ns_[last / 2]);
-    figures.latency_99 = Duration::ns(latencies_ns_[last * 99 / 100]);
-    figures.latency_max = Duration::ns(latencies_ns_[last]);
+  if (latencies_ns_.empty()) return figures;
+  std::sort(latencies_ns_.begin(), latencies_ns_.end());
+  const auto within = [&](std::uint32_t thousandths) {
+    const std::size_t count = latencies_ns_.size();
+    const std::size_t rank = (count * thousandths + 99'999) / 100'000;
+    return Duration::ns(latencies_ns_[std::max<std::size_t>(rank, 1) - 1]);
+  };
+  figures.latency_median = within(50'000);
+  figures.latency_99 = within(99'000);
+  figures.latency_least = Duration::ns(latencies_ns_.front());
+  figures.latency_max = Duration::ns(latencies_ns_.back());
+  std::int64_t sum_ns = 0;
+  for (const std::int64_t one : latencies_ns_) sum_ns += one;
+  figures.latency_mean = Duration::ns(sum_ns / static_cast<std::int64_t>(latencies_ns_.size()));
+  for (const std::uint32_t one : kPercentiles) figures.latency_percentiles.push_back(within(one));
+  std::int64_t below_ns = 1;
+  std::uint64_t commands = 0;
+  for (const std::int64_t one : latencies_ns_) {
+    while (one >= below_ns) {
+      if (commands > 0 || !figures.histogram.empty()) figures.histogram.push_back({Duration::ns(below_ns), std::exchange(commands, 0)});
+      below_ns *= 2;
+    }
+    ++commands;
   }
+  figures.histogram.push_back({Duration::ns(below_ns), commands});
   return figures;
 }
 

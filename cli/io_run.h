@@ -31,7 +31,18 @@ struct IoFigures {
   std::uint64_t bytes = 0;
   Duration elapsed;
   Duration latency_median, latency_99, latency_max;
+  Duration latency_least, latency_mean;
+  /// Latencies that so many percent of the commands stayed within: one for each of kPercentiles.
+  std::vector<Duration> latency_percentiles;
+  struct Bucket {
+    Duration below;          ///< and not below the bucket before
+    std::uint64_t commands = 0;
+  };
+  /// Ascending, each twice as wide as the one before; from the first that holds a command to the last.
+  std::vector<Bucket> histogram;
 };
+/// In thousandths of a percent.
+inline constexpr std::uint32_t kPercentiles[] = {50'000, 90'000, 95'000, 99'000, 99'900, 99'990};
 
 class IoRun {
  public:
