@@ -135,6 +135,7 @@ int run_program(int argc, const char* const* argv) {
   add_target(app, outcome);
   add_host(app, outcome);
   add_proxy(app, outcome);
+  add_ctl(app, outcome);
   add_mctp(app, outcome);
   add_networkdirect(app, outcome);
   take_one_value_each(app);

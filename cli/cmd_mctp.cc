@@ -16,6 +16,8 @@
 
 #include "base/suggest.h"
 #include "cli/common.h"
+#include "cli/control/control_socket.h"
+#include "cli/drive_control.h"
 #include "cli/mctp_bus.h"
 #include "cli/mctp_counters.h"
 #include "cli/mctp_dbus.h"
@@ -37,6 +39,7 @@ struct MctpArguments {
   std::string socket;
   std::string serial;
   std::string capture;
+  std::string control;
   std::string counters;
   std::string drive;
   std::vector<std::string> deviations;
@@ -220,8 +223,11 @@ int run_exec(const MctpArguments& arguments) {
   return code;
 }
 
-/// Serves until a signal ends it in order.
-void serve_on(World& world) {
+/// Serves until a signal, or its control socket, ends it in order.
+void serve_on(World& world, const std::vector<MctpDrive*>& drives, const std::string& control) {
+  const DriveControl told(world, drives);
+  std::unique_ptr<ControlSocket> socket;
+  if (!control.empty()) socket = or_throw(ControlSocket::open(world, told.rpc(), control_path(control)));
   const SignalWatcher signals([&] { world.interrupt(); });
   flush_output();
   try {
@@ -242,7 +248,7 @@ int serve_serial(const MctpArguments& arguments) {
   } else {
     std::printf("serving serial:%s %s\n", served.peer_path().c_str(), served.drive().serial().c_str());
   }
-  serve_on(*world);
+  serve_on(*world, {&served.drive()}, arguments.control);
   counters.write({&served.drive()});
   return 0;
 }
@@ -279,7 +285,7 @@ int run_serve(const MctpArguments& arguments) {
     if (dbus) std::printf(" %s=%s", kDbusVariable, dbus->address().c_str());
     std::printf("\n");
   }
-  serve_on(*world);
+  serve_on(*world, drives_of(bus), arguments.control);
   counters.write(drives_of(bus));
   return 0;
 }
@@ -348,13 +354,16 @@ void add_mctp(CLI::App& app, Outcome& outcome) {
   exec->callback([arguments, &outcome] { outcome.code = run_exec(*arguments); });
 
   auto* serve = group->add_subcommand("serve", "Serve the bus on a unix socket, or a drive on a serial line, until SIGINT or SIGTERM");
-  set_help(*serve, "  fabricbench mctp serve --socket /tmp/bus\n  fabricbench mctp serve --serial pty\n",
+  set_help(*serve, "  fabricbench mctp serve --socket /tmp/bus\n  fabricbench mctp serve --serial pty\n"
+           "  fabricbench mctp serve --socket /tmp/bus --control unix:/tmp/bus.ctl\n",
            exit_codes("ended by SIGINT or SIGTERM", "the bench broke"));
   add_bus_options(*serve, *arguments);
   add_socket_options(*serve, *arguments);
   serve->add_option("--socket", arguments->socket, "Path of the socket")->type_name("PATH");
   serve->add_option("--serial", arguments->serial, "A serial port, a unix stream socket, or pty for a new pseudo-terminal")
       ->type_name("PATH");
+  serve->add_option("--control", arguments->control, "Take JSON-RPC 2.0 at this unix socket, for its owner alone (fabricbench ctl)")
+      ->type_name("unix:PATH");
   serve->callback([arguments, &outcome] { outcome.code = run_serve(*arguments); });
 }
 

@@ -9,6 +9,9 @@
 #include "base/ip_scope.h"
 #include "cli/authentication.h"
 #include "cli/common.h"
+#include "cli/control/control_socket.h"
+#include "cli/control/target_control.h"
+#include "cli/control/target_words.h"
 #include "cli/rdma_device.h"
 #include "cli/real_session.h"
 #include "cli/tls_options.h"
@@ -45,125 +48,114 @@ struct TargetArguments {
   TlsArguments tls;
   RdmaDeviceArguments device;
   std::string capture;
+  std::string control;
 };
 
-// One listener: the devices are per address, the listeners per port of a device.
-struct Listening {
-  conformance::FabricUrl url;
-  std::unique_ptr<transport::ControllerFabric> fabric;
+/// The sockets of a target, all of one address.
+class TargetSockets final : public TargetListeners {
+ public:
+  /// Of every listener of the target.
+  struct Terms {
+    transport::TransportHooks* hooks = nullptr;
+    transport::TlsSide* tls = nullptr;
+    transport::ChannelSecurity security = transport::ChannelSecurity::none;
+    std::vector<std::string_view> left_out;  ///< checks
+  };
+
+  TargetSockets(RealSession& session, const IpAddress& address, bool tls_alone)
+      : session_(session), address_(address), tls_alone_(tls_alone) {}
+  /// Before the first listener. The target goes before its sockets.
+  void begin(subsystem::Target& target, Terms terms) {
+    target_ = &target;
+    terms_ = std::move(terms);
+  }
+
+  conformance::FabricUrl parse(const std::string& text, bool discovery_only) const {
+    const auto port = discovery_only ? conformance::UrlPort::known : conformance::UrlPort::needed;
+    conformance::FabricUrl url = or_throw(conformance::parse_fabric_url(text, port));
+    if (url.to.address != address_) throw UserError("all listeners of one target share one address, " + to_string(address_) + ": " + text);
+    if (url.transport != "tcp" && tls_alone_) throw UserError(text + ": TLS is of NVMe/TCP");
+    return url;
+  }
+
+  void add(const conformance::FabricUrl& url, bool discovery_only);
+  void add(const std::string& url, bool discovery_only) override { add(parse(url, discovery_only), discovery_only); }
+  void remove(const std::string& url) override;
+  std::vector<Listener> list() const override;
+
+ private:
+  struct Open {
+    Listener listener;
+    std::unique_ptr<transport::ControllerFabric> fabric;
+  };
+
+  std::unique_ptr<transport::ControllerFabric> listen(const conformance::FabricUrl& url, transport::ControllerAcceptor& acceptor);
+  std::uint16_t free_portid() const;
+
+  RealSession& session_;
+  IpAddress address_;
+  bool tls_alone_;
+  subsystem::Target* target_ = nullptr;
+  Terms terms_;
+  std::vector<Open> open_;
 };
 
-std::unique_ptr<transport::ControllerFabric> listen(RealSession& session, const conformance::FabricUrl& url,
-                                                    transport::ControllerAcceptor& acceptor,
-                                                    transport::TransportHooks* hooks,
-                                                    transport::TlsSide* tls,
-                                                    transport::ChannelSecurity security) {
+std::unique_ptr<transport::ControllerFabric> TargetSockets::listen(const conformance::FabricUrl& url,
+                                                                   transport::ControllerAcceptor& acceptor) {
   transport::ControllerFabricOptions options;
   options.port = url.to.port;
   options.transfer_bytes_max = transport::kLargestTransfer;
   if (url.transport == "rdma") {
-    return or_throw(transport::RdmaControllerFabric::start(session.world(), session.device(), options,
-                                                           acceptor, hooks));
+    return or_throw(transport::RdmaControllerFabric::start(session_.world(), session_.device(), options, acceptor, terms_.hooks));
   }
   transport::TcpControllerOptions tcp;
-  tcp.security = security;
-  net::StreamHost& streams = tls != nullptr ? tls->listening() : session.streams();
-  return or_throw(transport::TcpControllerFabric::start(session.world(), streams, url.to.address, options,
-                                                        tcp, acceptor, hooks));
+  tcp.security = terms_.security;
+  net::StreamHost& streams = terms_.tls != nullptr ? terms_.tls->listening() : session_.streams();
+  return or_throw(
+      transport::TcpControllerFabric::start(session_.world(), streams, url.to.address, options, tcp, acceptor, terms_.hooks));
 }
 
-/// What stands behind SIZE in --namespace, in bytes where it is an amount of data.
-struct NamespaceWords {
-  std::string file;
-  std::uint64_t zone = 0, zone_capacity = 0;
-};
-
-/// "active=12" and the like: the number behind `key`.
-std::optional<std::uint64_t> amount(std::string_view part, std::string_view key) {
-  if (!part.starts_with(key) || part.size() == key.size()) return std::nullopt;
-  return or_throw(parse_size(part.substr(key.size())));
+std::uint16_t TargetSockets::free_portid() const {
+  std::uint16_t portid = 1;
+  while (std::ranges::any_of(open_, [&](const Open& one) { return one.listener.portid == portid; })) ++portid;
+  return portid;
 }
 
-std::uint32_t count_of(std::uint64_t value, std::string_view key) {
-  if (value > std::numeric_limits<std::uint32_t>::max())
-    throw UserError("--namespace: " + std::string(key) + std::to_string(value) + " is too large");
-  return static_cast<std::uint32_t>(value);
-}
-
-/// False: the word means nothing.
-bool take_zone_word(std::string_view part, NamespaceWords& words, subsystem::ZoneOptions& zones) {
-  if (const auto zone = amount(part, "zoned=")) {
-    words.zone = *zone;
-  } else if (const auto held = amount(part, "zcap=")) {
-    words.zone_capacity = *held;
-  } else if (const auto active = amount(part, "active=")) {
-    zones.max_active = count_of(*active, "active=");
-  } else if (const auto open = amount(part, "open=")) {
-    zones.max_open = count_of(*open, "open=");
-  } else if (const auto extension = amount(part, "zdes="); extension && *extension % 64 == 0 && *extension / 64 < 256) {
-    zones.extension_units = static_cast<std::uint8_t>(*extension / 64);
-  } else if (part == "razb") {
-    zones.read_across = true;
-  } else {
-    return false;
+void TargetSockets::add(const conformance::FabricUrl& url, bool discovery_only) {
+  subsystem::PortOptions options;
+  options.portid = free_portid();
+  options.traddr = to_string(without_scope(address_));
+  options.trsvcid = std::to_string(url.to.port);
+  options.family = family_of(address_);
+  subsystem::Port& port = target_->add_port(options);
+  if (discovery_only) {
+    for (const auto& disk : target_->subsystems()) target_->hide(port, *disk);
   }
-  return true;
+  port.set_leniency(terms_.left_out);
+  port.on_refused([](const subsystem::RefusedCommand& refused) {
+    if (subsystem::worth_a_line(refused)) std::fprintf(stderr, "%s\n", subsystem::line_for(refused).c_str());
+  });
+  try {
+    const std::string text = conformance::url_text(url.transport, url.to);
+    open_.push_back({{text, options.portid, discovery_only}, listen(url, target_->acceptor(options.portid))});
+  } catch (const UserError&) {
+    target_->remove_port(port);
+    throw;
+  }
+  target_->set_listener(options.portid, *open_.back().fabric);
 }
 
-// SIZE[,file=PATH][,bs=512|4096][,ms=8|16|64][,pi=1|2|3]
-// [,zoned=SIZE[,zcap=SIZE][,active=N][,open=N][,zdes=BYTES][,razb]]
-subsystem::NamespaceOptions namespace_from(const std::string& text) {
-  const auto wrong = [&](const std::string& why) {
-    return UserError("--namespace '" + text + "': " + why);
-  };
-  std::string_view rest = text;
-  NamespaceWords words;
-  subsystem::NamespaceOptions options;
-  subsystem::ZoneOptions& zones = options.zones;
-  std::size_t comma = rest.find(',');
-  const std::uint64_t bytes = or_throw(parse_size(rest.substr(0, comma)));
-  while (comma != std::string_view::npos) {
-    rest = rest.substr(comma + 1);
-    comma = rest.find(',');
-    const std::string_view part = rest.substr(0, comma);
-    if (part.starts_with("file=") && part.size() > 5) {
-      words.file = part.substr(5);
-    } else if (part == "bs=512" || part == "bs=4096") {
-      options.block_bytes = part == "bs=512" ? 512 : 4096;
-    } else if (part == "ms=8" || part == "ms=16" || part == "ms=64") {
-      options.metadata_bytes = part == "ms=8" ? 8 : part == "ms=16" ? 16 : 64;
-    } else if (part == "pi=1" || part == "pi=2" || part == "pi=3") {
-      options.protection_type = static_cast<std::uint8_t>(part.back() - '0');
-    } else if (!take_zone_word(part, words, zones)) {
-      throw wrong("'" + std::string(part) +
-                  "' is unknown; after the size, valid options are file=PATH, bs=512 or 4096, ms=8, 16 or 64, pi=1, 2 or 3, "
-                  "and for a zoned namespace zoned=SIZE, zcap=SIZE, active=N, open=N, zdes=BYTES (a multiple of 64) and razb");
-    }
-  }
-  if (bytes % options.block_bytes != 0) throw wrong("not a whole number of blocks");
-  options.blocks = bytes / options.block_bytes;
-  zones.zone_blocks = words.zone / options.block_bytes;
-  zones.capacity = words.zone_capacity / options.block_bytes;
-  if (words.zone == 0) {
-    const bool limited = zones.max_active + zones.max_open + zones.extension_units != 0;
-    if (limited || zones.read_across || words.zone_capacity != 0) {
-      throw wrong("zcap=, active=, open=, zdes= and razb are for zones: add zoned=SIZE");
-    }
-  } else {
-    if (zones.zone_blocks == 0 || options.blocks % zones.zone_blocks != 0) throw wrong("not a whole number of zones");
-    if (zones.capacity > zones.zone_blocks) throw wrong("a zone cannot hold more than its size");
-    if (zones.max_active != 0 && (zones.max_open == 0 || zones.max_open > zones.max_active)) {
-      if (zones.max_open != 0) throw wrong("open= is at most active=");
-      zones.max_open = zones.max_active;
-    }
-    // What a file keeps is its blocks: the states of zones would be lost.
-    if (!words.file.empty()) throw wrong("a zoned namespace is in memory, not in a file");
-  }
-  if (options.protection_type != 0 && options.metadata_bytes == 0) options.metadata_bytes = 8;
-  if (const auto fits = subsystem::check_options(options); !fits) throw wrong(fits.error().text);
-  const std::uint64_t stored = options.blocks * (options.block_bytes + options.metadata_bytes);
-  if (!words.file.empty()) options.store = or_throw(subsystem::open_file_store(words.file, stored));
-  return options;
+void TargetSockets::remove(const std::string& url) {
+  const auto at = std::ranges::find_if(open_, [&](const Open& one) { return one.listener.url == url; });
+  if (at == open_.end()) throw UserError("nothing listens at " + url);
+  target_->remove_port(target_->port(at->listener.portid));
+  open_.erase(at);
+}
+
+std::vector<TargetListeners::Listener> TargetSockets::list() const {
+  std::vector<Listener> all;
+  for (const Open& one : open_) all.push_back(one.listener);
+  return all;
 }
 
 /// A host that asks for a name which is none gets Connect Invalid Parameters: better not to begin.
@@ -194,22 +186,6 @@ void check_names(const TargetArguments& arguments) {
 /// "2.1": one of those that add_target() lets pass.
 std::uint32_t version_from(const std::string& text) {
   return fabrics::version(static_cast<unsigned>(text.at(0) - '0'), static_cast<unsigned>(text.at(2) - '0'), 0);
-}
-
-subsystem::AddressFamily family_of(const IpAddress& address) {
-  return address.is_v4() ? subsystem::AddressFamily::ipv4 : subsystem::AddressFamily::ipv6;
-}
-
-subsystem::Referral referral_from(const std::string& text) {
-  const auto url = conformance::parse_fabric_url(text, conformance::UrlPort::known);
-  if (!url) throw UserError("--referral " + url.error().text);
-  subsystem::Referral made;
-  if (!url->nqn.empty()) made.subnqn = url->nqn;
-  made.traddr = to_string(without_scope(url->to.address));
-  made.trsvcid = std::to_string(url->to.port);
-  made.family = family_of(url->to.address);
-  made.trtype = url->transport == "tcp" ? 3 : 1;
-  return made;
 }
 
 /// What stands between the listeners and this machine's streams; null without TLS.
@@ -246,52 +222,8 @@ std::vector<std::string_view> checks_left_out(const TargetArguments& arguments) 
   return checks;
 }
 
-int run_target(const TargetArguments& arguments) {
-  std::vector<conformance::FabricUrl> urls;
-  for (const std::string& url : arguments.listen) urls.push_back(or_throw(conformance::parse_fabric_url(url)));
-  for (const std::string& url : arguments.discovery_listen) {
-    urls.push_back(or_throw(conformance::parse_fabric_url(url, conformance::UrlPort::known)));
-  }
-  std::vector<subsystem::Referral> referrals;
-  for (const std::string& text : arguments.referrals) referrals.push_back(referral_from(text));
-  check_names(arguments);
-  const IpAddress address = urls.front().to.address;
-  const auto left_out = checks_left_out(arguments);
-  const auto chosen = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
-  const auto hooks = chosen.subsystem_hooks();
-  const auto soft_hooks = chosen.soft_hooks();
-  for (const conformance::FabricUrl& url : urls) {
-    if (url.to.address != address) {
-      throw UserError("--listen: all listeners of one target share one address, " + to_string(address));
-    }
-    check_tls_transport(arguments.tls, url.transport, conformance::url_text(url.transport, url.to));
-  }
-  std::optional<auth::PskStore> keys = tls_keys(arguments.tls);
-
-  net::LocalHost local{.address = address};
-  if (!arguments.local.empty()) local = or_throw(net::parse_local_host(arguments.local));
-  if (local.address != address) {
-    throw UserError("--local: not the address of --listen, " + to_string(address));
-  }
-
-  check_rdma_device(arguments.device, local);
-  const auto over_rdma = [](const conformance::FabricUrl& url) { return url.transport == "rdma"; };
-  if (!arguments.device.software() && std::ranges::none_of(urls, over_rdma)) {
-    throw UserError("--device " + arguments.device.name + " is for NVMe/RDMA: " + arguments.listen.front());
-  }
-
-  RealSession session("target", local, arguments.device, soft_hooks.get());
-  World& world = session.world();
-  if (arguments.busy_poll) world.real_loop()->set_busy_poll(true);
-  const CaptureFile capture(world, arguments.capture, "fabricbench target");
-  const auto tls = make_tls(session, arguments.tls, keys, hooks.get());
-  const auto security = tls == nullptr              ? transport::ChannelSecurity::none
-                        : arguments.tls.on ? transport::ChannelSecurity::required
-                                           : transport::ChannelSecurity::offered;
-  std::vector<Listening> listeners;  // outlive the target's channels
-  subsystem::DiscoveryOptions discovery;
-  discovery.unique_nqn = arguments.discovery_nqn;
-  subsystem::Target target(world, hooks.get(), discovery);
+/// What a subsystem of these arguments is.
+subsystem::SubsystemOptions subsystem_options(const TargetArguments& arguments, std::unique_ptr<transport::TlsSide>& tls) {
   subsystem::SubsystemOptions options;
   options.nqn = arguments.nqn;
   options.version = version_from(arguments.nvme_version);
@@ -307,46 +239,112 @@ int run_target(const TargetArguments& arguments) {
     options.authentication.secure_channel = true;
     options.authentication.on_psk = [&tls](const auth::GeneratedPsk& made) { tls->keep(made); };
   }
+  return options;
+}
+
+subsystem::Subsystem& add_disk(subsystem::Target& target, subsystem::SubsystemOptions options, const TargetArguments& arguments) {
   std::vector<subsystem::NamespaceOptions> namespaces;
   for (const std::string& text : arguments.namespaces) {
     if (text == "none") break;
     namespaces.push_back(namespace_from(text));
     if (namespaces.back().zones.zone_blocks != 0) options.zoned.supported = true;
   }
-  subsystem::Subsystem& disk = target.add_subsystem(options);
+  subsystem::Subsystem& disk = target.add_subsystem(std::move(options));
   for (subsystem::NamespaceOptions& one : namespaces) {
     auto added = disk.add_namespace(std::move(one));
     if (!added) throw UserError("--namespace: " + added.error().text);
   }
-  std::uint16_t portid = 0;
-  for (const conformance::FabricUrl& url : urls) {
-    subsystem::PortOptions port;
-    port.portid = ++portid;
-    port.traddr = to_string(without_scope(address));
-    port.trsvcid = std::to_string(url.to.port);
-    port.family = family_of(address);
-    subsystem::Port& added = target.add_port(port);
-    if (portid > arguments.listen.size()) target.hide(added, disk);
-    added.set_leniency(left_out);
-    added.on_refused([](const subsystem::RefusedCommand& refused) {
-      if (subsystem::worth_a_line(refused)) std::fprintf(stderr, "%s\n", subsystem::line_for(refused).c_str());
-    });
-    listeners.push_back({url, listen(session, url, target.acceptor(portid), hooks.get(), tls.get(), security)});
-    target.set_listener(portid, *listeners.back().fabric);
-  }
-  for (const subsystem::Referral& referral : referrals) target.discovery().add_referral(referral);
-  const SignalWatcher signals([&] { world.interrupt(); });
+  return disk;
+}
+
+void say_where(const TargetArguments& arguments, const TargetSockets& sockets, subsystem::Target& target) {
   const std::string name_of_discovery(target.discovery().subsystem().options().nqn);
   nlohmann::ordered_json said = nlohmann::ordered_json::array();
-  for (const Listening& one : listeners) {
-    const std::string url = conformance::url_text(one.url.transport, one.url.to);
-    const bool serves_disk = &one - listeners.data() < std::ssize(arguments.listen);
-    const std::string& name = serves_disk ? arguments.nqn : name_of_discovery;
-    if (!arguments.json) std::printf("listening %s %s\n", url.c_str(), name.c_str());
-    said.push_back({{"url", url}, {"nqn", name}, {"kind", serves_disk ? "subsystem" : "discovery"}});
+  for (const TargetListeners::Listener& one : sockets.list()) {
+    const std::string& name = one.discovery_only ? name_of_discovery : arguments.nqn;
+    if (!arguments.json) std::printf("listening %s %s\n", one.url.c_str(), name.c_str());
+    said.push_back({{"url", one.url}, {"nqn", name}, {"kind", one.discovery_only ? "discovery" : "subsystem"}});
   }
   if (arguments.json) std::puts(nlohmann::ordered_json{{"listeners", said}}.dump().c_str());
   flush_output();
+}
+
+/// A target that can be told what to do while it serves.
+struct Told {
+  explicit Told(World& world) : subsystem(world) {}
+  ToldSubsystem subsystem;
+  std::optional<TargetControl> control;
+  std::unique_ptr<ControlSocket> socket;
+};
+
+int run_target(const TargetArguments& arguments) {
+  std::vector<conformance::FabricUrl> urls;
+  for (const std::string& url : arguments.listen) urls.push_back(or_throw(conformance::parse_fabric_url(url)));
+  for (const std::string& url : arguments.discovery_listen) {
+    urls.push_back(or_throw(conformance::parse_fabric_url(url, conformance::UrlPort::known)));
+  }
+  std::vector<subsystem::Referral> referrals;
+  for (const std::string& text : arguments.referrals) {
+    try {
+      referrals.push_back(referral_from(text));
+    } catch (const UserError& wrong) {
+      throw UserError(std::string("--") + wrong.what());
+    }
+  }
+  check_names(arguments);
+  const IpAddress address = urls.front().to.address;
+  const auto left_out = checks_left_out(arguments);
+  const auto chosen = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
+  for (const conformance::FabricUrl& url : urls) {
+    if (url.to.address != address) {
+      throw UserError("--listen: all listeners of one target share one address, " + to_string(address));
+    }
+    check_tls_transport(arguments.tls, url.transport, conformance::url_text(url.transport, url.to));
+  }
+  std::optional<auth::PskStore> keys = tls_keys(arguments.tls);
+
+  net::LocalHost local{.address = address};
+  if (!arguments.local.empty()) local = or_throw(net::parse_local_host(arguments.local));
+  if (local.address != address) {
+    throw UserError("--local: not the address of --listen, " + to_string(address));
+  }
+
+  check_rdma_device(arguments.device, local);
+  const bool rdma = std::ranges::any_of(urls, [](const conformance::FabricUrl& url) { return url.transport == "rdma"; });
+  if (!arguments.device.software() && !rdma) {
+    throw UserError("--device " + arguments.device.name + " is for NVMe/RDMA: " + arguments.listen.front());
+  }
+
+  const bool controlled = !arguments.control.empty();
+  ToldDevice told_device;
+  const auto soft_hooks = chosen.soft_hooks();
+  RealSession session("target", local, arguments.device, controlled ? &told_device : soft_hooks.get());
+  World& world = session.world();
+  if (arguments.busy_poll) world.real_loop()->set_busy_poll(true);
+  const auto plain_hooks = chosen.subsystem_hooks();
+  std::optional<Told> told;
+  if (controlled) told.emplace(world);
+  subsystem::SubsystemHooks* const hooks = told ? &told->subsystem : plain_hooks.get();
+  const CaptureFile capture(world, arguments.capture, "fabricbench target");
+  auto tls = make_tls(session, arguments.tls, keys, hooks);
+  const auto security = tls == nullptr              ? transport::ChannelSecurity::none
+                        : arguments.tls.on ? transport::ChannelSecurity::required
+                                           : transport::ChannelSecurity::offered;
+  TargetSockets sockets(session, address, arguments.tls.on);  // outlives the target's channels
+  subsystem::DiscoveryOptions discovery;
+  discovery.unique_nqn = arguments.discovery_nqn;
+  subsystem::Target target(world, hooks, discovery);
+  sockets.begin(target, {hooks, tls.get(), security, left_out});
+  add_disk(target, subsystem_options(arguments, tls), arguments);
+  for (std::size_t i = 0; i < urls.size(); ++i) sockets.add(urls[i], i >= arguments.listen.size());
+  for (const subsystem::Referral& referral : referrals) target.discovery().add_referral(referral);
+  if (told) {
+    ToldDevice* const device = rdma && arguments.device.software() ? &told_device : nullptr;
+    told->control.emplace(TargetControl::Parts{target, told->subsystem, device, sockets, chosen.names(), referrals});
+    told->socket = or_throw(ControlSocket::open(world, told->control->rpc(), control_path(arguments.control)));
+  }
+  const SignalWatcher signals([&] { world.interrupt(); });
+  say_where(arguments, sockets, target);
   try {
     for (;;) world.run_for(Duration::s(3600));
   } catch (const WaitFailure&) {
@@ -366,7 +364,8 @@ void add_target(CLI::App& app, Outcome& outcome) {
       "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --tls --psk-file keys\n"
       "  fabricbench target --listen tcp://127.0.0.1:4420 --discovery-listen tcp://127.0.0.1 --namespace 64M\n"
       "  fabricbench target --listen rdma://127.0.0.2:4420 --namespace 1G,file=disk.img,bs=4096\n"
-      "  fabricbench target --listen rdma://192.0.2.7:4420 --device verbs:rxe0 --namespace 1G\n",
+      "  fabricbench target --listen rdma://192.0.2.7:4420 --device verbs:rxe0 --namespace 1G\n"
+      "  fabricbench target --listen tcp://127.0.0.1:4420 --namespace 64M --control unix:/run/user/1000/disk.sock\n",
       exit_codes("ended by SIGINT or SIGTERM", "the bench broke"));
   auto arguments = std::make_shared<TargetArguments>();
   command->add_option("--listen", arguments->listen, "tcp://HOST:PORT or rdma://HOST:PORT; may be repeated")
@@ -418,6 +417,8 @@ void add_target(CLI::App& app, Outcome& outcome) {
   add_tls_target(*command, arguments->tls);
   command->add_option("--capture", arguments->capture, "Write a capture here at the end, with the TLS keys")
       ->type_name("FILE");
+  command->add_option("--control", arguments->control, "Take JSON-RPC 2.0 at this unix socket, for its owner alone (fabricbench ctl)")
+      ->type_name("unix:PATH");
   command->add_flag("--busy-poll", arguments->busy_poll, "Never sleep: lower latency, one core fully used");
   command->add_flag("--json", arguments->json, "Print the listeners as one JSON document");
   command->callback([arguments, lenient, &outcome] {

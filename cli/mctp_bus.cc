@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/result.h"
+#include "base/or_throw.h"
 #include "wire/mctp/smbus.h"
 
 namespace fb::cli {
@@ -95,9 +95,8 @@ MctpBus::MctpBus(World& world, const MctpBusOptions& options) : bus_(world) {
 }
 
 MctpDrive::MctpDrive(World& world, const MctpBusOptions& options, unsigned number, std::uint8_t address)
-    : world_(world),
-      endpoint_hooks_(options.deviations.endpoint_hooks()),
-      mctp_hooks_(options.deviations.mctp_hooks(deviations::Product::endpoint)) {
+    : world_(world) {
+  use(options.deviations);
   subsystem::SubsystemOptions& disk = options_.subsystem;
   disk.nqn = fmt::format("nqn.2026-11.org.fabricbench:drive.{}", number);
   disk.serial = fmt::format("FB{:010}", number);
@@ -115,6 +114,26 @@ MctpDrive::MctpDrive(World& world, const MctpBusOptions& options, unsigned numbe
   options.deviations.alter(options_);
 }
 
+void MctpDrive::use(const deviations::DeviationSet& deviations) {
+  deviations_ = deviations.names();
+  endpoint_hooks_.set(deviations.endpoint_hooks());
+  mctp_hooks_.set(deviations.mctp_hooks(deviations::Product::endpoint));
+}
+
+void MctpDrive::set_deviations(const std::vector<std::string>& names) {
+  const auto chosen = or_throw(deviations::DeviationSet::of_names(names, deviations::Product::endpoint));
+  for (const deviations::Deviation* one : chosen.chosen()) {
+    if (one->product != deviations::Product::endpoint) {
+      throw UserError(fmt::format("{} is a deviation of a {}, not of an endpoint", one->name, name_of(one->product)));
+    }
+    const bool is_on = std::find(deviations_.begin(), deviations_.end(), one->name) != deviations_.end();
+    if (!is_on && std::holds_alternative<deviations::AlterDrive>(one->effect)) {
+      throw UserError(fmt::format("{} makes another drive of it: start with --deviation {}", one->name, one->name));
+    }
+  }
+  use(chosen);
+}
+
 void MctpDrive::set_present(bool present) {
   if (present == present_) return;
   present_ = present;
@@ -127,7 +146,7 @@ void MctpDrive::set_present(bool present) {
 
 void MctpDrive::put_on(mctp::SimpleDevice& node) {
   drive_ = std::make_unique<mi::Drive>(world_, node, std::move(options_),
-                                       mi::DriveHooks{nullptr, endpoint_hooks_.get(), mctp_hooks_.get()});
+                                       mi::DriveHooks{nullptr, &endpoint_hooks_, &mctp_hooks_});
 }
 
 namespace {
@@ -149,6 +168,7 @@ SerialDrive::SerialDrive(World& world, const MctpBusOptions& options, const std:
   end.name = "drive";
   node_ = std::make_unique<mctp::SimpleDevice>(world, *line_, drive_.options().node, end);
   drive_.put_on(*node_);
+  drive_.set_removable(false);
 }
 
 }  // namespace fb::cli

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/control/told_endpoint.h"
 #include "model/deviations/deviation.h"
 #include "model/drive/drive.h"
 #include "model/drive/variants.h"
@@ -50,18 +51,32 @@ class MctpDrive {
   void set_present(bool present);
   bool present() const { return present_; }
 
+  /// False on a line of its own.
+  bool removable() const { return removable_; }
+  void set_removable(bool removable) { removable_ = removable; }
+
+  /// Deviations that are switched on. UserError for a name that is none of an endpoint's, or that makes the drive another one
+  /// from the start.
+  const std::vector<std::string>& deviations() const { return deviations_; }
+  void set_deviations(const std::vector<std::string>& names);
+
+  subsystem::Subsystem& disk() { return drive_->subsystem(); }
   mctp::SimpleDevice& node() { return drive_->node(); }
   mi::Endpoint& endpoint() { return drive_->endpoint(); }
   const std::string& serial() { return drive_->subsystem().options().serial; }
 
  private:
   World& world_;
-  std::unique_ptr<mi::EndpointHooks> endpoint_hooks_;
-  std::unique_ptr<mctp::EndpointHooks> mctp_hooks_;
+  void use(const deviations::DeviationSet& deviations);
+
+  ToldEndpoint endpoint_hooks_;
+  ToldMctp mctp_hooks_;
+  std::vector<std::string> deviations_;
   mi::DriveOptions options_;
   std::unique_ptr<mi::Drive> drive_;
   std::uint32_t network_ = 0;
   bool present_ = true;
+  bool removable_ = true;
 };
 
 class MctpBus {

@@ -33,7 +33,7 @@ CLASSES = [
 ]
 #: Scripts make these themselves; the others come from a world, or from what is in it.
 MADE_BY_SCRIPTS = {"World", "Plan", "Rule", "Schedule", "Status", "Suite", "Record"}
-MODULES = ["ladder.py", "suite.py", "campaign.py", "commands.pyi"]
+MODULES = ["ladder.py", "suite.py", "campaign.py", "control.py", "commands.pyi"]
 #: Names of campaign.py that its two ways of running seeds share.
 INNER = {"Job", "resized"}
 

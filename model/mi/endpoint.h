@@ -41,6 +41,11 @@ class Endpoint final : private mctp::MessageHandler, private DeviceListener {
   Device& device() { return device_; }
   Agent& agent() { return agent_; }
   const EndpointOptions& options() const { return options_; }
+  /// What holds for commands that come from now on: how long each takes, and what is said meanwhile.
+  void set_pace(Duration latency, const MoreProcessingOptions& more) {
+    options_.latency = latency;
+    options_.more_processing = more;
+  }
   SlotState slot_state(unsigned slot) const { return slots_[slot].state; }
   bool paused(unsigned slot) const { return slots_[slot].paused; }
   const EndpointCounters& counters() const { return counters_; }

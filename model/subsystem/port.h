@@ -47,6 +47,8 @@ class Port final : public transport::ControllerAcceptor {
   World& world() { return world_; }
   SubsystemHooks& hooks() { return hooks_; }
   std::size_t queues() const { return queues_.size(); }
+  /// Every connection, those included that have ended and wait for their destruction.
+  const std::vector<std::unique_ptr<Queue>>& connections() const { return queues_; }
 
   /// Queues that are no longer alive are destroyed in an event of their own.
   void reap_later();

@@ -51,6 +51,21 @@ Port& Target::add_port(PortOptions options) {
   return made;
 }
 
+void Target::remove_port(Port& port) {
+  for (const auto& queue : port.connections()) {
+    if (!queue->alive()) continue;
+    Controller* const controller = queue->controller();
+    if (controller != nullptr) {
+      controller->end_association("the port is gone");
+    } else {
+      queue->close("the port is gone");
+    }
+  }
+  discovery_.remove_port(port);
+  std::erase_if(ports_, [&](const auto& held) { return held.get() == &port; });
+  discovery_.changed();
+}
+
 Port& Target::port(std::uint16_t portid) {
   for (const auto& port : ports_) {
     if (port->options().portid == portid) return *port;

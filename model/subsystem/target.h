@@ -37,6 +37,8 @@ class Target {
   const std::vector<std::unique_ptr<Subsystem>>& subsystems() const { return subsystems_; }
 
   Port& add_port(PortOptions options);
+  /// Ends what came through it. Its fabric goes right afterwards. Not to be called from inside an event.
+  void remove_port(Port& port);
   Port& port(std::uint16_t portid = 1);
   const std::vector<std::unique_ptr<Port>>& ports() const { return ports_; }
   /// What a fabric is to give its connections to.

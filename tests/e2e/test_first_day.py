@@ -12,7 +12,7 @@ import pytest
 
 from conftest import PROGRAM, Target
 
-COMMANDS = [[], ["run"], ["selftest"], ["list"], ["requirements"], ["report"], ["proxy"], ["replay"], ["campaign"], ["shrink"], ["check"], ["devices"],
+COMMANDS = [[], ["run"], ["selftest"], ["list"], ["requirements"], ["report"], ["proxy"], ["ctl"], ["replay"], ["campaign"], ["shrink"], ["check"], ["devices"],
             ["target"], ["host"], *[["host", one] for one in ("discover", "connect", "identify", "read", "write", "zones", "append", "zone",
                                                              "io", "drive")],
             ["mctp"], ["mctp", "exec"], ["mctp", "serve"],
