@@ -149,6 +149,7 @@ void QueuePairCore::refuse(ByteView private_data) {
 
 void QueuePairCore::accept(NDK_CONNECTOR& connector, const Facts& facts, const rdma::ConnectionParameters& parameters) {
   connector_ = &connector;
+  unanswered_ = true;
   facts_ = facts;
   facts_.private_data.clear();
   parameters_ = parameters;
@@ -160,7 +161,7 @@ void QueuePairCore::accept(NDK_CONNECTOR& connector, const Facts& facts, const r
 
 void QueuePairCore::start_accept() {
   if (!ready() || phase_ != Phase::accepting) return;
-  const auto call = [this](auto done, PVOID context) {
+  const auto ask = [this](auto done, PVOID context) {
     const NDK_CONNECTOR_DISPATCH& table = *connector_->Dispatch;
     const auto length = static_cast<ULONG>(private_data_.size());
     if (s.knows(2, 1)) {
@@ -170,9 +171,16 @@ void QueuePairCore::start_accept() {
     return table.NdkAccept(connector_, qp_, parameters_.responder_resources, parameters_.initiator_depth, private_data_.data(),
                            length, &QueuePairCore::on_disconnect_event, this, done, context);
   };
+  const auto call = [this, ask](auto done, PVOID context) {
+    unanswered_ = false;
+    const NTSTATUS status = ask(done, context);
+    // A call that fails leaves the request as it was.
+    unanswered_ = status != STATUS_PENDING && status != STATUS_SUCCESS;
+    return status;
+  };
   if (s.departs("accept.too_much_data")) private_data_.resize(s.info.MaxCalleeData + 1);
   request(call, [this](NTSTATUS status, NDK_OBJECT_HEADER*) { on_accept(status); });
-  if (connector_ != nullptr && s.departs("accept.twice")) request(call, [](NTSTATUS, NDK_OBJECT_HEADER*) {});
+  if (connector_ != nullptr && s.departs("accept.twice")) request(ask, [](NTSTATUS, NDK_OBJECT_HEADER*) {});
   if (connector_ != nullptr && s.departs("accept.then_reject")) connector_->Dispatch->NdkReject(connector_, nullptr, 0);
 }
 
@@ -272,7 +280,9 @@ void QueuePairCore::peer_gone() {
 
 void QueuePairCore::give_up_connector() {
   NDK_CONNECTOR* connector = std::exchange(connector_, nullptr);
+  const bool unanswered = std::exchange(unanswered_, false);
   if (connector == nullptr || s.departs("connector.leaked")) return;
+  if (unanswered) connector->Dispatch->NdkReject(connector, nullptr, 0);
   hold();
   close_object(s, "connector", connector->Dispatch->NdkCloseConnector, connector->Header, [this] { unhold(); });
 }

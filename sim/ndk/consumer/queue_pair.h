@@ -135,6 +135,7 @@ class QueuePairCore final : public Object {
   unsigned holds_ = 0;
   bool may_close_ = false;
   NDK_CONNECTOR* connector_ = nullptr;
+  bool unanswered_ = false;  ///< the connector has a request that nobody has accepted or rejected
   bool answer_owed_ = false;  ///< the connector has a request, or a reply, that is neither accepted nor rejected
   Endpoint to_;
   rdma::ConnectionParameters parameters_;
