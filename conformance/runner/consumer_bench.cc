@@ -11,8 +11,12 @@ ConsumerBench::ConsumerBench(World& world, const Environment& environment) : Ben
 ConsumerBench::~ConsumerBench() = default;
 
 NdConsumer& ConsumerBench::nd(networkdirect::Answers answers) {
-  if (nd_ == nullptr) nd_ = std::make_unique<NdConsumer>(world(), environment_, answers);
+  if (nd_ == nullptr) nd_ = make_nd({.behaviour = {.answers = answers, .order = networkdirect::Order::drawn}});
   return *nd_;
+}
+
+std::unique_ptr<NdConsumer> ConsumerBench::make_nd(const NdConsumerTerms& terms) {
+  return std::make_unique<NdConsumer>(world(), environment_, terms, ++nd_made_);
 }
 
 }  // namespace fb::conformance

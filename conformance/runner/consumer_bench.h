@@ -22,12 +22,14 @@ class ConsumerBench final : public Bench {
 
   /// Of cases of the suite networkdirect; made by the first call. Below it requests that could end in their call do so, or pend.
   NdConsumer& nd(networkdirect::Answers answers = networkdirect::Answers::drawn);
+  /// Another one each time.
+  std::unique_ptr<NdConsumer> make_nd(const NdConsumerTerms& terms);
   /// Of cases of the suite ndk; another one each time.
   std::unique_ptr<NdkConsumer> make_ndk(const NdkConsumerTerms& terms);
 
  private:
   const Environment& environment_;
-  unsigned ndk_made_ = 0;
+  unsigned nd_made_ = 0, ndk_made_ = 0;
   std::unique_ptr<NdConsumer> nd_;
 };
 

@@ -41,10 +41,14 @@ class ConsumerStage {
   NdLine& connect_from_peer(const NdProgramTerms& terms = {});
   /// A request of one side's memory: where it lies, and what names it.
   rdma::SendRequest towards_peer(rdma::SendOpcode opcode, std::uint64_t offset = 0) const;
-  /// The program goes, and the consumer with it; what watches looks at what was left.
+  /// The program goes, and the consumer with it; program() makes another.
+  void let_program_go();
+  /// The same, for good: what watches looks at what was left.
   virtual void end() = 0;
   /// What was found against the consumer so far, in words; empty when there is nothing.
   virtual std::string complaint() const = 0;
+  /// Whether the provider has refused the request that its terms name.
+  virtual bool refused() const = 0;
   /// Whether completions of Reads have a length.
   virtual bool counts_reads() const { return false; }
 
@@ -53,7 +57,6 @@ class ConsumerStage {
   /// To be called once there is a device for the peer.
   void set_peer(rdma::Device& device);
   virtual std::unique_ptr<rdma::Device> make_device() = 0;
-  void let_program_go();
   /// The same without waiting, for destructors.
   void drop_program() { program_.reset(); }
   /// To be called by destructors before the device of set_peer() goes.

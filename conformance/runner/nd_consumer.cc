@@ -20,6 +20,21 @@ class Points final : public nd::ConsumerHooks {
   std::vector<std::string_view> points_;
 };
 
+/// A behaviour, and one request that is refused.
+class Scarce final : public nd::ProviderHooks {
+ public:
+  explicit Scarce(const NdConsumerTerms& terms) : terms_(terms) {}
+  nd::Behaviour behaviour() override { return terms_.behaviour; }
+  bool refuses() override { return ++asked_ == terms_.refuses; }
+  bool refused() const { return terms_.refuses != 0 && asked_ >= terms_.refuses; }
+
+ private:
+  const NdConsumerTerms terms_;
+  std::uint64_t asked_ = 0;
+};
+
+std::string named(const char* end, unsigned number) { return number == 1 ? end : end + std::to_string(number); }
+
 EmbeddedSetup with_windows(const Environment& environment) {
   EmbeddedSetup made = environment.setup();
   made.limits.max_fast_register_bytes = 1u << 30;
@@ -29,25 +44,26 @@ EmbeddedSetup with_windows(const Environment& environment) {
 }  // namespace
 
 struct NdConsumer::Simulated {
-  Simulated(World& world, const Environment& environment, nd::Answers answers)
+  Simulated(World& world, const Environment& environment, const NdConsumerTerms& terms, unsigned number)
       : network(world, environment.setup()),
         hooks(environment.deviations->points(deviations::Product::nd_consumer)),
-        behaves({.answers = answers, .order = nd::Order::drawn}),
-        bench(open_device(world, network.bench, {"bench", environment.setup().bench_address}, environment.setup())),
-        product(open_device(world, network.product, {"product", environment.setup().product_address}, with_windows(environment))) {}
+        below(terms),
+        bench(open_device(world, network.bench, {named("bench", number), environment.setup().bench_address}, environment.setup())),
+        product(open_device(world, network.product, {named("product", number), environment.setup().product_address},
+                            with_windows(environment))) {}
   EmbeddedNetwork network;
   Points hooks;
-  nd::Behaves behaves;
+  Scarce below;
   std::unique_ptr<softroce::SoftRoceDevice> bench, product;
 };
 
-NdConsumer::NdConsumer(World& world, const Environment& environment, nd::Answers answers)
+NdConsumer::NdConsumer(World& world, const Environment& environment, const NdConsumerTerms& terms, unsigned number)
     : ConsumerStage(world, environment),
-      simulated_(std::make_unique<Simulated>(world, environment, answers)),
+      simulated_(std::make_unique<Simulated>(world, environment, terms, number)),
       verifier_(std::make_unique<nd::verifier::Verifier>(nd::verifier::VerifierOptions{}, static_cast<nd::verifier::FindingSink&>(*this))) {
   set_peer(*simulated_->bench);
   NdRef<IND2Provider> below;
-  if (FAILED(nd::make_provider(nd::make_fixed_fabric({nd::make_inline_place(world, *simulated_->product, &simulated_->behaves)}),
+  if (FAILED(nd::make_provider(nd::make_fixed_fabric({nd::make_inline_place(world, *simulated_->product, &simulated_->below)}),
                                IID_IND2Provider, below.out())) ||
       FAILED(verifier_->wrap_provider(*below, IID_IND2Provider, provider_.out()))) {
     throw CannotArrange{"there is no provider to stand on"};
@@ -73,6 +89,8 @@ std::unique_ptr<rdma::Device> NdConsumer::make_device() {
   options.hooks = &simulated_->hooks;
   return nd::make_networkdirect_device(world_, *adapter, options);
 }
+
+bool NdConsumer::refused() const { return simulated_->below.refused(); }
 
 void NdConsumer::end() {
   let_program_go();

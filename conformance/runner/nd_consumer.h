@@ -14,15 +14,22 @@
 
 namespace fb::conformance {
 
+/// The provider that the program stands on.
+struct NdConsumerTerms {
+  networkdirect::Behaviour behaviour = {};
+  std::uint64_t refuses = 0;  ///< the request of this number, from 1, is refused for want of resources
+};
+
 class NdConsumer final : public ConsumerStage, networkdirect::verifier::FindingSink {
  public:
-  /// `answers`: of the provider that the program stands on.
-  NdConsumer(World& world, const Environment& environment, networkdirect::Answers answers);
+  /// `number`: of those of one world. Their devices draw different identifiers.
+  NdConsumer(World& world, const Environment& environment, const NdConsumerTerms& terms, unsigned number);
   ~NdConsumer() override;
 
   /// The verifier looks at what was left.
   void end() override;
   std::string complaint() const override;
+  bool refused() const override;
   bool counts_reads() const override { return true; }
   const std::vector<networkdirect::verifier::Finding>& findings() const { return findings_; }
   /// How often the consumer has called a method so far.

@@ -130,7 +130,7 @@ bool NdProgram::post(NdLine& line, rdma::SendRequest request, std::uint64_t offs
 rdma::Completion NdProgram::perform(NdLine& line, rdma::SendRequest request, std::uint64_t offset, std::uint32_t length) {
   if (!post(line, request, offset, length)) throw CannotArrange{"the consumer does not take a request"};
   const auto done = completion();
-  if (!done) throw CannotArrange{"a request does not complete"};
+  if (!done) throw NeverCame{{"a request does not complete"}};
   return *done;
 }
 
@@ -147,7 +147,7 @@ std::optional<rdma::Completion> NdProgram::completion(Duration limit) {
 }
 
 void NdProgram::wait(std::string_view what, const std::function<bool()>& done, Duration limit) {
-  if (!world_.run_until(done, limit)) throw CannotArrange{std::string(what) + " does not come"};
+  if (!world_.run_until(done, limit)) throw NeverCame{{std::string(what) + " does not come"}};
 }
 
 }  // namespace fb::conformance

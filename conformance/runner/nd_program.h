@@ -9,10 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/runner/check.h"
 #include "sim/core/world.h"
 #include "sim/rdma/device.h"
 
 namespace fb::conformance {
+
+/// What the program waited for did not come.
+struct NeverCame : CannotArrange {};
 
 /// One queue pair of the program, and what it was told.
 class NdLine final : public rdma::ConnectionHandler {

@@ -21,17 +21,30 @@ class Points final : public ndk::ConsumerHooks {
   std::vector<std::string_view> points_;
 };
 
+/// One request is refused.
+class Scarce final : public ndk::ProviderHooks {
+ public:
+  explicit Scarce(std::uint64_t refuses) : refuses_(refuses) {}
+  bool refuses() override { return ++asked_ == refuses_; }
+  bool refused() const { return refuses_ != 0 && asked_ >= refuses_; }
+
+ private:
+  const std::uint64_t refuses_;
+  std::uint64_t asked_ = 0;
+};
+
 std::string named(const char* end, unsigned number) {
   return number == 1 ? end : end + std::to_string(number);
 }
 
-ndk::ProviderOptions provider_options(const NdkConsumerTerms& terms) {
+ndk::ProviderOptions provider_options(const NdkConsumerTerms& terms, ndk::ProviderHooks& hooks) {
   ndk::ProviderOptions made;
   made.name = "below";
   made.version = terms.version;
   made.answers = terms.answers;
   made.notify_inside_arm = terms.notify_inside_arm;
   made.scattered_logical_pages = terms.scattered;
+  made.hooks = &hooks;
   return made;
 }
 
@@ -41,6 +54,7 @@ struct NdkConsumer::Simulated {
   Simulated(World& world, const Environment& environment, const NdkConsumerTerms& terms,
             unsigned number, ndk::verifier::FindingSink& sink)
       : version(terms.version),
+        below(terms.refuses),
         network(world, environment.setup()),
         hooks(environment.deviations->points(deviations::Product::ndk_consumer)),
         bench(open_device(world, network.bench,
@@ -50,8 +64,9 @@ struct NdkConsumer::Simulated {
                             {named("product", number), environment.setup().product_address},
                             environment.setup())),
         verifier(kernel, ndk::verifier::VerifierOptions{}, sink),
-        provider(world, kernel, *product, provider_options(terms)) {}
+        provider(world, kernel, *product, provider_options(terms, below)) {}
   NDK_VERSION version;
+  Scarce below;
   EmbeddedNetwork network;
   Points hooks;
   std::unique_ptr<softroce::SoftRoceDevice> bench, product;
@@ -96,6 +111,8 @@ void NdkConsumer::close_adapters() {
                                [this](NDK_ADAPTER& inner) { simulated_->provider.close(&inner); });
   }
 }
+
+bool NdkConsumer::refused() const { return simulated_->below.refused(); }
 
 void NdkConsumer::end() {
   let_program_go();

@@ -18,6 +18,7 @@ struct NdkConsumerTerms {
   NDK_VERSION version = {2, 1};  ///< of the provider
   bool notify_inside_arm = false;
   bool scattered = false;  ///< logical addresses of neighbouring pages are no neighbours
+  std::uint64_t refuses = 0;  ///< the request of this number, from 1, is refused for want of resources
 };
 
 class NdkConsumer final : public ConsumerStage, ndk::verifier::FindingSink {
@@ -29,6 +30,7 @@ class NdkConsumer final : public ConsumerStage, ndk::verifier::FindingSink {
 
   void end() override;
   std::string complaint() const override;
+  bool refused() const override;
   const std::vector<ndk::verifier::Finding>& findings() const { return findings_; }
 
  private:

@@ -1,5 +1,6 @@
 // What programs get of a device on a consumer of NDK, on providers that answer at once, later, and
 // as it comes.
+#include "conformance/cases/consumer_trouble.h"
 #include "conformance/cases/ndk/consumer_scene.h"
 
 namespace fb::conformance {
@@ -13,8 +14,7 @@ void judge(ConsumerBench& bench, Check& check, Sweep&& sweep) {
         NdkConsumerTerms{.answers = ndk::Answers::later, .scattered = true},
         NdkConsumerTerms{.answers = ndk::Answers::random, .version = {1, 2}}}) {
     const auto ndk = bench.make_ndk(terms);
-    sweep(*ndk);
-    ends_well(*ndk, check);
+    judge_sweep(*ndk, check, sweep);
   }
 }
 
@@ -171,6 +171,41 @@ void sweep_invalidation(ConsumerStage& stage, Check& check) {
   check.equal("what it invalidates", came->invalidated_rkey, target.region->rkey());
 }
 
+/// A fast region: registered, used by the peer, invalidated, and registered anew over other memory.
+void use_fast_region(ConsumerStage& stage, Check& check, NdLine& line, const auto& step) {
+  NdProgram& program = stage.program();
+  VerbsQueue& peer = *stage.peer().accepted();
+  const auto succeeds = [&](const rdma::SendRequest& request) {
+    const auto done = program.perform(line, request, 0, 0);
+    if (done.status != rdma::CompletionStatus::success) throw CannotArrange{std::string(rdma::name_of(done.status))};
+    return true;
+  };
+  const auto region =
+      step("a fast region", [&] { return std::shared_ptr<rdma::MemoryRegion>(program.domain().allocate_fast_region(3 * 4096)); });
+  for (const std::uint64_t offset : {0u, 5000u}) {
+    rdma::SendRequest request;
+    request.opcode = rdma::SendOpcode::fast_register;
+    request.region = region.get();
+    request.memory = program.memory().subspan(offset, 5000);
+    request.iova = 0x5000'0000 + offset;
+    request.access = rdma::Access::remote_read;
+    step("a fast registration", [&] { return succeeds(request); });
+    rdma::SendRequest read;
+    read.opcode = rdma::SendOpcode::rdma_read;
+    read.remote_address = request.iova + 3;
+    read.rkey = region->rkey();
+    check.require(peer.post_send(read, stage.peer_memory(), 20000, 4997), "the peer reads");
+    const auto done = peer.wait_send(Duration::s(10));
+    check.require(done && done->status == rdma::CompletionStatus::success, "the peer reads the region", "it does not");
+    check.bytes("what it read", ByteView(stage.peer_memory().bytes).subspan(20000, 4997),
+                ByteView(program.memory()).subspan(offset + 3, 4997));
+    request = {};
+    request.opcode = rdma::SendOpcode::local_invalidate;
+    request.invalidate_rkey = region->rkey();
+    step("an invalidation", [&] { return succeeds(request); });
+  }
+}
+
 }  // namespace
 
 CONFORMANCE_CASE(ndk_consumer_moves_bytes_of_every_shape, "ndk.consumer.sge-token-unknown",
@@ -221,6 +256,38 @@ CONFORMANCE_CASE(ndk_consumer_registers_what_it_is_told, "ndk.consumer.fast-offs
 CONFORMANCE_CASE(ndk_consumer_hears_of_invalidation, "ndk.consumer.invalidate-of-invalid-region",
                  roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_invalidation(stage, check); });
+}
+
+CONFORMANCE_CASE(ndk_consumer_tells_of_completions_in_any_order, "ndk.consumer.arm-type-unknown", roles::consumer) {
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_any_notices(stage, check); });
+}
+
+CONFORMANCE_CASE(ndk_consumer_tells_of_low_receives, "ndk.consumer.receive-beside-shared", roles::consumer) {
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_low_limits(stage, check); });
+}
+
+CONFORMANCE_CASE(ndk_consumer_ends_at_any_moment, "ndk.consumer.disconnected-twice", roles::consumer) {
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_endings(stage, check); });
+}
+
+CONFORMANCE_CASE(ndk_consumer_tries_in_vain_and_again, "ndk.consumer.connect-twice", roles::consumer) {
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_unreachable(stage, check, false); });
+}
+
+CONFORMANCE_CASE(ndk_consumer_has_both_sides_of_each_limit, "ndk.consumer.sge-count-exceeded", roles::consumer) {
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_limits(stage, check); });
+}
+
+CONFORMANCE_CASE(ndk_consumer_survives_every_refusal, "ndk.consumer.leaked-object", roles::consumer) {
+  for (const ndk::Answers answers : {ndk::Answers::at_once, ndk::Answers::before_return, ndk::Answers::later}) {
+    // What pends was promised to the program: when it is refused at last, its queue pair ends.
+    sweep_refusals(
+        check, answers != ndk::Answers::later,
+        [&](std::uint64_t number) { return bench.make_ndk({.answers = answers, .refuses = number}); },
+        [&](ConsumerStage& stage, bool again) {
+          use_everything(stage, check, again, [&](NdLine& line, const auto& step) { use_fast_region(stage, check, line, step); });
+        });
+  }
 }
 
 }  // namespace fb::conformance

@@ -121,6 +121,7 @@ NTSTATUS build_lam(NDK_ADAPTER* ndk, MDL* mdl, SIZE_T length, NDK_FN_REQUEST_COM
                    NDK_LOGICAL_ADDRESS_MAPPING* mapping, ULONG* size, ULONG* offset) {
   auto& adapter = of<Adapter>(ndk);
   adapter.check_dispatch("NdkBuildLAM");
+  if (adapter.refuses()) return adapter.answer_adapter(completion, context, [] { return STATUS_INSUFFICIENT_RESOURCES; });
   if (size == nullptr) return STATUS_INVALID_PARAMETER;
   Described what;
   if (adapter.departs(departure::kLamLengthUnchecked) && mdl != nullptr) length = std::min<SIZE_T>(length, MmGetMdlByteCount(mdl));

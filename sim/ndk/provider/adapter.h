@@ -29,6 +29,8 @@ class Adapter final : public NDK_ADAPTER {
   }
   bool hooked() const { return miniport_.options.hooks != nullptr; }
   bool departs(std::string_view point) const { return miniport_.departs(point); }
+  /// Whether a request is refused for want of resources, this time.
+  bool refuses() const { return hooked() && miniport_.options.hooks->refuses(); }
   LogicalSpace& logical() { return logical_; }
   /// Every function begins with this one.
   void check_dispatch(std::string_view function) const {
@@ -173,6 +175,12 @@ NTSTATUS Adapter::answer(Object& object, NDK_FN_REQUEST_COMPLETION completion, P
 
 template <class T, class Ndk>
 NTSTATUS Adapter::answer_creation(NTSTATUS status, T* made, NDK_FN_CREATE_COMPLETION completion, PVOID context, Ndk** place) {
+  if (made != nullptr && refuses()) {
+    Object& unwanted = *made;
+    unwanted.take_down();
+    unwanted.end();
+    return answer_creation<T, Ndk>(STATUS_INSUFFICIENT_RESOURCES, nullptr, completion, context, place);
+  }
   Ndk* const object = made;
   NDK_OBJECT_HEADER* const header = object == nullptr ? nullptr : &object->Header;
   const Miniport::Way way = miniport_.next_way(false);

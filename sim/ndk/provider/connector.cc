@@ -83,6 +83,7 @@ NTSTATUS Connector::begin_connect(QueuePair& qp, std::optional<std::uint16_t> sh
                                   ULONG to_length, ULONG inbound, ULONG outbound, ByteView data, const Pending& pending) {
   Adapter& a = adapter();
   a.bring_copies_up_to_date();
+  if (a.refuses()) return STATUS_INSUFFICIENT_RESOURCES;
   const auto peer = endpoint_of(to, to_length);
   if (!peer || unspecified(peer->address) || peer->port == 0) return STATUS_INVALID_ADDRESS;
   if (peer->address.is_v4() != a.device().address().is_v4()) return STATUS_NETWORK_UNREACHABLE;
@@ -136,6 +137,7 @@ NTSTATUS Connector::complete_connect_ex(NDK_CONNECTOR* ndk, NDK_FN_DISCONNECT_EV
 NTSTATUS Connector::begin_complete(const DisconnectEvent& event, const Pending& pending) {
   Adapter& a = adapter();
   a.check_dispatch("NdkCompleteConnect");
+  if (a.refuses()) return STATUS_INSUFFICIENT_RESOURCES;
   if (state_ != State::replied) return a.departs(departure::kCompleteWithoutReply) ? STATUS_SUCCESS : STATUS_CONNECTION_INVALID;
   event_ = event;
   state_ = State::completing;
@@ -183,6 +185,7 @@ NTSTATUS Connector::begin_accept(NDK_QP* ndk, ULONG inbound, ULONG outbound, Byt
   Adapter& a = adapter();
   a.check_dispatch("NdkAccept");
   a.bring_copies_up_to_date();
+  if (a.refuses()) return STATUS_INSUFFICIENT_RESOURCES;
   if (ndk == nullptr || (data.data() == nullptr && !data.empty())) return STATUS_INVALID_PARAMETER;
   if (state_ != State::requested) return STATUS_CONNECTION_INVALID;
   auto& qp = of<QueuePair>(ndk);

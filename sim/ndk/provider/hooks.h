@@ -17,6 +17,8 @@ class ProviderHooks {
     (void)point;
     return false;
   }
+  /// Whether a request that takes something of the provider is refused for want of it. Asked at each.
+  virtual bool refuses() { return false; }
   /// How an address in memory that is registered, or that a Read or a Write names, stands on the wire. On the device's thread.
   virtual std::uint64_t on_the_wire(std::uint64_t address) { return address; }
 };

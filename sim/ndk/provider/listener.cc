@@ -25,6 +25,7 @@ NTSTATUS Listener::listen(NDK_LISTENER* ndk, PSOCKADDR address, ULONG length, ND
   auto& listener = of<Listener>(ndk);
   Adapter& a = listener.adapter();
   a.check_dispatch("NdkListen");
+  if (a.refuses()) return a.answer(listener, completion, context, [] { return STATUS_INSUFFICIENT_RESOURCES; });
   const auto where = endpoint_of(address, length);
   if (!where) return STATUS_INVALID_ADDRESS;
   const bool ours = where->address == a.device().address() || unspecified(where->address);

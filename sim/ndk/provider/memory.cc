@@ -95,6 +95,7 @@ NTSTATUS MemoryRegion::begin_register(MDL* mdl, SIZE_T length, const UINT64* add
                                       NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   Adapter& a = adapter();
   a.check_dispatch("NdkRegisterMr");
+  if (a.refuses()) return a.answer(*this, completion, context, [] { return STATUS_INSUFFICIENT_RESOURCES; });
   if (fast_) return a.departs(departure::kRegisterOfFast) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
   if ((flags & ~kRegisterFlags) != 0) return STATUS_INVALID_PARAMETER;
   if (ready() || busy_) return a.departs(departure::kRegisterTwice) ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_REQUEST;
@@ -169,6 +170,7 @@ NTSTATUS MemoryRegion::initialize_fast(NDK_MR* ndk, ULONG pages, BOOLEAN remote,
   auto& region = of<MemoryRegion>(ndk);
   Adapter& a = region.adapter();
   a.check_dispatch("NdkInitializeFastRegisterMr");
+  if (a.refuses()) return a.answer(region, completion, context, [] { return STATUS_INSUFFICIENT_RESOURCES; });
   if (!region.fast_) return a.departs(departure::kFastOfPlain) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
   if (pages == 0) return STATUS_INVALID_PARAMETER;
   if (region.ready() || region.busy_) return STATUS_INVALID_DEVICE_REQUEST;

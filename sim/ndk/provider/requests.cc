@@ -65,6 +65,7 @@ NTSTATUS QueuePair::post(const Posting& posting, rdma::SendRequest& request, PVO
   if ((flags & ~known) != 0 && !(hooked && a.departs(departure::kFlagsUnchecked))) {
     return refuse(posting, context, STATUS_INVALID_PARAMETER);
   }
+  if (a.refuses()) return refuse(posting, context, STATUS_INSUFFICIENT_RESOURCES);
   if (phase_ != Phase::connected && phase_ != Phase::ended) [[unlikely]] {
     if (hooked && a.departs(departure::kPostsUnconnected)) return STATUS_SUCCESS;
     return refuse(posting, context, STATUS_CONNECTION_INVALID);
@@ -367,6 +368,7 @@ NTSTATUS QueuePair::do_receive(PVOID context, const NDK_SGE* sges, ULONG count) 
   if (shared_ != nullptr) {
     return a.departs(departure::kReceiveBesideShared) ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_REQUEST;
   }
+  if (a.refuses()) return STATUS_INSUFFICIENT_RESOURCES;
   if (count > 0 && sges == nullptr) return STATUS_INVALID_PARAMETER;
   if (count > terms_.max_receive_sges) return STATUS_DATA_OVERRUN;
   if (total_length(sges, count) > a.info().MaxTransferLength) return STATUS_BUFFER_OVERFLOW;

@@ -52,6 +52,7 @@ NTSTATUS SharedReceiveQueue::receive(NDK_SRQ* ndk, PVOID context, const NDK_SGE*
   auto& queue = of<SharedReceiveQueue>(ndk);
   Adapter& a = queue.adapter();
   a.check_dispatch("NdkSrqReceive");
+  if (a.refuses()) return STATUS_INSUFFICIENT_RESOURCES;
   if (count > 0 && sges == nullptr) return STATUS_INVALID_PARAMETER;
   if (count > queue.terms_.max_sges) return STATUS_DATA_OVERRUN;
   if (total_length(sges, count) > a.info().MaxTransferLength) return STATUS_BUFFER_OVERFLOW;

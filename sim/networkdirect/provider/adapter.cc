@@ -23,6 +23,7 @@ template <class Make>
 HRESULT Adapter::create(REFIID iid, VOID** out, Make&& make) {
   if (out == nullptr) return ND_INVALID_PARAMETER;
   *out = nullptr;
+  if (core_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   HRESULT status = ND_SUCCESS;
   REFIID asked = core_->departs(departure::kCreateIgnoresInterface) ? IID_IUnknown : iid;
   core_->strand().call([&] { status = give(make(), asked, out); });

@@ -49,6 +49,8 @@ class AdapterCore final : public Core, public std::enable_shared_from_this<Adapt
   const ND2_ADAPTER_INFO& info() const { return info_; }
   ProviderHooks* hooks() const { return hooks_; }
   bool departs(std::string_view point) const { return hooks_ != nullptr && (behaviour_.departs(point) || hooks_->departs(point)); }
+  /// Whether a request is refused for want of resources, this time. From any thread.
+  bool refuses() { return hooks_ != nullptr && hooks_->refuses(); }
   /// Whether a request that can end in its call ends there, this time. From any thread.
   bool answers_at_once();
   /// Whether a Send's completion waits for what the peer says, this time. From any thread.

@@ -42,6 +42,7 @@ bool unspecified(const IpAddress& address) { return address == IpAddress::v4(0, 
 ConnectorCore::~ConnectorCore() { release_address(); }
 
 HRESULT ConnectorCore::bind(const struct sockaddr* address, ULONG length) {
+  if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   const auto endpoint = endpoint_of(address, length);
   if (address == nullptr) return ND_INVALID_PARAMETER_1;
   if (!endpoint) return length < sizeof(sockaddr_in) ? ND_INVALID_PARAMETER_2 : ND_INVALID_ADDRESS;
@@ -79,6 +80,7 @@ HRESULT ConnectorCore::judge(const void* data, ULONG bytes, ULONG most) const {
 
 HRESULT ConnectorCore::connect(IUnknown* queue_pair, const struct sockaddr* to, ULONG length, ULONG inbound, ULONG outbound,
                                const void* data, ULONG bytes, OVERLAPPED* overlapped) {
+  if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   const auto endpoint = endpoint_of(to, length);
   if (!endpoint) return ND_INVALID_PARAMETER_2;
   if (state_ == State::idle && adapter_->departs(departure::kConnectUnbound)) state_ = State::bound;
@@ -127,6 +129,7 @@ HRESULT ConnectorCore::connect(IUnknown* queue_pair, const struct sockaddr* to, 
 }
 
 HRESULT ConnectorCore::complete_connect(OVERLAPPED* overlapped) {
+  if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   if (state_ != State::replied) return unconnected();
   const bool impatient = adapter_->departs(departure::kImpatientComplete);
   if (impatient && adapter_->world().now() - waiting_since_ > kPatience) return ND_IO_TIMEOUT;
@@ -154,6 +157,7 @@ void ConnectorCore::take(std::unique_ptr<rdma::ConnectionRequest> request, const
 
 HRESULT ConnectorCore::accept(IUnknown* queue_pair, ULONG inbound, ULONG outbound, const void* data, ULONG bytes,
                               OVERLAPPED* overlapped) {
+  if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   if (state_ != State::requested) return unconnected();
   const bool impatient = adapter_->departs(departure::kImpatientAccept);
   if (impatient && adapter_->world().now() - waiting_since_ > kPatience) return ND_IO_TIMEOUT;

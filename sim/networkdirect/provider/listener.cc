@@ -16,6 +16,7 @@ constexpr std::uint16_t kLowPort = 2050;  // a departure
 }  // namespace
 
 HRESULT ListenerCore::bind(const struct sockaddr* address, ULONG length) {
+  if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   if (address == nullptr) return ND_INVALID_PARAMETER_1;
   const auto endpoint = endpoint_of(address, length);
   if (!endpoint) return length < sizeof(sockaddr_in) ? ND_INVALID_PARAMETER_2 : ND_INVALID_ADDRESS;
@@ -37,6 +38,7 @@ HRESULT ListenerCore::bind(const struct sockaddr* address, ULONG length) {
 }
 
 HRESULT ListenerCore::listen(ULONG backlog) {
+  if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   if (!bound_) return adapter_->departs(departure::kListenUnbound) ? ND_SUCCESS : ND_INVALID_DEVICE_STATE;
   if (device_listener_ != nullptr) {
     return adapter_->departs(departure::kListenTwice) ? ND_SUCCESS : ND_INVALID_DEVICE_STATE;
@@ -56,6 +58,7 @@ HRESULT ListenerCore::local_address(struct sockaddr* out, ULONG* length) const {
 }
 
 HRESULT ListenerCore::get_connection_request(IUnknown* connector, OVERLAPPED* overlapped) {
+  if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   if (device_listener_ == nullptr && !adapter_->departs(departure::kRequestBeforeListen)) return ND_INVALID_DEVICE_STATE;
   auto core = core_of<ConnectorCore>(connector);
   if (core == nullptr || &core->adapter() != adapter_.get()) return ND_INVALID_PARAMETER_1;

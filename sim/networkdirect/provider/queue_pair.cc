@@ -104,6 +104,7 @@ ND2_RESULT QueuePairCore::result(HRESULT status, void* context, ND2_REQUEST_TYPE
 }
 
 HRESULT QueuePairCore::post(Request&& request, const ND2_SGE* sges, ULONG count) {
+  if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   if (phase_ != Phase::connected && phase_ != Phase::ended) {
     if (!adapter_->departs(departure::kPostsUnconnected)) return ND_CONNECTION_INVALID;
     return ND_SUCCESS;
@@ -168,6 +169,7 @@ HRESULT QueuePairCore::judge(const Request& request, const ND2_SGE* sges, ULONG 
 
 HRESULT QueuePairCore::post_receive(void* context, const ND2_SGE* sges, ULONG count) {
   if (shared_ != nullptr) return ND_INVALID_DEVICE_REQUEST;
+  if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   if (phase_ != Phase::connected && adapter_->departs(departure::kReceiveNeedsConnection)) return ND_CONNECTION_INVALID;
   if (phase_ == Phase::ended && adapter_->departs(departure::kReceiveAfterEndSwallowed)) return ND_SUCCESS;
   if (count > 0 && sges == nullptr) return ND_INVALID_PARAMETER_2;

@@ -25,6 +25,7 @@ SharedReceiveQueueCore::SharedReceiveQueueCore(std::shared_ptr<AdapterCore> adap
 SharedReceiveQueueCore::~SharedReceiveQueueCore() { adapter_->strand().silence(*this); }
 
 HRESULT SharedReceiveQueueCore::receive(void* context, const ND2_SGE* sges, ULONG count) {
+  if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   if (count > max_sges_) return adapter_->departs(departure::kSrqManySgesSwallowed) ? ND_SUCCESS : ND_DATA_OVERRUN;
   if (count > 0 && sges == nullptr) return ND_INVALID_PARAMETER_2;
   if (total_length(sges, count) > adapter_->info().MaxTransferLength) return ND_BUFFER_OVERFLOW;
