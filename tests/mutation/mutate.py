@@ -282,7 +282,7 @@ class _Finder:
                     self.statements(index + 1, close)
                 index = close + 1
                 continue
-            if token.kind == "num" and re.fullmatch(r"0[xX][0-9a-fA-F']+|\d[\d']*", text) and self.at(index - 1) != "::":
+            if token.kind == "num" and re.fullmatch(r"0[xX][0-9a-fA-F']+|\d[\d']*", text) and not self.is_fixed(index):
                 self.add("constant", index, (token.start, "fb_mutation::value({n}, "), (token.end, ")"))
             elif text in ("true", "false"):
                 self.add("constant", index, (token.start, "fb_mutation::value({n}, "), (token.end, ")"))
@@ -296,6 +296,14 @@ class _Finder:
             elif text == "[" and (self.tokens[index - 1].kind == "id" or self.at(index - 1) in ("]", ")")):
                 self.subscript(index)
             index += 1
+
+    def is_fixed(self, index: int) -> bool:
+        """A number that the compiler needs: an argument of a template, the length of an array. A switch has no effect there."""
+        before, after = self.at(index - 1), self.at(index + 1)
+        if before == "::" or (before in ("<", ",") and after == ">" and not self.is_spaced(self.tokens[index + 1])):
+            return True
+        declares = [self.tokens[index - 2].kind, self.tokens[index - 3].kind] == ["id", "id"] if index > 2 else False
+        return before == "[" and after == "]" and declares and self.at(index - 3) not in NOT_A_STATEMENT
 
     def is_spaced(self, token: Token) -> bool:
         return self.text[token.start - 1].isspace() and self.text[token.end:token.end + 1].isspace()
