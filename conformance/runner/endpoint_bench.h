@@ -178,6 +178,8 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   std::string_view medium() const { return environment_.transport; }
   /// MT1 of the binding: an answer has begun by then.
   Duration answer_within() const { return medium() == "pcie" ? Duration::ms(120) : Duration::ms(100); }
+  /// The product's endpoint is at the second port of its kind.
+  bool at_second_port() const { return environment_.around().second_port; }
   /// PORTID of the product's endpoint.
   std::uint8_t port() const { return declared().port; }
   /// The EID that a product is given unless a case wants another.
@@ -244,6 +246,7 @@ class EndpointBench final : public Bench, private mctp::FrameFilter {
   mi::Endpoint& second_endpoint();
 
  private:
+  class Neighbour;
   struct Embedded;
   struct Real;
   mctp::FrameVerdict on_frame(mctp::FrameContext& context) override;

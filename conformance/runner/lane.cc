@@ -9,6 +9,7 @@
 #include "conformance/runner/embedded.h"
 #include "conformance/runner/managed_setup.h"
 #include "conformance/runner/product.h"
+#include "model/drive/variants.h"
 #include "sim/ndk/provider/provider.h"
 #include "sim/networkdirect/provider/behaviour.h"
 
@@ -27,6 +28,14 @@ bool namespaces_of_controllers(const CaseInfo& info, std::string_view) {
   return info.role == Role::controller && info.suite() != "auth";
 }
 bool endpoints(const CaseInfo& info, std::string_view) { return info.role == Role::endpoint; }
+bool endpoints_and_requesters(const CaseInfo& info, std::string_view) {
+  return info.role == Role::endpoint || info.role == Role::management_requester;
+}
+bool bus_owners(const CaseInfo& info, std::string_view) { return info.role == Role::bus; }
+/// A line has two ends.
+bool endpoints_on_buses(const CaseInfo& info, std::string_view transport) {
+  return endpoints(info, transport) && transport != "serial";
+}
 bool nd_providers(const CaseInfo& info, std::string_view transport) { return info.role == Role::provider && transport == "nd"; }
 bool ndk_providers(const CaseInfo& info, std::string_view transport) {
   return info.role == Role::provider && transport == "ndk";
@@ -89,8 +98,52 @@ void number_namespaces(EmbeddedSetup& setup) {
   if (!taken(little.nsid)) setup.namespaces.push_back(std::move(little));
 }
 
-/// Nothing: how many queues a product grants is found out in the lanes that need to know.
-void other_queues(EmbeddedSetup&) {}
+// Lanes that change nothing of the product have an emulated one that differs from the usual in what the specification leaves to it:
+// what only one kind of product has is met without a lane of its own.
+
+void use_streams_and_limits(EmbeddedSetup& setup) {
+  setup.subsystem.directives.streams = 2;
+  setup.subsystem.verify_limit = 7;
+  setup.subsystem.write_zeroes_limit = 6;
+  for (subsystem::NamespaceOptions& one : setup.namespaces) {
+    one.limits = {.atomic_power_fail = 16, .boundary_power_fail = 64, .optimal_boundary = 256,
+                  .write_granularity = 8, .write_alignment = 8, .optimal_write = 32};
+  }
+}
+void use_endurance_groups(EmbeddedSetup& setup) {
+  setup.subsystem.endurance = {.groups = 3};
+  setup.subsystem.namespace_management.capacity_bytes = std::uint64_t{1} << 32;
+  setup.subsystem.telemetry = {.area_1_end = 1, .area_2_end = 2, .area_3_end = 4};
+}
+void use_generous_limits(EmbeddedSetup& setup) {
+  setup.subsystem.admin_entries_max = 128;
+  setup.subsystem.io_entries_max = 1024;
+  setup.subsystem.abort_limit = setup.subsystem.aer_limit = 16;
+  setup.subsystem.error_entries = 256;
+  setup.subsystem.cqt_ms = 5000;
+  setup.subsystem.firmware_update = {.slots = 7, .slot_1_read_only = false, .activates_at_once = false, .granularity = 1};
+}
+void use_small_limits(EmbeddedSetup& setup) {
+  setup.subsystem.abort_limit = 1;
+  setup.subsystem.aer_limit = 3;
+  setup.subsystem.error_entries = 3;
+  setup.subsystem.reservations_persist = false;
+}
+void use_static_controllers(EmbeddedSetup& setup) {
+  constexpr std::uint16_t kFirst = 7, kStep = 3, kControllers = 64;
+  setup.subsystem.controllers = subsystem::ControllerModel::static_controllers;
+  setup.subsystem.static_cntlids.clear();
+  for (std::uint16_t i = 0; i < kControllers; ++i) {
+    setup.subsystem.static_cntlids.push_back(static_cast<std::uint16_t>(kFirst + kStep * i));
+  }
+}
+void keep_flow_control(EmbeddedSetup& setup) { setup.subsystem.flow_control_may_be_off = false; }
+void use_traffic_based_keep_alive(EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = true; }
+void use_steps_and_long_erases(EmbeddedSetup& setup) {
+  setup.subsystem.namespace_management.granularity_bytes = 1 << 20;
+  setup.subsystem.sanitize = {.no_deallocate_inhibited = true, .crypto_erase_time = Duration::s(5)};
+  setup.subsystem.self_test = {.short_time = Duration::s(120), .extended_minutes = 600};
+}
 
 void use_ipv6(EmbeddedSetup& setup) {
   setup.bench_address = IpAddress::v6({0xFD, 0x0B, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x01});
@@ -130,6 +183,45 @@ void support_other_types(EmbeddedSetup& setup) {
   types.push_back({0x05, {{0xF1, 0xF0, 0xFF, 0}, {0xF1, 0xF2, 0xF1, 0}}});
 }
 
+/// Several ports of either kind, controllers, functions and namespaces, no two numbers of which are equal.
+void use_an_uneven_drive(EmbeddedSetup& setup) {
+  using mi::FunctionKind;
+  using mi::PortType;
+  mi::DriveOptions& drive = setup.managed->drive;
+  mi::find_drive_variant("revision_2_1")->vary(drive);
+  drive.device.ports = {
+      {.type = PortType::pcie, .unit_max = 192},
+      {.type = PortType::two_wire, .unit_max = 224, .frequency_max = mi::kFrequency1M, .vpd_address = 0xA2, .endpoint_address = 0x3A},
+      {.type = PortType::pcie, .unit_max = 128, .link_speeds = 0x07, .link_speed = 3, .link_width = 2},
+      {.type = PortType::two_wire, .unit_max = 96, .frequency_max = mi::kFrequency100k, .vpd_address = 0xA4, .endpoint_address = 0x5C,
+       .basic_management = false},
+  };
+  drive.device.device_id = 0x2ABC;
+  drive.device.subsystem_id = 0x3DEF;
+  drive.device.functions = {{7, FunctionKind::physical}, {0x105, FunctionKind::virtual_function}};
+  drive.subsystem.vid = 0x1B36;
+  drive.subsystem.ssvid = 0x8086;
+  drive.subsystem.static_cntlids = {3, 7, 0x105};
+  drive.namespaces.resize(3);
+  drive.namespaces[1].blocks = 3000;
+  drive.namespaces[2].blocks = 100'000;
+  drive.namespaces[2].block_bytes = 4096;
+}
+void use_the_second_port(EmbeddedSetup& setup) {
+  use_an_uneven_drive(setup);
+  mi::DriveOptions& drive = setup.managed->drive;
+  std::swap(drive.device.ports[0].unit_max, drive.device.ports[2].unit_max);
+  std::swap(drive.device.ports[1], drive.device.ports[3]);
+}
+/// The owner of a network has another EID, and a pool that does not follow it.
+void use_other_eids(EmbeddedSetup& setup) {
+  setup.managed->network.owner_eid = 0x50;
+  setup.managed->network.pool_first = 0x62;
+  setup.managed->network.pool_size = 100;
+}
+void use_revision_1_1(EmbeddedSetup& setup) { mi::find_drive_variant("revision_1_1")->vary(setup.managed->drive); }
+void use_revision_1_2(EmbeddedSetup& setup) { mi::find_drive_variant("revision_1_2")->vary(setup.managed->drive); }
+
 /// Whatever can come in one piece comes in several: R2Ts, data PDUs, packets, RDMA Reads and Writes.
 void cut_transfers(EmbeddedSetup& setup) {
   setup.tcp.maxh2cdata = 4096;
@@ -146,21 +238,21 @@ std::vector<Lane> make_lanes() {
                  .text = "The first I/O queue of a case is queue 2",
                  .concerns = controllers,
                  .around = {.io_queue = 2},
-                 .vary = other_queues,
+                 .vary = use_streams_and_limits,
                  .needs = grants<2>,
                  .third_party = true});
   all.push_back({.name = "io-queue-3",
                  .text = "The first I/O queue of a case is queue 3",
                  .concerns = controllers,
                  .around = {.io_queue = 3},
-                 .vary = other_queues,
+                 .vary = use_endurance_groups,
                  .needs = grants<3>,
                  .third_party = true});
   all.push_back({.name = "io-queue-last",
                  .text = "The first I/O queue of a case is the last that the controller grants",
                  .concerns = controllers,
                  .around = {.io_queue = Surroundings::kLastQueue},
-                 .vary = other_queues,
+                 .vary = use_generous_limits,
                  .needs = grants<4>,
                  .third_party = true});
   all.push_back({.name = "other-namespace",
@@ -179,26 +271,31 @@ std::vector<Lane> make_lanes() {
                  .text = "Another host is connected and sends commands meanwhile",
                  .concerns = controllers,
                  .around = {.neighbour = true, .busy = true},
+                 .vary = use_traffic_based_keep_alive,
                  .third_party = true});
   all.push_back({.name = "after-shutdown",
                  .text = "The host had an association before, and shut the controller down",
                  .concerns = controllers,
                  .around = {.earlier = Earlier::shut_down},
+                 .vary = use_static_controllers,
                  .third_party = true});
   all.push_back({.name = "after-loss",
                  .text = "The host had an association before, which was lost without a shutdown",
                  .concerns = controllers,
                  .around = {.earlier = Earlier::lost},
+                 .vary = keep_flow_control,
                  .third_party = true});
   all.push_back({.name = "after-reset",
                  .text = "The controller was reset (CC.EN 1, 0, 1) after an I/O queue was used",
                  .concerns = controllers,
                  .around = {.reset = true},
+                 .vary = use_steps_and_long_erases,
                  .third_party = true});
   all.push_back({.name = "second-port",
                  .text = "Through another port of the subsystem",
                  .concerns = fabrics,
-                 .around = {.second_port = true}});
+                 .around = {.second_port = true},
+                 .vary = use_small_limits});
   all.push_back({.name = "last-blocks",
                  .text = "The last blocks of a namespace of 2^35 blocks",
                  .concerns = namespaces_of_controllers,
@@ -249,7 +346,7 @@ std::vector<Lane> make_lanes() {
                  .third_party = false});
   all.push_back({.name = "mi-near-wrap",
                  .text = "Message tags and packet sequence numbers begin near their wrap",
-                 .concerns = endpoints,
+                 .concerns = endpoints_and_requesters,
                  .around = {.near_wrap = true},
                  .third_party = false});
   all.push_back({.name = "mi-after-reset",
@@ -261,6 +358,31 @@ std::vector<Lane> make_lanes() {
                  .text = "The endpoint supports further message types, one of them before NVMe-MI",
                  .concerns = endpoints,
                  .vary = support_other_types});
+  all.push_back({.name = "mi-uneven-drive",
+                 .text = "A drive of NVMe-MI 2.1 with four ports, three controllers, three namespaces, and unequal numbers",
+                 .concerns = endpoints,
+                 .vary = use_an_uneven_drive});
+  all.push_back({.name = "mi-second-port",
+                 .text = "The management endpoint is at the second port of its kind; the device has another one at the first",
+                 .concerns = endpoints_on_buses,
+                 .around = {.neighbour = true, .second_port = true},
+                 .vary = use_the_second_port});
+  all.push_back({.name = "mi-busy-neighbour",
+                 .text = "Other management controllers talk to the endpoint, and to another one of the device, at the same time",
+                 .concerns = endpoints_on_buses,
+                 .around = {.neighbour = true, .busy = true}});
+  all.push_back({.name = "mctp-other-eids",
+                 .text = "The owner of the network has EID 80 and a pool of 100 EIDs from 98 on",
+                 .concerns = bus_owners,
+                 .vary = use_other_eids});
+  all.push_back({.name = "mi-revision-1-1",
+                 .text = "An endpoint of NVMe-MI 1.1",
+                 .concerns = endpoints,
+                 .vary = use_revision_1_1});
+  all.push_back({.name = "mi-revision-1-2",
+                 .text = "An endpoint of NVMe-MI 1.2",
+                 .concerns = endpoints,
+                 .vary = use_revision_1_2});
   for (const auto& [name, text, answers] : {std::tuple("nd-at-once", "Requests that can end in their call do so",
                                                        networkdirect::Answers::at_once),
                                             std::tuple("nd-drawn", "Each request ends in its call or pends, as drawn",

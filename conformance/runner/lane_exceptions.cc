@@ -112,6 +112,22 @@ const std::vector<LaneException>& lane_exceptions() {
         "after_abort_there_is_nothing_to_replay"},
        "",
        "the case says the packets of its command itself, to slot 0"},
+      {{"mi-second-port", "mi-busy-neighbour"},
+       {"a_discovered_endpoint_is_silent_to_discovery", "broadcast_requests_are_answered_to_the_root"},
+       "",
+       "the other endpoint of the device answers what is sent to all"},
+      {{"mi-busy-neighbour"},
+       {"slots_are_clean_after_a_reset"},
+       "",
+       "what the other manager sends to the EID of before the reset sets a flag"},
+      {{"after-shutdown"},
+       {"connect_gives_no_controller_that_is_taken", "expiry_leaves_an_error_log_entry"},
+       "",
+       "the emulated product has 64 static controllers, and the case wants few or dynamic ones"},
+      {{"io-queue-3"},
+       {"created_namespace_is_allocated", "creation_beyond_the_number_is_refused"},
+       "",
+       "the capacity of the emulated product is divided among endurance groups"},
   };
   return rows;
 }

@@ -18,6 +18,12 @@ ManagementRequesterBench::ManagementRequesterBench(World& world, const Environme
   end_->set_hooks(mctp_hooks_.get());
   end_->set_route(kPlayedEid, kPlayedEid, product_address_on(medium_));
   end_->set_route(kOtherPlayedEid, kOtherPlayedEid, product_address_on(medium_, 1));
+  if (environment.around().near_wrap) {
+    // The tag before the last is the next one towards each endpoint.
+    for (const mctp::Eid peer : {kPlayedEid, kOtherPlayedEid}) {
+      for (unsigned i = 0; i < 6; ++i) end_->release_tag(peer, *end_->take_tag(peer));
+    }
+  }
   requester_ = std::make_unique<mi::Requester>(world, *end_, setup.managed->requester, hooks_.get());
   endpoint_ = std::make_unique<RawMctp>(world, segment_->attach("bench", product_address_on(medium_)), kPlayedEid);
   endpoint_->set_product(kRequesterEid, bench_address_on(medium_));

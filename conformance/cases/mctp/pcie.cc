@@ -166,6 +166,7 @@ CONFORMANCE_CASE(broadcast_requests_are_answered_to_the_root, "mctp.vdm.broadcas
     if (!check.that(answer.has_value(), what + " is answered", "no answer")) return;
     check.equal("completion code of " + what, answer->body.size() > 3 ? answer->body[3] : 0xFF, 0);
     check.equal("source EID of the answer", answer->source, bench.eid());
+    check.require(bench.product_frames().size() > before, "the answer to " + what + " is a frame of the product", "it is not");
     check.equal("routing of the answer to " + what, bench.product_frames()[before].bytes[0], 0x70);
   }
 }
