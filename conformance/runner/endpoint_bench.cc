@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "conformance/runner/endpoint_neighbour.h"
 #include "conformance/runner/kernel_peer.h"
 #include "model/drive/drive.h"
 #include "model/drive/smbus_slaves.h"
@@ -165,58 +166,6 @@ Bytes primitive_message(std::uint8_t opcode, unsigned slot, std::uint16_t parame
 
 // ---- the bench ----
 
-/// Another endpoint of the device, and other management controllers on the medium: one talks to that endpoint, two to the endpoint
-/// of the case. They talk whenever the case does, with the same message tag, so that messages interleave.
-class EndpointBench::Neighbour {
- public:
-  static constexpr mctp::Eid kEndpoint = 0x30, kManager = 0x31, kOtherManager = 0x32, kWrongManager = 0x33;
-  /// Places on the medium that no case uses.
-  static constexpr unsigned kPlace = 5;
-
-  Neighbour(World& world, mctp::Segment& segment, std::string_view medium, mi::Drive& drive, const mctp::DeviceOptions& device,
-            const mi::EndpointOptions& options, mi::EndpointHooks* hooks)
-      : node_(world, segment.attach("neighbour", product_address_on(medium, kPlace)), device,
-              mctp::EndpointOptions{.name = "neighbour", .eid = kEndpoint}),
-        endpoint_(world, drive.device(), node_.endpoint(), options, hooks),
-        manager_(world, segment.attach("neighbour's manager", bench_address_on(medium, kPlace)), kManager),
-        other_(world, segment.attach("other manager", bench_address_on(medium, kPlace + 1)), kOtherManager),
-        wrong_(world, segment.attach("other manager 2", bench_address_on(medium, kPlace + 2)), kWrongManager) {
-    manager_.set_product(kEndpoint, product_address_on(medium, kPlace));
-    set_product(mctp::kNullEid, product_address_on(medium));
-    for (RawMctp* raw : {&manager_, &other_, &wrong_}) raw->on_message = [](const SeenMessage&) { return true; };
-  }
-
-  void set_product(mctp::Eid eid, const mctp::PhysicalAddress& at) {
-    other_.set_product(eid, at);
-    wrong_.set_product(eid, at);
-  }
-
-  void talk(std::uint8_t tag) {
-    const unsigned slot = turn_++ & 1;
-    Bytes command = mi_message(static_cast<std::uint8_t>(mi::Opcode::read_data_structure), 0, 0, {}, {.slot = slot});
-    mi::append_mic(command);
-    manager_.send_message(command, {.tag = tag});
-    // A primitive of a wrong size, which is discarded, in two packets, with a good one in between.
-    Bytes wrong = primitive_message(static_cast<std::uint8_t>(mi::Primitive::get_state), slot);
-    wrong.resize(mctp::kBaselineUnit);
-    mi::append_mic(wrong);
-    MctpPacket like = wrong_.packet();
-    like.tag = tag;
-    const auto parts = cut(wrong, like);
-    wrong_.send(parts[0]);
-    Bytes primitive = primitive_message(static_cast<std::uint8_t>(mi::Primitive::get_state), slot);
-    mi::append_mic(primitive);
-    other_.send_message(primitive, {.tag = tag});
-    wrong_.send(parts[1]);
-  }
-
- private:
-  mctp::SimpleDevice node_;
-  mi::Endpoint endpoint_;
-  RawMctp manager_, other_, wrong_;
-  unsigned turn_ = 0;
-};
-
 /// The emulated drive and the medium that it shares with the bench.
 struct EndpointBench::Embedded {
   Embedded(World& world, const Environment& environment, EmbeddedSetup setup)
@@ -228,7 +177,7 @@ struct EndpointBench::Embedded {
     setup.managed->drive.end.name = "product";
     const bool second_port = environment.around().second_port;
     const auto kind = setup.transport == "pcie" ? mi::PortType::pcie : mi::PortType::two_wire;
-    setup.managed->drive.endpoint.port = port_of(setup.managed->drive.device, kind, second_port ? 1 : 0);
+    setup.managed->drive.endpoint.port = nth_port(setup.managed->drive.device, kind, second_port ? 1 : 0);
     setup.managed->drive.node.one_eid = setup.managed->second_bus;
     environment.deviations->alter(setup.managed->drive);
     const mctp::DeviceOptions node_options = setup.managed->drive.node;
@@ -243,7 +192,7 @@ struct EndpointBench::Embedded {
     if (setup.managed->second_bus) put_on_second_bus(world, setup);
     if (environment.around().neighbour) {
       mi::EndpointOptions beside = endpoint;
-      beside.port = second_port ? port_of(drive->device().options(), kind, 0) : other_port(endpoint.port);
+      beside.port = second_port ? nth_port(drive->device().options(), kind, 0) : other_port(endpoint.port);
       neighbour = std::make_unique<Neighbour>(world, *segment, setup.transport, *drive, node_options, beside, mi_hooks.get());
     }
     if (!setup.managed->second_endpoint) return;
@@ -254,18 +203,6 @@ struct EndpointBench::Embedded {
     other.port = other_port(endpoint.port);
     second = std::make_unique<mi::Endpoint>(world, drive->device(), second_node->endpoint(), other, mi_hooks.get());
   }
-
-  /// The nth port of a kind; the last one where there are fewer, port 0 where there is none.
-  static std::uint8_t port_of(const mi::DeviceOptions& device, mi::PortType kind, unsigned nth) {
-    std::uint8_t found = 0;
-    for (std::size_t i = 0; i < device.ports.size(); ++i) {
-      if (device.ports[i].type != kind) continue;
-      found = static_cast<std::uint8_t>(i);
-      if (nth-- == 0) break;
-    }
-    return found;
-  }
-  static std::uint8_t other_port(std::uint8_t port) { return port == 0 ? 1 : 0; }
 
   void put_on_second_bus(World& world, const EmbeddedSetup& setup) {
     second_segment = make_segment(world, setup);

@@ -169,7 +169,8 @@ CONFORMANCE_CASE(bridges_drop_what_has_no_route, "mctp.bridge.unknown", roles::b
   const Bridged scene = bridged(bench, check);
   turn_to_bridge(bench, scene, scene.near);
   forget_all(scene);
-  const std::vector<mctp::Eid> known = {scene.near.eid(), scene.other.eid(), scene.far.eid(), scene.farther.eid(), scene.bridge, bench.product().owner().eid()};
+  const mctp::Eid owner = bench.product().owner().eid();
+  const std::vector<mctp::Eid> known = {scene.near.eid(), scene.other.eid(), scene.far.eid(), scene.farther.eid(), scene.bridge, owner};
   for (PlayedDevice* from : {&scene.near, &scene.far}) {
     for (unsigned eid = mctp::kFirstEid; eid < mctp::kBroadcastEid; ++eid) {
       const auto to = static_cast<mctp::Eid>(eid);

@@ -100,7 +100,8 @@ std::vector<Call> structure_calls() {
 std::vector<Call> poll_calls() {
   std::vector<Call> calls;
   const auto add = [&](std::string what, Requester::PollTerms terms, std::uint32_t nmd0, std::uint32_t nmd1) {
-    calls.push_back({"controllers' health, " + what, [terms](Requester& r) { r.poll_controllers(kPeer, terms); }, mi_bytes(0x02, nmd0, nmd1)});
+    calls.push_back({"controllers' health, " + what, [terms](Requester& r) { r.poll_controllers(kPeer, terms); },
+                     mi_bytes(0x02, nmd0, nmd1)});
   };
   Requester::PollTerms none;
   none.first = 0;
@@ -359,7 +360,8 @@ std::vector<Reader> other_readers() {
                       {"an item header of another length", 0, altered(7, 8)},
                       {"specific data of another length", 0, altered(8, 3)},
                       {"specific data beyond the end", 0, altered(8, 0xF0)}}};
-  std::vector<Reader> all = {asked("the subsystem's health", reading([](Requester& r) { return r.poll_subsystem(kPeer, false); }), mixed(8)),
+  Reader health = asked("the subsystem's health", reading([](Requester& r) { return r.poll_subsystem(kPeer, false); }), mixed(8));
+  std::vector<Reader> all = {std::move(health),
                              std::move(controllers),
                              std::move(events),
                              std::move(occurrences),
@@ -395,7 +397,8 @@ CONFORMANCE_CASE(every_answer_is_held_against_its_form, "mi.requester.odd-length
       const auto value = reader.start(bench.product());
       const SeenMessage request = bench.request();
       const bool admin = reader.admin && status == Status::success;
-      bench.answer(request, admin ? bench.admin_response_to(request, said.data) : bench.response_to(request, status, said.data, said.nmresp));
+      bench.answer(request, admin ? bench.admin_response_to(request, said.data)
+                                  : bench.response_to(request, status, said.data, said.nmresp));
       return value();
     };
     const auto good = read(reader.good, Status::success);
@@ -403,7 +406,8 @@ CONFORMANCE_CASE(every_answer_is_held_against_its_form, "mi.requester.odd-length
       check.bytes("what was read of " + reader.what, *good, reader.value);
     }
     for (const Said& lie : reader.lies) {
-      check.that(!read(lie, Status::success).has_value(), "an answer about " + reader.what + " with " + lie.what + " is not taken", "it is");
+      const std::string what = "an answer about " + reader.what + " with " + lie.what;
+      check.that(!read(lie, Status::success).has_value(), what + " is not taken", "it is");
     }
     check.that(!read(reader.good, Status::internal_error).has_value(), "an error is no answer about " + reader.what, "it is taken");
   }
