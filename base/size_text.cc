@@ -43,4 +43,18 @@ std::string size_text(std::uint64_t bytes) {
   return text + " " + kUnits[unit];
 }
 
+Result<Duration> parse_duration(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+  if (error == std::errc{} && unit == "us") return Duration::us(number);
+  if (error == std::errc{} && unit == "ms") return Duration::ms(number);
+  if (error == std::errc{} && unit == "s") return Duration::s(number);
+  // Years would not fit into nanoseconds.
+  constexpr std::uint32_t kMost = 1'000'000;
+  if (error == std::errc{} && unit == "m" && number <= kMost) return Duration::s(std::int64_t{number} * 60);
+  if (error == std::errc{} && unit == "h" && number <= kMost) return Duration::s(std::int64_t{number} * 3600);
+  return Failure{Problem{"'" + std::string(text) + "' is no time; times look like 250ms, 2s, 30m, 2h"}};
+}
+
 }  // namespace fb

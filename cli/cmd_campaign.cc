@@ -1,7 +1,6 @@
 // fabricbench campaign: many worlds under faults, and what the failures among them have in common.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -215,13 +214,9 @@ void run_elsewhere(CampaignOptions& options, RemoteSeeds& remote, std::string& l
 /// "90s", "30m", "2h"; 0 where there is none.
 double seconds_of(const std::string& text) {
   if (text.empty()) return 0;
-  std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-  const double scale = unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  if (error != std::errc{} || number == 0 || scale == 0) throw UserError("--time " + text + ": not a time such as 90s, 30m or 2h");
-  return number * scale;
+  const auto time = parse_duration(text);
+  if (!time || *time <= Duration{}) throw UserError("--time " + text + ": not a time such as 90s, 30m or 2h");
+  return static_cast<double>(time->count_ns()) / 1e9;
 }
 
 /// A product at an address: what its URL names, or what its discovery service lists.

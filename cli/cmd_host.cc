@@ -12,6 +12,7 @@
 #include "cli/drive/sessions.h"
 #include "cli/host_session.h"
 #include "cli/io_run.h"
+#include "cli/load_run.h"
 #include "cli/usage.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/zones.h"
@@ -277,6 +278,14 @@ struct IoArguments {
   std::uint16_t queue_depth = 32;
   std::uint64_t seed = 1;
   bool verify = false;
+  std::uint16_t io_queues = 1;
+  // A load instead of writing everything and reading it back.
+  bool random = false;
+  std::optional<unsigned> read_percent;
+  std::string time;
+  std::uint64_t rate = 0;
+
+  bool is_load() const { return random || read_percent || !time.empty() || rate != 0; }
 };
 
 void print_figures(const char* what, const IoFigures& figures) {
@@ -329,6 +338,58 @@ int print_io(IoRun& run, const IoArguments& arguments) {
   return run.failed() ? exit_code::red : exit_code::good;
 }
 
+void print_timeline(const LoadFigures& figures) {
+  fmt::print("{:>8} {:>10} {:>10} {:>12}\n", "second", "reads", "writes", "MB/s");
+  for (std::size_t i = 0; i < figures.timeline.size(); ++i) {
+    const LoadFigures::Second& one = figures.timeline[i];
+    fmt::print("{:>8} {:>10} {:>10} {:>12.1f}\n", i, one.reads, one.writes, static_cast<double>(one.bytes) / 1e6);
+  }
+}
+
+int run_load(HostSession& session, host::Namespace& space, const LoadOptions& options, bool as_json) {
+  LoadRun run(session.world(), space, options);
+  const LoadFigures figures = run.run();
+  if (as_json) {
+    Json timeline = Json::array();
+    for (const LoadFigures::Second& one : figures.timeline) {
+      timeline.push_back({{"reads", one.reads}, {"writes", one.writes}, {"bytes", one.bytes}});
+    }
+    print_json({{"write", figures_json(figures.writes)},
+                {"read", figures_json(figures.reads)},
+                {"timeline", timeline},
+                {"reads_compared", figures.verified},
+                {"verified", options.verify && !run.failed()},
+                {"failure", run.failure()}});
+    return run.failed() ? exit_code::red : exit_code::good;
+  }
+  if (figures.writes.commands > 0) print_figures("write", figures.writes);
+  if (figures.reads.commands > 0) print_figures("read", figures.reads);
+  print_timeline(figures);
+  if (run.failed()) {
+    std::fprintf(stderr, "fabricbench: %s\n", run.failure().c_str());
+    return exit_code::red;
+  }
+  if (options.verify) fmt::print("verified: {} reads of blocks that this run had written\n", figures.verified);
+  return exit_code::good;
+}
+
+LoadOptions load_options(const IoArguments& arguments, const IoOptions& io) {
+  LoadOptions options;
+  options.bytes = io.bytes;
+  options.block_bytes = io.block_bytes;
+  options.queue_depth = io.queue_depth;
+  options.seed = io.seed;
+  options.verify = io.verify;
+  options.random = arguments.random;
+  options.read_percent = arguments.read_percent.value_or(100);
+  options.rate = arguments.rate;
+  if (arguments.time.empty()) return options;
+  const auto time = parse_duration(arguments.time);
+  if (!time || *time <= Duration{}) throw UserError("--time " + arguments.time + ": not a time such as 90s, 30m or 2h");
+  options.time = *time;
+  return options;
+}
+
 int run_io(HostSession& session, const IoArguments& arguments) {
   IoOptions options;
   options.bytes = or_throw(parse_size(arguments.size));
@@ -339,8 +400,9 @@ int run_io(HostSession& session, const IoArguments& arguments) {
   options.verify = arguments.verify;
   options.show_progress = isatty(2) != 0;
   options.losses = [&session] { return session.losses(); };
+  const LoadOptions load = load_options(arguments, options);
   session.report_losses();
-  session.connect();
+  session.connect(128, arguments.io_queues);
   host::Namespace& space = session.name_space();
   if (space.facts().zoned()) {
     throw UserError(fmt::format("namespace {} is zoned: zones are written with write and append", space.nsid()));
@@ -349,6 +411,7 @@ int run_io(HostSession& session, const IoArguments& arguments) {
     throw UserError(fmt::format("--size {}: the namespace has {}", arguments.size,
                                 size_text(space.blocks() * space.block_bytes())));
   }
+  if (arguments.is_load()) return run_load(session, space, load, arguments.host.json);
   IoRun run(session.world(), space, options);
   if (arguments.host.json) return print_io(run, arguments);
   print_figures("write", run.write_all());
@@ -478,6 +541,18 @@ void add_host(CLI::App& app, Outcome& outcome) {
       ->type_name("N")
       ->capture_default_str();
   io->add_flag("--verify", arguments->verify, "Compare what is read with what was written");
+  io->add_option("--io-queues", arguments->io_queues, "I/O queues of the association")
+      ->check(CLI::Range(1, 128))
+      ->type_name("N")
+      ->capture_default_str();
+  io->add_flag("--random", arguments->random, "A load at random places in --size");
+  io->add_option("--read-percent", arguments->read_percent, "A load of reads and writes side by side; 100: reads alone")
+      ->check(CLI::Range(0, 100))
+      ->type_name("N");
+  io->add_option("--time", arguments->time, "A load for this time (30s, 10m), over --size again and again")->type_name("TIME");
+  io->add_option("--rate", arguments->rate, "A load of at most so many commands a second")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{100'000'000}))
+      ->type_name("N");
   io->callback([arguments, &outcome] {
     outcome.code =
         guarded(arguments->host, [&](HostSession& s) { return run_io(s, *arguments); });

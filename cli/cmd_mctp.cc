@@ -67,14 +67,9 @@ std::string preload_library() {
 
 /// "90ms", "2s", "1500us".
 Duration duration_of(const char* option, const std::string& text) {
-  std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-  if (error == std::errc{} && unit == "us") return Duration::us(number);
-  if (error == std::errc{} && unit == "ms") return Duration::ms(number);
-  if (error == std::errc{} && unit == "s") return Duration::s(number);
-  throw UserError(fmt::format("{} {}: not a time such as 250ms or 2s", option, text));
+  const auto time = parse_duration(text);
+  if (!time) throw UserError(fmt::format("{} {}: not a time such as 250ms or 2s", option, text));
+  return *time;
 }
 
 /// What a drive says while a command takes its time, and how long that is.

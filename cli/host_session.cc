@@ -191,11 +191,12 @@ std::string HostSession::subsystem_nqn() {
   return nqn_;
 }
 
-host::Controller& HostSession::connect(std::uint16_t queue_entries) {
+host::Controller& HostSession::connect(std::uint16_t queue_entries, std::uint16_t io_queues) {
   host::ConnectOptions options;
   options.subnqn = subsystem_nqn();
   options.to = to_;
   options.queue_entries = queue_entries;
+  options.io_queues = io_queues;
   options.authentication = authentication_;
   if (tls_always_) options.tls = host::TlsUse::always;
   if (tls_) options.connect_timeout = kHandshakePatience;

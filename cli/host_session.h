@@ -51,7 +51,7 @@ class HostSession final : private host::ControllerListener {
   /// The same, then stays and calls `on_log` with the first log and each that differs, until interrupted.
   void watch(bool follow_referrals, const std::function<void(const host::DiscoveryResult&)>& on_log);
   /// UserError, with the reason, when there is no association to be had.
-  host::Controller& connect(std::uint16_t queue_entries = 128);
+  host::Controller& connect(std::uint16_t queue_entries = 128, std::uint16_t io_queues = 1);
   /// The namespace that was asked for.
   host::Namespace& name_space();
   /// Says on standard error when the association is lost and when it is back.

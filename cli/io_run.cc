@@ -35,18 +35,17 @@ IoRun::IoRun(World& world, host::Namespace& space, const IoOptions& options)
 
 IoRun::~IoRun() = default;
 
-void IoRun::fill(std::uint64_t lba, MutableBytes data) const {
-  std::uint64_t word = mix64(options_.seed ^ mix64(lba));
+void fill_pattern(std::uint64_t seed, std::uint64_t lba, MutableBytes data) {
+  std::uint64_t word = mix64(seed ^ mix64(lba));
   for (std::size_t at = 0; at + 8 <= data.size(); at += 8) {
     store_le<std::uint64_t>(data.data() + at, word);
     word = word * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
   }
 }
 
-/// Tags that the controller made are not the pattern's.
-void IoRun::skip_tags(MutableBytes wanted, ByteView read) const {
-  const nvme::BlockLayout& layout = space_.facts().layout;
-  if (!layout.is_protected() || space_.facts().strips()) return;
+void keep_tags(const host::Namespace& space, MutableBytes wanted, ByteView read) {
+  const nvme::BlockLayout& layout = space.facts().layout;
+  if (!layout.is_protected() || space.facts().strips()) return;
   for (std::size_t at = layout.tuple_at(); at < wanted.size(); at += layout.bytes()) {
     std::copy_n(read.begin() + static_cast<std::ptrdiff_t>(at), layout.tuple_bytes(),
                 wanted.begin() + static_cast<std::ptrdiff_t>(at));
@@ -61,7 +60,7 @@ bool IoRun::next(Request& request) {
   request.lba = next_lba_;
   request.blocks = blocks;
   request.data = MutableBytes(request.memory).first(std::size_t{blocks} * space_.block_bytes());
-  if (opcode_ == nvme::IoOpcode::write) fill(request.lba, request.data);
+  if (opcode_ == nvme::IoOpcode::write) fill_pattern(options_.seed, request.lba, request.data);
   next_lba_ += blocks;
   request.started = world_.now();
   ++in_flight_;
@@ -83,8 +82,8 @@ void IoRun::done(Request& request, nvme::Status status) {
   }
   if (read && options_.verify) {
     const MutableBytes wanted = MutableBytes(expected_).first(request.data.size());
-    fill(request.lba, wanted);
-    skip_tags(wanted, request.data);
+    fill_pattern(options_.seed, request.lba, wanted);
+    keep_tags(space_, wanted, request.data);
     const auto differs = std::mismatch(wanted.begin(), wanted.end(), request.data.begin());
     if (differs.first != wanted.end() && !failed()) {
       const auto at = static_cast<std::uint64_t>(differs.first - wanted.begin());
@@ -124,28 +123,32 @@ void IoRun::transfer(std::uint64_t first, std::uint64_t end, const char* what) {
 
 IoFigures IoRun::figures() {
   if (options_.show_progress) std::fprintf(stderr, "\r\033[K");
+  return figures_of(latencies_ns_, blocks_done_ * space_.block_bytes(), world_.now() - started_);
+}
+
+IoFigures figures_of(std::vector<std::int64_t>& latencies_ns, std::uint64_t bytes, Duration elapsed) {
   IoFigures figures;
-  figures.commands = latencies_ns_.size();
-  figures.bytes = blocks_done_ * space_.block_bytes();
-  figures.elapsed = world_.now() - started_;
-  if (latencies_ns_.empty()) return figures;
-  std::sort(latencies_ns_.begin(), latencies_ns_.end());
+  figures.commands = latencies_ns.size();
+  figures.bytes = bytes;
+  figures.elapsed = elapsed;
+  if (latencies_ns.empty()) return figures;
+  std::sort(latencies_ns.begin(), latencies_ns.end());
   const auto within = [&](std::uint32_t thousandths) {
-    const std::size_t count = latencies_ns_.size();
+    const std::size_t count = latencies_ns.size();
     const std::size_t rank = (count * thousandths + 99'999) / 100'000;
-    return Duration::ns(latencies_ns_[std::max<std::size_t>(rank, 1) - 1]);
+    return Duration::ns(latencies_ns[std::max<std::size_t>(rank, 1) - 1]);
   };
   figures.latency_median = within(50'000);
   figures.latency_99 = within(99'000);
-  figures.latency_least = Duration::ns(latencies_ns_.front());
-  figures.latency_max = Duration::ns(latencies_ns_.back());
+  figures.latency_least = Duration::ns(latencies_ns.front());
+  figures.latency_max = Duration::ns(latencies_ns.back());
   std::int64_t sum_ns = 0;
-  for (const std::int64_t one : latencies_ns_) sum_ns += one;
-  figures.latency_mean = Duration::ns(sum_ns / static_cast<std::int64_t>(latencies_ns_.size()));
+  for (const std::int64_t one : latencies_ns) sum_ns += one;
+  figures.latency_mean = Duration::ns(sum_ns / static_cast<std::int64_t>(latencies_ns.size()));
   for (const std::uint32_t one : kPercentiles) figures.latency_percentiles.push_back(within(one));
   std::int64_t below_ns = 1;
   std::uint64_t commands = 0;
-  for (const std::int64_t one : latencies_ns_) {
+  for (const std::int64_t one : latencies_ns) {
     while (one >= below_ns) {
       if (commands > 0 || !figures.histogram.empty()) figures.histogram.push_back({Duration::ns(below_ns), std::exchange(commands, 0)});
       below_ns *= 2;

@@ -44,6 +44,13 @@ struct IoFigures {
 /// In thousandths of a percent.
 inline constexpr std::uint32_t kPercentiles[] = {50'000, 90'000, 95'000, 99'000, 99'900, 99'990};
 
+/// Of commands that took so long; sorts them.
+IoFigures figures_of(std::vector<std::int64_t>& latencies_ns, std::uint64_t bytes, Duration elapsed);
+/// What a run with that seed writes there.
+void fill_pattern(std::uint64_t seed, std::uint64_t lba, MutableBytes data);
+/// Tags that the controller made are not the pattern's: those that were read stand in `wanted` then.
+void keep_tags(const host::Namespace& space, MutableBytes wanted, ByteView read);
+
 class IoRun {
  public:
   IoRun(World& world, host::Namespace& space, const IoOptions& options);
@@ -67,8 +74,6 @@ class IoRun {
   IoFigures figures();
   bool next(Request& request);
   void done(Request& request, nvme::Status status);
-  void skip_tags(MutableBytes wanted, ByteView read) const;
-  void fill(std::uint64_t lba, MutableBytes data) const;
   void progress(const char* what);
 
   World& world_;

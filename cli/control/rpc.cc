@@ -1,7 +1,6 @@
 #include "cli/control/rpc.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/result.h"
 #include "base/size_text.h"
@@ -28,19 +27,6 @@ std::string quoted(const json& value) {
   constexpr std::size_t kMost = 60;
   if (text.size() > kMost) text.replace(kMost, std::string::npos, "...");
   return text;
-}
-
-/// Nanoseconds of "250ms".
-std::optional<std::int64_t> nanoseconds(const std::string& text) {
-  std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{}) return std::nullopt;
-  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-  if (unit == "us") return std::int64_t{number} * 1000;
-  if (unit == "ms") return std::int64_t{number} * 1'000'000;
-  if (unit == "s") return std::int64_t{number} * 1'000'000'000;
-  return std::nullopt;
 }
 
 json checked_number(const RpcParameter& parameter, const json& value) {
@@ -86,9 +72,9 @@ json checked(const RpcParameter& parameter, const json& value) {
       return value;
     case Type::duration: break;
   }
-  const auto time = value.is_string() ? nanoseconds(value.get_ref<const std::string&>()) : std::nullopt;
+  const auto time = parse_duration(value.is_string() ? std::string_view(value.get_ref<const std::string&>()) : "");
   if (!time) throw invalid(parameter, quoted(value) + " is not a time such as \"250ms\" or \"2s\"");
-  return *time;
+  return time->count_ns();
 }
 
 /// Positions become names.
@@ -110,7 +96,7 @@ ordered_json schema_of(const RpcParameter& parameter) {
       return {{"type", ordered_json::array({"integer", "string"})},
               {"minimum", parameter.low},
               {"pattern", "^[0-9]+[KMGT]?(i?B)?$"}};
-    case Type::duration: return {{"type", "string"}, {"pattern", "^[0-9]+(us|ms|s)$"}};
+    case Type::duration: return {{"type", "string"}, {"pattern", "^[0-9]+(us|ms|s|m|h)$"}};
     case Type::texts: return {{"type", ordered_json::array({"array", "string"})}, {"items", {{"type", "string"}}}};
     case Type::text: break;
   }

@@ -120,6 +120,28 @@ def test_kill_and_restart_loses_nothing_that_was_acknowledged(place, start_targe
     assert "reconnect" in (out + err).lower(), "the host says that it lost and regained the target"
 
 
+def test_a_load_has_figures_and_a_time_line(place, fabricbench, start_target):
+    start_target(*place.listen, "--namespace", "64M")
+    load = ["host", "io", place.url, *place.local, "--random", "--read-percent", "60", "--block-size", "4K", "--verify"]
+    done = fabricbench(*load, "--size", "4M", "--time", "2s", "--io-queues", "3", "--json", timeout=60)
+    assert done.code == 0, done.err
+    result = done.json
+    assert result["verified"] and result["reads_compared"] > 0 and len(result["timeline"]) >= 2
+    for kind in ("read", "write"):
+        latency = result[kind]["latency_ns"]
+        ordered = [latency["min"], *latency["percentiles"].values(), latency["max"]]
+        assert ordered == sorted(ordered) and list(latency["percentiles"]) == ["50", "90", "95", "99", "99.9", "99.99"]
+        assert sum(one["commands"] for one in latency["histogram"]) == result[kind]["commands"]
+    assert sum(one["reads"] + one["writes"] for one in result["timeline"]) == result["read"]["commands"] + result["write"]["commands"]
+    assert result["read"]["commands"] > result["write"]["commands"]
+    # Once through, at a rate: 64 commands at 100 a second.
+    paced = fabricbench(*load, "--size", "256K", "--rate", "100", "--json", timeout=60).json
+    assert paced["read"]["commands"] + paced["write"]["commands"] == 64
+    assert 0.6 < paced["read"]["seconds"] < 5
+    shown = fabricbench(*load, "--size", "4M", "--time", "1s")
+    assert shown.code == 0 and "second" in shown.out and "verified" in shown.out
+
+
 def test_a_taken_port_is_one_line(place, fabricbench, start_target):
     start_target(*place.listen, "--namespace", "1M")
     done = fabricbench("target", *place.listen, "--namespace", "1M")
