@@ -37,12 +37,14 @@ enum class Kind : std::uint8_t {
   partition,
   hold,
   throttle,
+  mtu,
   // segment
   segment_split,
   segment_delay,
   segment_lose,
   segment_hold,
   segment_throttle,
+  segment_mtu,
   segment_reset,
   // pdu
   pdu_drop,

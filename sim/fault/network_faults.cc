@@ -2,9 +2,15 @@
 
 #include <algorithm>
 
+#include "sim/net/vanish.h"
+
 namespace fb::fault {
 
 namespace {
+
+/// What an MTU counts beside the payload: the headers of IP, and of UDP or TCP.
+std::size_t headers_of(const Endpoint& end, std::size_t transport) { return (end.address.is_v4() ? 20u : 40u) + transport; }
+constexpr std::size_t kUdp = 8, kTcp = 20;
 
 Duration span_of(const Decision& decision) { return Duration::ns(static_cast<std::int64_t>(decision.amount)); }
 
@@ -87,6 +93,9 @@ void NetworkFaults::apply(const Decision& decision, net::PacketContext& packet, 
     case Kind::throttle:
       throttle(link, packet.now, decision.amount);
       break;
+    case Kind::mtu:
+      link.mtu = decision.amount;
+      break;
     default:
       return;
   }
@@ -99,6 +108,7 @@ net::Verdict NetworkFaults::on_packet(net::PacketContext& packet) {
   for (const Decision& decision : link.packets->next()) apply(decision, packet, link, verdict);
   if (!points_.armed()) return verdict;
   if (packet.now < link.cut_until) verdict.drop = true;
+  if (packet.payload.size() + headers_of(packet.source, kUdp) > link.mtu) verdict.drop = true;
   if (!verdict.drop) verdict.delay = std::max(verdict.delay, wait_of(link, packet.now, packet.payload.size()));
   if (packet.now < link.held_until) verdict.delay = std::max(verdict.delay, link.held_until - packet.now);
   return verdict;
@@ -125,6 +135,9 @@ net::SegmentVerdict NetworkFaults::on_segment(const net::SegmentContext& segment
       case Kind::segment_throttle:
         throttle(link, segment.now, decision.amount);
         break;
+      case Kind::segment_mtu:
+        link.mtu = decision.amount;
+        break;
       case Kind::segment_reset:
         verdict.reset = true;
         break;
@@ -134,7 +147,12 @@ net::SegmentVerdict NetworkFaults::on_segment(const net::SegmentContext& segment
     points_.at(decision.place).struck(decision);
   }
   const std::size_t leaving = verdict.size != 0 ? std::min(verdict.size, segment.size) : segment.size;
-  if (points_.armed()) verdict.delay = std::max(verdict.delay, wait_of(link, segment.now, leaving));
+  if (!points_.armed()) return verdict;
+  if (leaving + headers_of(segment.source, kTcp) > link.mtu) {
+    verdict.lost = net::kVanishes;
+    return verdict;
+  }
+  verdict.delay = std::max(verdict.delay, wait_of(link, segment.now, leaving));
   return verdict;
 }
 

@@ -31,10 +31,16 @@ class Keys {
     if (!seen_.insert(key.Scalar()).second) fail(key, fmt::format("'{}' occurs twice here", key.Scalar()));
     return key.Scalar();
   }
+  bool seen(const std::string& key) const { return seen_.contains(key); }
 
  private:
   std::set<std::string> seen_;
 };
+
+std::string text_of(const YAML::Node& node, const char* what) {
+  if (!node.IsScalar() || node.Scalar().empty()) fail(node, fmt::format("{} is a text", what));
+  return node.Scalar();
+}
 
 std::uint64_t whole(const YAML::Node& node, const char* what, std::uint64_t low, std::uint64_t high) {
   const std::string text = node.IsScalar() ? node.Scalar() : "";
@@ -106,7 +112,7 @@ Rule read_rule(const YAML::Node& node) {
     const std::string name = keys.next(entry.first);
     const YAML::Node& value = entry.second;
     if (name == "kind") continue;
-    if (name == "where" && value.IsScalar()) rule.where = value.Scalar();
+    if (name == "where") rule.where = text_of(value, "where");
     else if (name == "every") rule.every = whole(value, "every", 1, 1'000'000'000);
     else if (name == "most") rule.most = static_cast<unsigned>(whole(value, "most", 1, 100'000));
     else if (name == "from") rule.from = whole(value, "from", 0, 1'000'000'000);
@@ -127,8 +133,8 @@ Plan read_plan(const YAML::Node& root) {
   for (const auto& entry : root) {
     const std::string name = keys.next(entry.first);
     const YAML::Node& value = entry.second;
-    if (name == "name" && value.IsScalar()) {
-      plan.name = value.Scalar();
+    if (name == "name") {
+      plan.name = text_of(value, "name");
     } else if (name == "swarm") {
       if (!value.IsScalar() || (value.Scalar() != "true" && value.Scalar() != "false")) fail(value, "swarm is true or false");
       plan.swarm = value.Scalar() == "true";
@@ -139,6 +145,7 @@ Plan read_plan(const YAML::Node& root) {
       fail(entry.first, fmt::format("a plan has no field '{}'; known are name, swarm, faults{}", name, did_you_mean(name, kPlanFields)));
     }
   }
+  if (!keys.seen("faults")) fail(root, "a plan without 'faults' lists none ('faults: []' if that is intended)");
   return plan;
 }
 
@@ -146,7 +153,9 @@ Plan read_plan(const YAML::Node& root) {
 
 Result<Plan> parse_plan(std::string_view text, const std::string& source) {
   try {
-    Plan plan = read_plan(YAML::Load(std::string(text)));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.size() > 1) fail(documents[1], "a second document: a plan is one");
+    Plan plan = read_plan(documents.empty() ? YAML::Node() : documents.front());
     plan.source = source;
     return plan;
   } catch (const PlanFault& fault) {

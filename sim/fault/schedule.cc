@@ -77,6 +77,8 @@ bool is_loss(Kind kind) {
 /// It takes a link away for its amount.
 bool is_outage(Kind kind) { return kind == Kind::partition || kind == Kind::segment_hold; }
 
+bool is_small_path(const Decision& decision) { return decision.kind == Kind::mtu || decision.kind == Kind::segment_mtu; }
+
 }  // namespace
 
 std::string to_string(const Place& place) {
@@ -141,6 +143,9 @@ std::string Schedule::beyond(const Budget& budget) const {
     answer_lost = answer_lost || decision.kind == Kind::admin_withhold;
     if (is_outage(decision.kind)) outage += decision.amount;
   }
+  if (const auto small = std::find_if(decisions.begin(), decisions.end(), is_small_path); small != decisions.end())
+    return fmt::format("a path loses every packet above {}: whatever needs larger ones is never delivered",
+                       amount_text(Unit::bytes, small->amount));
   if (lies()) return "bytes are changed behind the checks that would notice it";
   if (statuses > budget.statuses) {
     return fmt::format("{} failed attempts; a host makes {} good", statuses, budget.statuses);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/net/vanish.h"
+
 namespace fb::net::stream_detail {
 
 namespace {
@@ -13,6 +15,7 @@ constexpr std::size_t kIpv4Headers = 40;  // IP and TCP
 constexpr std::size_t kIpv6Headers = 60;
 constexpr std::size_t kWindowField = 0xFFFF;
 constexpr std::uint32_t kBackoffMax = 6;
+constexpr std::uint32_t kRetransmissionsMax = 15;
 
 std::size_t headers(const Endpoint& end) {
   return end.address.is_v4() ? kIpv4Headers : kIpv6Headers;
@@ -272,13 +275,15 @@ void End::on_fin() {
 // ------------------------------------------------------------------------------------- what leaves
 
 void End::transmit() {
-  if (state_ != State::open) return;
+  if (state_ != State::open || retransmit_.scheduled()) return;
   SegmentVerdict verdict;
   while (out_.sent < out_.taken && out_.sent < out_.edge) {
     std::size_t size = std::min({mss_, static_cast<std::size_t>(out_.taken - out_.sent),
                                  static_cast<std::size_t>(out_.edge - out_.sent)});
     if (!judged(tcp_flag::ack, size, verdict)) return;
     if (verdict.size > 0) size = std::min(size, verdict.size);
+    if (verdict.lost == kVanishes) return vanished(size);
+    vanished_ = 0;
     const std::uint64_t offset = out_.sent;
     out_.sent += size;
     ++host_->stream_counters_.segments;
@@ -291,6 +296,21 @@ void End::transmit() {
   if (!judged(kFinAck, 0, verdict)) return;
   out_.fin_sent = true;
   post(kFinAck, out_.taken, 0, verdict);
+}
+
+// The segment is lost, and will be whenever it is sent: TCP repeats it ever more seldom, and then gives up.
+void End::vanished(std::size_t size) {
+  Segment& shown = streams_.acquire();
+  shown.flags = tcp_flag::ack;
+  shown.size = size;
+  shown.offset = out_.sent;
+  shown.ack = ack_position();
+  shown.edge = window_edge();
+  trace(shown, TraceKind::fault, "lost: above the MTU of the path");
+  streams_.release(shown);
+  if (vanished_ == kRetransmissionsMax) return over(StreamEnd::Kind::unreachable, "the peer acknowledges nothing: connection timed out");
+  const Duration wait = options_.retransmission * (std::int64_t{1} << std::min(vanished_++, kBackoffMax));
+  streams_.world().loop().schedule_after(retransmit_, wait);
 }
 
 // What the filter says; false when it broke the connection.
@@ -308,7 +328,7 @@ bool End::judged(std::uint8_t flags, std::size_t size, SegmentVerdict& verdict) 
     return false;
   }
   StreamCounters& counters = host_->stream_counters_;
-  counters.lost += verdict.lost;
+  counters.lost += verdict.lost == kVanishes ? 1 : verdict.lost;
   if (verdict.delay > Duration{} || verdict.hold > Duration{}) ++counters.delayed;
   return true;
 }
@@ -443,6 +463,7 @@ void End::over(StreamEnd::Kind kind, std::string text) {
   state_ = State::over;
   Loop& loop = streams_.world().loop();
   loop.cancel(ack_timer_);
+  loop.cancel(retransmit_);
   loop.cancel(connect_timer_);
   loop.cancel(flush_);
   raised_ &= kReadable;

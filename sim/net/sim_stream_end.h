@@ -123,6 +123,7 @@ class End {
   void flush_due();
   void ack_due();
   void connect_due();
+  void vanished(std::size_t size);
   std::size_t room() const;
   std::uint64_t ack_position() const { return in_.delivered + (in_.fin_delivered ? 1u : 0u); }
   std::uint64_t window_edge();
@@ -153,10 +154,12 @@ class End {
   bool owns_port_ = false;
   bool reset_sent_ = false;
   std::uint64_t unacknowledged_ = 0;
+  std::uint32_t vanished_ = 0;  // times that the next segment was lost in a row
   Timer<End, &End::signal> signal_{"net.tcp.signal", *this};
   Timer<End, &End::flush_due> flush_{"net.tcp.flush", *this};
   Timer<End, &End::ack_due> ack_timer_{"net.tcp.ack", *this};
   Timer<End, &End::connect_due> connect_timer_{"net.tcp.connect", *this};
+  Timer<End, &End::transmit> retransmit_{"net.tcp.retransmit", *this};
 
   friend class Handle;
   friend class Streams;

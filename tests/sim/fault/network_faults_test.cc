@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/core/world.h"
+#include "sim/net/vanish.h"
 
 namespace fb::fault {
 namespace {
@@ -19,13 +20,14 @@ struct LinkUnder {
     const net::Verdict verdict = faults->on_packet(context);
     return verdict.drop ? Duration::forever() : verdict.delay;
   }
-  Duration segment() {
+  net::SegmentVerdict whole_segment() {
     net::SegmentContext context;
     context.link = "a->b";
     context.now = world->now();
     context.size = bytes.size();
-    return faults->on_segment(context).delay;
+    return faults->on_segment(context);
   }
+  Duration segment() { return whole_segment().delay; }
 
   std::unique_ptr<World> world = World::make_virtual(1);
   Schedule schedule;
@@ -72,6 +74,39 @@ TEST(NetworkFaults, ACutLinkIsCutInBothDirections) {
   EXPECT_TRUE(link.faults->on_packet(back).drop);
   link.world->run_for(Duration::ms(10));
   EXPECT_EQ(link.packet(), Duration());
+}
+
+TEST(NetworkFaults, PacketsAboveTheMtuOfAPathVanishAndSmallOnesPass) {
+  LinkUnder link("packet:a->b#1 mtu 1048");
+  link.bytes.resize(1001);  // 1049 bytes with the headers of IPv6 and UDP
+  EXPECT_EQ(link.packet(), Duration()) << "before its decision";
+  EXPECT_EQ(link.packet(), Duration::forever());
+  link.bytes.resize(1000);
+  EXPECT_EQ(link.packet(), Duration());
+  link.bytes.resize(9000);
+  link.world->run_for(Duration::s(100));
+  EXPECT_EQ(link.packet(), Duration::forever()) << "it lasts";
+  net::PacketContext back{"b->a", 1, 0, link.world->now(), {}, {}, link.bytes};
+  EXPECT_FALSE(link.faults->on_packet(back).drop) << "a direction alone";
+  link.points->disarm();
+  EXPECT_EQ(link.packet(), Duration());
+}
+
+TEST(NetworkFaults, SegmentsAboveTheMtuOfAPathVanish) {
+  LinkUnder link("segment:a->b#0 segment_mtu 1059");
+  EXPECT_TRUE(link.whole_segment().lost == net::kVanishes);
+  link.bytes.resize(999);
+  EXPECT_FALSE(link.whole_segment().lost == net::kVanishes);
+  link.bytes.resize(1000);
+  link.points->disarm();
+  EXPECT_FALSE(link.whole_segment().lost == net::kVanishes);
+}
+
+TEST(NetworkFaults, NoHostGetsOverAPathThatIsTooSmall) {
+  Schedule schedule;
+  schedule.decisions.push_back(*parse_decision("segment:a->b#3 segment_mtu 1500"));
+  EXPECT_EQ(schedule.beyond({}), "a path loses every packet above 1500 bytes: whatever needs larger ones is never delivered");
+  EXPECT_EQ(tell(schedule.decisions[0]), "packets above 1500 bytes vanish from segment 3 from a to b on");
 }
 
 TEST(NetworkFaults, NothingStrikesOnceThePointsAreDisarmed) {

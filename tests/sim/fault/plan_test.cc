@@ -79,6 +79,12 @@ TEST(Plan, SaysWhatIsWrongAndInWhichLine) {
       {"faults:\n  - kind: drop\n    evry: 5\n", "plan.yaml:3: a fault has no field 'evry'; known are kind, where, every, most, from, to, amount; did you mean 'every'?"},
       {"swarm: perhaps\n", "plan.yaml:1: swarm is true or false"},
       {"faults: drop\n", "plan.yaml:1: 'faults' is a list"},
+      {"name: a\n", "plan.yaml:1: a plan without 'faults'"},
+      {"name: [a]\nfaults: []\n", "plan.yaml:1: name is a text"},
+      {"faults:\n  - kind: drop\n    where: ''\n", "plan.yaml:3: where is a text"},
+      {"faults:\n  - kind: drop\n    where: [a]\n", "plan.yaml:3: where is a text"},
+      {"faults: []\n---\nfaults: []\n", "plan.yaml:3: a second document"},
+      {"faults:\n  - kind: mtu\n    amount: 20\n", "plan.yaml:3: the amount of mtu lies between 68 and 9216"},
   };
   for (const Row& row : rows) {
     const auto read = parse_plan(row.text, "plan.yaml");

@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "sim/net/network.h"
+#include "sim/net/vanish.h"
 #include "tests/sim/net/stream_end.h"
 
 namespace fb::net {
@@ -375,6 +376,76 @@ TEST(SimStreamFilter, CutsDelaysLosesHoldsAndResets) {
   EXPECT_EQ(net.client.end->kind, StreamEnd::Kind::reset);
   EXPECT_EQ(net.server->end->kind, StreamEnd::Kind::reset);
   EXPECT_TRUE(net.server->got.empty());
+}
+
+/// Segments with more bytes than that vanish, as long as `armed`.
+struct SmallPath final : StreamFilter {
+  SegmentVerdict on_segment(const SegmentContext& segment) override {
+    SegmentVerdict verdict;
+    if (armed && segment.size > most) verdict.lost = kVanishes;
+    asked += segment.size > most ? 1 : 0;
+    return verdict;
+  }
+  std::size_t most = 1000;
+  unsigned asked = 0;
+  bool armed = true;
+};
+
+TEST(SimStreamFilter, WhatVanishesIsRepeatedAndWhatIsBehindItWaits) {
+  Net net;
+  SmallPath path;
+  net.network.set_stream_filter(*net.host, *net.target, &path);
+  net.establish();
+  ASSERT_TRUE(net.client.put(Bytes(100, 1)));
+  net.world->run_for(1_s);
+  EXPECT_EQ(net.server->got.size(), 100u);
+  ASSERT_TRUE(net.client.put(Bytes(1200, 2)));
+  ASSERT_TRUE(net.client.put(Bytes(50, 3)));
+  net.world->run_for(10_s);
+  EXPECT_EQ(net.server->got.size(), 100u) << "the small one waits too";
+  EXPECT_GE(path.asked, 5u);
+  ASSERT_TRUE(net.server->put(Bytes(5000, 4)));
+  net.world->run_for(1_s);
+  EXPECT_EQ(net.client.got.size(), 5000u) << "the other direction works";
+  path.armed = false;
+  net.world->run_for(20_s);
+  EXPECT_EQ(net.server->got.size(), 1350u);
+  EXPECT_EQ(net.server->got.back(), 3);
+  EXPECT_FALSE(net.client.end);
+}
+
+TEST(SimStreamFilter, TcpGivesUpOnAPathThatIsTooSmallAndLeavesNothing) {
+  Net net;
+  SmallPath path;
+  net.network.set_stream_filter(*net.host, *net.target, &path);
+  net.establish();
+  ASSERT_TRUE(net.client.put(Bytes(1200, 2)));
+  net.world->run_for(60_s);
+  EXPECT_FALSE(net.client.end);
+  net.world->run_for(Duration::s(600));
+  ASSERT_TRUE(net.client.end);
+  EXPECT_EQ(net.client.end->kind, StreamEnd::Kind::unreachable);
+  EXPECT_EQ(path.asked, 16u);
+  EXPECT_FALSE(net.server->end) << "it hears nothing";
+  net.client.stream.reset();
+  net.inbox.ends.clear();
+  net.idle();
+}
+
+TEST(SimStreamFilter, AStreamMayGoWhileItsSegmentVanishes) {
+  for (const bool gently : {false, true}) {
+    Net net;
+    SmallPath path;
+    net.network.set_stream_filter(*net.host, *net.target, &path);
+    net.establish();
+    ASSERT_TRUE(net.client.put(Bytes(1200, 2)));
+    net.world->run_for(1_s);
+    if (gently) net.client.stream->close();
+    net.client.stream.reset();
+    net.world->run_for(10_s);
+    net.inbox.ends.clear();
+    net.idle();
+  }
 }
 
 TEST(SimStreamFilter, ALinkHeldForEverMakesConnectingTimeOut) {
