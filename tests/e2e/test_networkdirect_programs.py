@@ -2,13 +2,15 @@
 project's provider in a catalogue of the test. Each process takes one of the addresses that the provider serves."""
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import time
 
 import pytest
 
-from conftest import PROGRAM
+from conftest import PROGRAM, ROOT
 
 PROGRAMS = PROGRAM.parent / "networkdirect"
 PROVIDER = PROGRAM.parent.parent / "lib" / "libfabricbench_networkdirect.so"
@@ -227,3 +229,21 @@ def test_a_killed_peer_is_noticed(start, start_server, name, victim):
     killed, left = (server, client) if victim == "server" else (client, server)
     killed.kill()
     fails(left, name)
+
+
+# ---- annotations that a compiler for Windows lacks ----
+
+def test_annotations_of_mingw_are_complete(tmp_path):
+    compiler = shutil.which("x86_64-w64-mingw32-g++")
+    if compiler is None:
+        pytest.skip("no compiler for Windows")
+    ours = (ROOT / "sim" / "networkdirect" / "win32" / "include" / "sal.h").read_text().split("#ifndef FABRICBENCH_NO_OLD_ANNOTATIONS")[0]
+    names = re.findall(r"^#define (_\w+)", ours, re.MULTILINE)
+    assert len(names) > 250
+    source = tmp_path / "annotated.cc"
+    source.write_text("#include <sal.h>\n" + "".join(f"#ifndef {name}\n#error {name}\n#endif\n" for name in names))
+    command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+    alone = subprocess.run([*command, source], capture_output=True, text=True, check=False)
+    assert alone.returncode != 0, "its own header is complete: ours is not needed any more"
+    done = subprocess.run([*command, f"-I{ROOT}/sim/networkdirect/mingw", source], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

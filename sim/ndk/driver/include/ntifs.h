@@ -1,0 +1,3 @@
+#pragma once
+// One of the names by which drivers include the kernel: see ntddk.h.
+#include "ntddk.h"
