@@ -80,6 +80,8 @@ bool RawAssociation::wait_csts(std::uint32_t mask, std::uint32_t value, Duration
 void RawAssociation::enable() {
   // It took as long as it may to find that out, and would again in every case.
   if (!bench_.embedded() && !bench_.known_so_far().not_ready.empty()) throw CannotArrange{bench_.known_so_far().not_ready};
+  // Ready before it is enabled, it would seem to be after: what it does then is nobody's business but that of the cases of CSTS.
+  if (!bench_.embedded() && (property(fabrics::property::csts) & 1) != 0) throw CannotArrange{"CSTS.RDY is 1 before CC.EN is set"};
   const auto cap = record_from_integer<fabrics::Cap>(property(fabrics::property::cap));
   const Duration limit = Duration::ms(500) * (std::int64_t{cap.get(fabrics::cap::to)} + 1);
   needed(set_property(fabrics::property::cc, enabling_cc()), "Property Set of CC");

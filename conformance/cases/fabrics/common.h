@@ -48,6 +48,13 @@ inline void expect_association(Check& check, RawAssociation& association,
              reply.answered() ? nvme::to_string(reply.status()) : reply.end->text);
 }
 
+/// For rules of every controller, before it is enabled: the discovery service's where the name of the subsystem is not known.
+inline RawAssociation& any_controller(ControllerBench& bench) {
+  AssociationOptions options{.enable = false};
+  if (bench.nqn().empty()) options.subnqn = fabrics::kDiscoveryNqn;
+  return bench.associate(options);
+}
+
 /// In real time a busy machine may let more time pass than the case wanted: a controller that takes the association for dead
 /// then is right.
 inline void leave_if_late(Check& check, Duration passed, Duration timeout) {

@@ -30,7 +30,7 @@ bool shut_down(ControllerBench& bench, Check& check, RawAssociation& association
 }  // namespace
 
 CONFORMANCE_CASE(enable_makes_ready, "fabrics.enable.ready", roles::controller) {
-  RawAssociation& association = bench.associate({.enable = false});
+  RawAssociation& association = any_controller(bench);
   expect_enable(check, association);
   check.equal("CSTS.CFS", association.property(prop::csts) & kCfs, 0u);
   check.equal("CC.EN reads back", association.property(prop::cc) & 1, 1u);

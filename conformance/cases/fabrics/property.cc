@@ -33,7 +33,7 @@ CONFORMANCE_CASE(cap_shows_values_that_fabrics_fixes, "fabrics.property.cap", ro
 }
 
 CONFORMANCE_CASE(vs_cc_csts_read_after_connect, "fabrics.property.vs-cc-csts", roles::controller) {
-  RawAssociation& association = bench.associate({.enable = false});
+  RawAssociation& association = any_controller(bench);
   const host::RawReply vs = get(check, association, prop::vs, 0);
   const host::RawReply cc = get(check, association, prop::cc, 0);
   const host::RawReply csts = get(check, association, prop::csts, 0);
@@ -101,7 +101,7 @@ CONFORMANCE_CASE(property_get_refuses_wrong_width, "fabrics.property.wrong-width
 
 CONFORMANCE_CASE(read_only_property_keeps_its_value, "fabrics.property.read-only",
                  roles::controller, reaches{"property.read_only"}) {
-  RawAssociation& association = bench.associate({.enable = false});
+  RawAssociation& association = any_controller(bench);
   const std::uint64_t before = association.property(prop::vs);
   const host::RawReply reply =
       answered(check, association.set_property(prop::vs, before ^ 0x00010100));
