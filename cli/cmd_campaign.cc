@@ -96,16 +96,26 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   or_throw(capture::write_atomically(path.string(), Bytes(text.begin(), text.end())));
 }
 
-/// Writes the file of each failure; gives their names in the same order.
-std::vector<std::string> write_replays(const CampaignArguments& arguments, const CampaignOptions& options,
-                                       const CampaignResult& result) {
+/// The file of each failure, in the same order.
+std::vector<std::string> replay_names(const CampaignArguments& arguments, const CampaignResult& result) {
   std::vector<std::string> names;
   for (const CampaignFailure& failure : result.state.failures) {
     const auto path = std::filesystem::path(arguments.out) / fmt::format("{}-{}.json", slug_of(failure.signature), failure.seed);
-    write_file(path, to_json(replay_of(options, failure)));
     names.push_back(path.string());
   }
   return names;
+}
+
+/// Writes them, behind the result itself. What is wrong with the folder, if anything: the verdict is printed all the same.
+std::string write_files(const std::string& file, const std::string& json, const CampaignOptions& options, const CampaignResult& result,
+                        const std::vector<std::string>& replays) {
+  try {
+    write_file(file, json);
+    for (std::size_t i = 0; i < replays.size(); ++i) write_file(replays[i], to_json(replay_of(options, result.state.failures[i])));
+  } catch (const UserError& problem) {
+    return problem.what();
+  }
+  return {};
 }
 
 std::string plan_digest(const fault::Plan& plan) { return digest_text(hash_name(fault::to_yaml(plan))); }
@@ -282,18 +292,19 @@ int campaign(const CampaignArguments& arguments) {
   const CampaignResult result = run_campaign(options);
   remote.reset();
   progress.clear();
-  const std::vector<std::string> replays = write_replays(arguments, options, result);
+  const std::vector<std::string> replays = replay_names(arguments, result);
   const std::string json = result_json(options, result, replays).dump(1) + "\n";
   const std::string file = (std::filesystem::path(arguments.out) / "campaign.json").string();
   const bool keep = arguments.keep || result.interrupted || !replays.empty();
-  if (keep) write_file(file, json);
+  const std::string problem = keep ? write_files(file, json, options, result, replays) : std::string();
   if (arguments.json) {
     std::fputs(json.c_str(), stdout);
   } else {
     print_result(options, result, replays);
-    if (keep) std::printf("result in %s\n", file.c_str());
-    if (result.interrupted) std::printf("continue with the same options and --resume %s\n", file.c_str());
+    if (keep && problem.empty()) std::printf("result in %s\n", file.c_str());
+    if (result.interrupted && problem.empty()) std::printf("continue with the same options and --resume %s\n", file.c_str());
   }
+  if (!problem.empty()) throw UserError(problem);
   if (!lost.empty()) throw UserError(lost);
   if (result.interrupted) return exit_code::interrupted;
   if (replays.empty() && result.state.strikes == 0 && !options.plan.rules.empty()) {

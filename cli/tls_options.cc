@@ -60,17 +60,14 @@ void check_tls_transport(const TlsArguments& arguments, const std::string& trans
 CaptureFile::CaptureFile(World& world, std::string path, const std::string& title)
     : world_(world), path_(std::move(path)) {
   if (path_.empty()) return;
-  writer_.emplace(capture::PcapngOptions{.title = title, .decoders = &world.trace()});
-  or_throw(writer_->write_file(path_));
-  world_.trace().add_sink(*writer_);
+  file_ = or_throw(capture::GrowingFile::create(path_, {.title = title, .decoders = &world.trace()}));
+  if (!file_->problem().empty()) throw UserError(file_->problem());
+  file_->on_problem([](const std::string& problem) { std::fprintf(stderr, "fabricbench: %s; the capture ends here\n", problem.c_str()); });
+  world_.trace().add_sink(*file_);
 }
 
 CaptureFile::~CaptureFile() {
-  if (!writer_) return;
-  world_.trace().remove_sink(*writer_);
-  if (const auto written = writer_->write_file(path_); !written) {
-    std::fprintf(stderr, "fabricbench: %s\n", written.error().text.c_str());
-  }
+  if (file_ != nullptr) world_.trace().remove_sink(*file_);
 }
 
 }  // namespace fb::cli

@@ -8,7 +8,7 @@
 #include "cli/common.h"
 #include "conformance/runner/product.h"
 #include "model/tls/tls_side.h"
-#include "sim/capture/pcapng.h"
+#include "sim/capture/growing_file.h"
 
 namespace fb::cli {
 
@@ -36,7 +36,8 @@ std::optional<auth::PskStore> tls_keys(const TlsArguments& arguments);
 void check_tls_transport(const TlsArguments& arguments, const std::string& transport,
                          const std::string& url);
 
-/// Writes what a world said to a file when it goes, keys of TLS sessions included; nothing without a path.
+/// Writes what a world says to a file while it runs, keys of TLS sessions included; nothing without a path. On a full disk the
+/// capture ends with one line on standard error.
 class CaptureFile {
  public:
   CaptureFile(World& world, std::string path, const std::string& title);
@@ -47,7 +48,7 @@ class CaptureFile {
  private:
   World& world_;
   std::string path_;
-  std::optional<capture::PcapngWriter> writer_;
+  std::unique_ptr<capture::GrowingFile> file_;
 };
 
 }  // namespace fb::cli

@@ -15,6 +15,7 @@ namespace fb::conformance {
 namespace {
 
 constexpr const char* kFiles[] = {"results.json", "junit.xml", "results.tap", "index.html"};
+constexpr std::size_t kWithoutPage = std::size(kFiles) - 1;  // these hold the verdicts
 
 /// Whether a run of some version could have left that capture: what else lies there is somebody's.
 bool is_of_a_case(const std::string& stem) {
@@ -47,6 +48,7 @@ bool is_lack_of_space(const Problem& problem) {
 struct ReportFolder::Stopped {
   std::mutex mutex;
   std::string why;
+  std::string page;
 };
 
 ReportFolder::ReportFolder(std::string path, Captures kept)
@@ -83,6 +85,11 @@ std::string ReportFolder::keep_capture(const CaseResult& result, std::string_vie
   const std::lock_guard lock(stopped_->mutex);
   if (stopped_->why.empty()) stopped_->why = written.error().text;
   return "";
+}
+
+std::string ReportFolder::page_problem() const {
+  const std::lock_guard lock(stopped_->mutex);
+  return stopped_->page;
 }
 
 std::string ReportFolder::capture_problem() const {
@@ -126,7 +133,14 @@ Result<void> ReportFolder::write(RunResult& run, const ReportFacts& facts, const
         i = 0;  // what they say of captures is different now
         continue;
       }
-      if (!first) first = written.error();
+      if (i < kWithoutPage) {
+        if (!first) first = written.error();
+      } else if (is_lack_of_space(written.error())) {
+        const std::lock_guard lock(stopped_->mutex);
+        stopped_->page = std::string(kFiles[i]) + " does not fit on the disk";
+      } else if (!first) {
+        first = written.error();
+      }
       break;
     }
   }

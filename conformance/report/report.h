@@ -74,6 +74,8 @@ class ReportFolder {
                            const capture::PcapngWriter& writer) const;
   /// Why captures stopped; empty: they did not.
   std::string capture_problem() const;
+  /// Why there is no page for people to read, which does not change the verdict; empty: there is one.
+  std::string page_problem() const;
   /// results.json, junit.xml, results.tap and index.html, each as a whole or not at all, in this order. Where space is short,
   /// captures make room, those of passed cases first. The Problem is the first file that could not be written nevertheless.
   Result<void> write(RunResult& run, const ReportFacts& facts, const Gatherer* gathered = nullptr) const;
