@@ -1,5 +1,7 @@
 #include "conformance/evidence/tls_opener.h"
 
+#include <fmt/format.h>
+
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
@@ -158,8 +160,12 @@ bool TlsOpener::read_hello(bool by_client) {
   } else if (!std::equal(random.begin(), random.end(), std::begin(kRetryRandom))) {
     const std::size_t suite = kBehindRandom + 1 + body[kBehindRandom];
     if (body.size() < suite + 2) return give_up("no hello of TLS");
-    suite_ = suite_of(load_be<std::uint16_t>(&body[suite]));
-    if (suite_ == nullptr) return give_up("its cipher suite is not one of TLS 1.3");
+    const auto chosen = load_be<std::uint16_t>(&body[suite]);
+    suite_ = suite_of(chosen);
+    if (suite_ == nullptr && chosen >> 8 != 0x13) {
+      return give_up(fmt::format("it is TLS 1.2 or earlier (cipher suite {:04X}h), and NVMe/TCP uses TLS 1.3", chosen));
+    }
+    if (suite_ == nullptr) return give_up(fmt::format("its cipher suite {:04X}h is not supported", chosen));
   }
   hello.clear();
   return true;

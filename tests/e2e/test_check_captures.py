@@ -310,3 +310,27 @@ def test_flags_of_other_parts_of_the_handshake_do_not_confuse(check):
     refused.segment(False, flags=4 | ACK)
     done = check(pcap(wire.packets + refused.packets))
     assert done.code == 0 and done.json["decoded"]["commands"] == 12 and done.json["complete"] is True
+
+
+def test_tls_1_2_is_said_plainly(check):
+    wire = Wire(4420)
+    wire.handshake()
+    wire.segment(True, bytes.fromhex("16030100310100002d0303") + bytes(32) + bytes.fromhex("000004c02f00ff010000"))
+    wire.segment(False, bytes.fromhex("160303002c020000280303") + bytes(32) + bytes.fromhex("00c02f000000") + bytes(6))
+    wire.segment(True, bytes.fromhex("1703030040") + bytes(64))
+    done = check(pcap(wire.packets))
+    assert done.code == 2 and done.json["decoded"]["tls_connections"] == 1 and done.json["findings"] == []
+    assert any("TLS 1.2 or earlier (cipher suite C02Fh)" in line for line in done.json["missing"]), done.json["missing"]
+
+
+def test_fragments_are_counted_and_said(check):
+    packets = []
+    for packet in Wire().session().packets:
+        head, ip, body = packet[:14], bytearray(packet[14:34]), packet[34:]
+        for at in range(0, len(body), 800):
+            part, more = body[at:at + 800], at + 800 < len(body)
+            struct.pack_into(">HHH", ip, 2, 20 + len(part), 77, at // 8 | (0x2000 if more else 0))
+            packets.append(head + bytes(ip) + part)
+    report = check(pcap(packets)).json
+    assert report["decoded"]["fragments_not_followed"] == 2 and report["complete"] is False and report["findings"] == []
+    assert any("2 IP fragments not put together" in line for line in report["missing"])
