@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "base/or_throw.h"
+#include "bindings/chosen_deviations.h"
 #include "bindings/completion.h"
 #include "bindings/errors.h"
 #include "bindings/found_connect.h"
@@ -74,7 +75,8 @@ Op<host::AdminReply> HostSide::send_io(host::Controller& controller, const nvme:
 
 HostSide::HostSide(const std::shared_ptr<Box>& box, Machine& machine, const Settings& settings)
     : world_(box->world()), machine_(machine), transport_(settings.transport) {
-  const auto deviations = or_throw(deviations::DeviationSet::of_names(settings.deviations));
+  using enum deviations::Product;
+  const auto deviations = chosen_deviations(settings.deviations, {host, rdma, cm}, {transport_});
   hooks_ = deviations.host_hooks();
   if (!settings.product.is_none()) hooks_ = scripted_host(*box, settings.product, std::move(hooks_));
   Fabric* const fabric = machine.fabric();

@@ -6,6 +6,7 @@
 
 #include "base/or_throw.h"
 #include "bindings/errors.h"
+#include "bindings/chosen_deviations.h"
 #include "bindings/hooks.h"
 #include "bindings/machine.h"
 #include "bindings/names.h"
@@ -59,7 +60,8 @@ class BusSide {
   DriveSide& add_drive(Box& box, std::size_t segment, const mctp::PhysicalAddress& address, mi::DriveOptions options,
                        const py::object& product, const py::object& target_product,
                        const std::vector<std::string>& names) {
-    const auto deviations = or_throw(deviations::DeviationSet::of_names(names));
+    using enum deviations::Product;
+    const auto deviations = chosen_deviations(names, {endpoint, controller});
     auto side = std::make_unique<DriveSide>();
     deviations.alter(options);
     side->subsystem_hooks = deviations.subsystem_hooks();

@@ -162,9 +162,14 @@ void bind_op(py::module_& m) {
   // In front of __eq__, which would take it away.
   exposed.def("__hash__", [](const PyOp& self) { return reinterpret_cast<std::uintptr_t>(&self); });
   for (const char* name : {"__bool__", "__len__", "__iter__", "__contains__", "__getitem__", "__bytes__", "__int__", "__float__", "__eq__",
-                           "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}) {
+                           "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__add__", "__radd__", "__sub__", "__rsub__", "__mul__",
+                           "__rmul__", "__mod__", "__and__", "__or__", "__xor__", "__enter__"}) {
     exposed.def(name, [](const py::args& all) -> py::object { no_value(all); });
   }
+  // What a value has, and an operation has not.
+  exposed.def("__getattr__", [](const PyOp&, const std::string& name) -> py::object {
+    throw py::attribute_error(fmt::format("an operation has no '{}'; if its value has one: call .wait() first", name));
+  });
   exposed
       .def(
           "wait", [](PyOp& op, const py::object& limit) { return op.wait(optional_duration(limit, "limit")); },

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/or_throw.h"
+#include "bindings/chosen_deviations.h"
 #include "bindings/errors.h"
 #include "bindings/hooks.h"
 #include "bindings/names.h"
@@ -20,7 +21,8 @@ namespace fb::python {
 
 TargetSide::TargetSide(const std::shared_ptr<Box>& box, const py::object& product,
                        const std::vector<std::string>& deviations, Fabric* fabric, const std::string& name)
-    : box_(*box), deviations_(or_throw(deviations::DeviationSet::of_names(deviations))) {
+    : box_(*box), deviations_(chosen_deviations(
+          deviations, {deviations::Product::controller, deviations::Product::rdma, deviations::Product::cm})) {
   hooks_ = deviations_.subsystem_hooks();
   if (!product.is_none()) hooks_ = scripted_subsystem(*box, product, std::move(hooks_));
   if (fabric != nullptr && fabric->points() != nullptr) {

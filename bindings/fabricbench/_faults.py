@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,10 +50,23 @@ class Rule:
     before: int | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in fault_kinds():
-            raise ValueError(f"kind: there is no fault '{self.kind}'; fault_kinds() has them all")
-        if self.every < 1:
-            raise ValueError(f"every: {self.every} is below 1")
+        known = fault_kinds()
+        if self.kind not in known:
+            near = _core.nearest_word(str(self.kind), list(known))
+            hint = f"; is '{near}' meant?" if near else "; fault_kinds() has them all"
+            raise ValueError(f"kind: there is no fault '{self.kind}'{hint}")
+        for field in ("every", "most", "after", "before"):
+            value = getattr(self, field)
+            if value is None and field in ("after", "before"):
+                continue
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"{field}: an int is wanted, not {type(value).__name__}")
+            if value < (0 if field == "after" else 1):
+                raise ValueError(f"{field}: {value} is below {0 if field == 'after' else 1}")
+        if self.where is not None and not (isinstance(self.where, str) and re.fullmatch(r'[^"\x00-\x1f]+', self.where)):
+            raise ValueError(f"where: {self.where!r} is no place, such as 'host->target'")
+        if self.before is not None and (self.after or 0) >= self.before:
+            raise ValueError(f"after: {self.after or 0} is not below before: {self.before}, so that nothing is left")
 
     def _lines(self) -> list[str]:
         lines = [f"  - kind: {self.kind}", f"    every: {self.every}", f"    most: {self.most}"]
@@ -77,6 +91,12 @@ class Plan:
     name: str = "plan"
     swarm: bool = False
     _text: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        given: Any = self.rules
+        for rule in given if isinstance(given, (list, tuple)) else [given]:
+            if not isinstance(rule, Rule):
+                raise TypeError(f"rules: a list of Rule is wanted, not {type(rule).__name__}; Plan.load() and Plan.from_yaml() read files")
 
     @classmethod
     def from_yaml(cls, text: str, source: str = "plan") -> Plan:
@@ -112,6 +132,8 @@ class Schedule:
     """Decisions, each at a place and an ordinal: ``"packet:host->target#7 drop"``, ``"... delay 2000000"``."""
 
     def __init__(self, decisions: Iterable[str] = ()) -> None:
+        if isinstance(decisions, str):
+            raise TypeError("decisions: a list is wanted, not str; write ['" + decisions + "']")
         self.decisions = list(decisions)
         for decision in self.decisions:
             _core.tell_decision(decision)

@@ -11,7 +11,7 @@ from fabricbench._logs import Features, Logs
 from fabricbench._raw_queue import RawQueue
 from fabricbench._reprs import safe
 from fabricbench._target import Port, Subsystem
-from fabricbench._units import keywords, plain_messages, split_url
+from fabricbench._units import keywords, plain_call, plain_messages, split_url
 from fabricbench.enums import AnaState, Cns, CommitAction, EventType, SelfTestCode, ZoneSendAction, ZoneState
 from fabricbench.wire import IdentifyController, IdentifyNamespace
 
@@ -427,8 +427,8 @@ class Namespace:
     def __init__(self, host: Host, core: _core.HostNamespace) -> None:
         self._host = host
         self._core = core
-        # The core's own method in front of the one below, which says the same: a short read would notice the detour.
-        setattr(self, "read", core.read)
+        # The core's own method in front of the one below, which says the same: a short read would notice a longer detour.
+        setattr(self, "read", plain_call(core.read))
 
     @property
     def nsid(self) -> int:

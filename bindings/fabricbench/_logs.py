@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, overload
 from fabricbench import commands
 from fabricbench.enums import AnaState, FeatureId, FeatureSelect, LogPage
 from fabricbench.wire import AnaGroupHeader, AnaHeader, ErrorEntry, FirmwareSlots, SelfTestLog, SmartLog
+from fabricbench._units import plain_messages
 
 if TYPE_CHECKING:
     from fabricbench._core import Op
     from fabricbench._host import Controller
 
 
+@plain_messages
 class Logs:
     """Log pages of a controller."""
 
@@ -85,6 +87,7 @@ class _Feature:
         features.set(self._fid, value).wait()
 
 
+@plain_messages
 class Features:
     """Features of a controller. ``features.kato = 10_000`` waits for the answer; get() and set() give an Op."""
 

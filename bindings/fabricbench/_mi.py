@@ -12,7 +12,7 @@ from fabricbench._products import EndpointProduct, TargetProduct, product_of
 from fabricbench._raw import RawMctp
 from fabricbench._reprs import safe
 from fabricbench._target import Subsystem
-from fabricbench._units import names_of
+from fabricbench._units import names_of, plain_messages
 from fabricbench.enums import Cns, FeatureId, LogPage, MiConfiguration, MiOpcode, Primitive
 from fabricbench.wire import ControllerHealth, ControllerInfo, IdentifyController, PortInfo, SmartLog, SubsystemHealth, SubsystemInfo
 
@@ -37,6 +37,7 @@ class KnownEndpoint:
     types: list[int]
 
 
+@plain_messages
 class Drive:
     """A managed drive: an NVM subsystem and its management endpoint."""
 
@@ -66,6 +67,7 @@ class Drive:
         return f"<Drive EID {self.eid}>"
 
 
+@plain_messages
 class MctpBridge:
     """A bridge with segments behind it."""
 
@@ -87,6 +89,7 @@ class MctpBridge:
         self._core.forget_routes()
 
 
+@plain_messages
 class MctpBus:
     """An MCTP network with its bus owner at EID 8. Add drives, then enumerate()."""
 
@@ -160,6 +163,7 @@ class MctpBus:
         return Requester(_core.make_requester(self._core, dict(options)))
 
 
+@plain_messages
 class Requester:
     """Sends requests to management endpoints, and checks every answer."""
 
@@ -176,6 +180,7 @@ class Requester:
         return self._core.strays
 
 
+@plain_messages
 class Endpoint:
     """A management endpoint, as seen by its requester. An answer other than Success raises MiError."""
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from fabricbench import _core
 from fabricbench.enums import RoceOpcode
 from fabricbench.wire import Aeth, IcReq, IcResp, Reth
+from fabricbench._units import plain_messages
 
 if TYPE_CHECKING:
     from fabricbench.options import Time
     from fabricbench.wire import Buffer
 
 
+@plain_messages
 class RawTcp:
     """An NVMe/TCP connection by hand: PDUs out as bytes, PDUs in as they came."""
 
@@ -74,6 +76,7 @@ class RocePacket:
     ieth: Any = None
 
 
+@plain_messages
 @dataclass(frozen=True)
 class RoceConnection:
     """A connection made by hand."""
@@ -84,6 +87,7 @@ class RoceConnection:
     receive_psn: int
 
 
+@plain_messages
 class RawRoce:
     """A peer on UDP port 4791: any packet, with a good ICRC or a bad one."""
 
@@ -134,6 +138,7 @@ class MctpPacket:
     payload: bytes
 
 
+@plain_messages
 class RawMctp:
     """A peer on an MCTP medium: any packet, message or frame, towards one drive. It puts nothing together."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fabricbench import _core, commands
 from fabricbench._reprs import safe
+from fabricbench._units import plain_call, plain_messages
 
 if TYPE_CHECKING:
     from fabricbench._core import Completion, Op
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from fabricbench.wire import Buffer
 
 
+@plain_messages
 class RawQueue:
     """One queue that says anything: it sends exactly the entries it is given, and validates nothing.
 
@@ -26,9 +28,9 @@ class RawQueue:
         self._subnqn = subnqn
         #: Controller identifier, after send_connect() of an admin queue.
         self.cntlid = 0xFFFF
-        # The core's own methods in front of those below, which say the same: without the detour.
-        setattr(self, "send", core.send)
-        setattr(self, "post", core.post)
+        # The core's own methods in front of those below, which say the same: with less of a detour.
+        setattr(self, "send", plain_call(core.send))
+        setattr(self, "post", plain_call(core.post))
 
     def connect(self) -> Op[None]:
         """The transport connection alone. ConnectError when it is refused."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fabricbench.wire import Buffer
 
 
+@plain_messages
 class Port:
     """Where a target listens."""
 

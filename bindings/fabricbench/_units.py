@@ -87,8 +87,12 @@ _PRODUCTS = ("embedded", "tcp://", "rdma://", "mctp:", "serial:", "ND:", "verbs:
 
 def check_product(url: str) -> None:
     """ValueError for what is no product at all."""
+    if url.startswith(("tcp://", "rdma://")) and not re.fullmatch(r"\w+://(\[[^\]]+\]|[^\[\]:/]+):\d+(/.*)?", url):
+        raise ValueError(f"'{url}': a host and a port are wanted, as tcp://HOST:PORT[/NQN]")
     if url == "embedded" or url.startswith(_PRODUCTS[1:]):
         return
+    if re.fullmatch(r"[\w.-]+:\d+(/.*)?", url):
+        raise ValueError(f"'{url}' is no product; did you mean 'tcp://{url}'?")
     near = difflib.get_close_matches(url.partition(":")[0], [one.partition(":")[0] for one in _PRODUCTS], 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     raise ValueError(f"'{url}' is no product; known are embedded, tcp://HOST:PORT[/NQN], rdma://HOST:PORT[/NQN], mctp:NET,EID, "
@@ -150,6 +154,59 @@ def _plainly(call: C) -> C:
             wrong = _plain(error, call, args, given)
         raise wrong
 
+    return checked  # type: ignore[return-value]
+
+
+def _of_extension(call: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> TypeError | ValueError:
+    """The same for a function of the extension itself, whose docstring begins with its signature."""
+    found = re.match(r"(\w+)\((.*)\) -> ", (call.__doc__ or "").split("\n")[0])
+    name, listed = (found[1], found[2]) if found else (call.__name__, "")
+    parts = [part for part in re.findall(r"(?:[^,\[\]()]|\[[^\]]*\]|\([^)]*\))+", listed) if not part.strip().startswith("self:")]
+    known: dict[str, str] = {}
+    positional: list[str] = []
+    needed: list[str] = []
+    for part in (part.strip() for part in parts):
+        if part == "*":
+            positional = list(known)
+            continue
+        field, _, kind = part.partition(":")
+        known[field] = kind.split("=")[0].strip()
+        if "=" not in part:
+            needed.append(field)
+    positional = positional if "*" in listed else list(known)
+    for field in given:
+        if known and field not in known:
+            near = _core.nearest_word(field, list(known))
+            return TypeError(f"{name}: no argument '{field}'" + (f"; is '{near}' meant?" if near else f"; there are {', '.join(known)}"))
+    if known and len(args) > len(positional):
+        return TypeError(f"{name}: {len(args)} arguments in a row; there are {', '.join(positional)}")
+    bound = dict(zip(positional, args)) | given
+    missing = [field for field in needed if field not in bound]
+    if missing:
+        return TypeError(f"{name}: '{missing[0]}' is missing; there are {', '.join(known)}")
+    for field, value in bound.items():
+        wanted = known.get(field, "")
+        if wanted == "int" and isinstance(value, int) and not isinstance(value, bool):
+            return ValueError(f"{name}: {field}: {value} is {'negative' if value < 0 else 'too large'}")
+        if wanted in ("int", "str", "bool", "bytes", "float") and type(value).__name__ != wanted:
+            return TypeError(f"{name}: {field}: {'an' if wanted == 'int' else 'a'} {wanted} is wanted, not {type(value).__name__}")
+    shown = ", ".join(f"{field}={reprlib.repr(value)}" for field, value in bound.items())
+    return TypeError(f"{name}: these arguments do not fit: {shown}")
+
+
+def plain_call(call: C) -> C:
+    """A function of the extension that is given to scripts as it is: arguments that do not fit are named in one line."""
+    def checked(*args: Any, **given: Any) -> Any:
+        try:
+            return call(*args, **given)
+        except TypeError as error:
+            if "incompatible function arguments" not in str(error):
+                raise
+            wrong = _of_extension(call, args, given)
+        raise wrong
+
+    checked.__name__ = call.__name__
+    checked.__doc__ = call.__doc__
     return checked  # type: ignore[return-value]
 
 

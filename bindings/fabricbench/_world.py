@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fabricbench.options import LinkOptions, ListenerOptions, SubsystemOptions, TcpHostOptions, TcpTargetOptions, Time
 
 
+@plain_messages
 class Machine:
     """A machine of the world: a name and an address. Created by target(), host() and machine() of the world."""
 
@@ -47,6 +48,7 @@ class Machine:
         return f"<Machine {self.name} {self.address}>"
 
 
+@plain_messages
 class Link:
     """One or both directions between two machines of a virtual world."""
 

@@ -6,6 +6,7 @@
 """
 
 from fabricbench import _core
+from fabricbench._units import plain_call
 
-globals().update({name: getattr(_core.commands, name) for name in vars(_core.commands) if not name.startswith("_")})
+globals().update({name: plain_call(getattr(_core.commands, name)) for name in vars(_core.commands) if not name.startswith("_")})
 __all__ = [name for name in vars(_core.commands) if not name.startswith("_")]

@@ -132,6 +132,38 @@ WRONG = [
     (lambda w, s, h, c: w.mctp_bus(name="d").add_drive(variant="golden"), ValueError, "variant: no kind of drive is called 'golden'"),
     (lambda w, s, h, c: w.mctp_bus(name="e").requester(timeouts=1), TypeError, "requester: no option 'timeouts'; is 'timeout' meant?"),
     (lambda w, s, h, c: w.raw_roce("nowhere"), ValueError, "peer: 'nowhere' is no IP address"),
+    # Functions of the extension that scripts get as they are.
+    (lambda w, s, h, c: c.namespaces[0].read(0, count=1), TypeError, "read: no argument 'count'"),
+    (lambda w, s, h, c: c.namespaces[0].read(0, block=1), TypeError, "read: no argument 'block'; is 'blocks' meant?"),
+    (lambda w, s, h, c: c.namespaces[0].read(), TypeError, "read: 'lba' is missing"),
+    (lambda w, s, h, c: c.namespaces[0].read(0, 1, None, 4), TypeError, "read: 4 arguments in a row; there are lba, blocks, into"),
+    (lambda w, s, h, c: commands.identify(csn=1), TypeError, "identify: no argument 'csn'; is 'cns' meant?"),
+    (lambda w, s, h, c: commands.read(1), TypeError, "read: 'lba' is missing"),
+    (lambda w, s, h, c: commands.get_log_page(2, size=5), TypeError, "get_log_page: no argument 'size'"),
+    (lambda w, s, h, c: h.raw_admin(s).send(commands.keep_alive(), rom=4), TypeError, "send: no argument 'rom'; is 'room' meant?"),
+    (lambda w, s, h, c: h.raw_admin(s).send(commands.keep_alive(), room="4"), TypeError, "send: room: an int is wanted, not str"),
+    (lambda w, s, h, c: h.raw_admin(s).send(commands.keep_alive(), room=-1), ValueError, "send: room: -1 is negative"),
+    (lambda w, s, h, c: h.raw_admin(s).send(), TypeError, "send: 'command' is missing"),
+    # Deviations that would have no effect.
+    (lambda w, s, h, c: w.subsystem(deviations=["host_connect_property_first"]), fb.SetupError, "would have no effect"),
+    (lambda w, s, h, c: w.host(deviations=["connect_takes_sqsize_zero"]), fb.SetupError, "of product 'controller', not of 'host'"),
+    (lambda w, s, h, c: w.host(transport="tcp", deviations=["rdma_sends_bad_icrc"]), fb.SetupError, "it does not show over tcp"),
+    (lambda w, s, h, c: w.mctp_bus(name="f").add_drive(deviations=["host_connect_property_first"]), fb.SetupError, "would have no effect"),
+    # Plans.
+    (lambda w, s, h, c: fb.Rule("dorp"), ValueError, "there is no fault 'dorp'; is 'drop' meant?"),
+    (lambda w, s, h, c: fb.Rule("drop", every="x"), TypeError, "every: an int is wanted, not str"),
+    (lambda w, s, h, c: fb.Rule("drop", most=0), ValueError, "most: 0 is below 1"),
+    (lambda w, s, h, c: fb.Rule("drop", where=""), ValueError, "where: '' is no place"),
+    (lambda w, s, h, c: fb.Rule("drop", after=20, before=10), ValueError, "after: 20 is not below before: 10"),
+    (lambda w, s, h, c: fb.Plan("drop"), TypeError, "rules: a list of Rule is wanted, not str"),
+    (lambda w, s, h, c: fb.Plan(["drop"]), TypeError, "rules: a list of Rule is wanted, not str"),
+    (lambda w, s, h, c: fb.Schedule("packet:host->target#7 drop"), TypeError, "decisions: a list is wanted, not str"),
+    (lambda w, s, h, c: fb.Plan.from_yaml("name: x"), fb.SetupError, "a plan without 'faults'"),
+    # Operations.
+    (lambda w, s, h, c: w.sleep(0).status, AttributeError, "an operation has no 'status'; if its value has one: call .wait() first"),
+    (lambda w, s, h, c: w.sleep(0) + b"x", TypeError, "an operation, not its value: call .wait()"),
+    (lambda w, s, h, c: b"x" + w.sleep(0), TypeError, "an operation, not its value: call .wait()"),
+    (lambda w, s, h, c: w.sleep(0) % 3, TypeError, "an operation, not its value: call .wait()"),
 ]
 
 
@@ -159,6 +191,19 @@ def test_a_decision_whose_place_there_never_was_is_told():
         with fb.World(faults=fb.Schedule(["packet:host->target#3 drop", "packet:hots->target#7 drop"])) as world:
             world.host().connect(world.subsystem(size="64K")).wait()
             assert len(world.strikes) == 1
+
+
+def test_a_path_with_a_small_mtu():
+    # Small packets pass: the association comes about. Long transfers do not, in one direction or in any.
+    for transport, kind in (("rdma", "mtu"), ("tcp", "segment_mtu")):
+        plan = fb.Plan([fb.Rule(kind, every=1, most=1, where="host->target", amount=1300)])
+        with fb.World(seed=7, faults=plan) as world:
+            space = world.host(transport=transport).connect(world.subsystem(size="1M", transport=transport)).wait().namespace(1)
+            assert len(world.strikes) == 1 and "packets above 1300 bytes vanish" in world.strikes[0].story
+            space.write(0, b"a" * 512).wait()
+            operation = space.write(0, b"b" * 65536)
+            assert world.wait_any([operation], limit="5 s") is None, "it never gets through"
+            operation.cancel()
 
 
 def test_the_repr_of_what_was_not_made():
