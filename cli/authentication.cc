@@ -50,10 +50,12 @@ std::vector<auth::SecretPair> AuthenticationArguments::secrets() const {
 }
 
 std::vector<auth::AuthHash> AuthenticationArguments::chosen_hashes() const {
+  if (secret_file.empty() && !hashes.empty()) throw UserError("--dhchap-hash goes with --dhchap-secret-file FILE");
   return hashes.empty() ? auth::all_hashes() : chosen("--dhchap-hash", hashes, auth::all_hashes());
 }
 
 std::vector<auth::DhGroup> AuthenticationArguments::chosen_groups() const {
+  if (secret_file.empty() && !groups.empty()) throw UserError("--dhchap-group goes with --dhchap-secret-file FILE");
   return groups.empty() ? auth::all_groups() : chosen("--dhchap-group", groups, auth::all_groups());
 }
 

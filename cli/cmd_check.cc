@@ -222,6 +222,14 @@ Reading read_packets(capture::ByteSource& source, monitors::Monitors& judges, ev
   return done;
 }
 
+/// Whether some line has the label of a secret of TLS 1.3 or earlier.
+bool holds_secret(std::string_view log) {
+  for (const std::string_view label : {"_TRAFFIC_SECRET", "CLIENT_RANDOM ", "EXPORTER_SECRET ", "RSA "}) {
+    if (log.find(label) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 std::unique_ptr<capture::ByteSource> source_of(const CheckArguments& arguments, const EndOfInput* end) {
   std::unique_ptr<capture::ByteSource> plain;
   if (!arguments.reads_standard_input()) {
@@ -239,9 +247,14 @@ std::unique_ptr<capture::ByteSource> source_of(const CheckArguments& arguments, 
 int check_file(const CheckArguments& arguments) {
   evidence::TlsKeys keys;
   if (!arguments.keylog.empty()) {
-    keys.add(read_text(arguments.keylog));
+    const std::string log = read_text(arguments.keylog);
+    keys.add(log);
+    const bool grows = arguments.reads_standard_input();
+    if (!grows && !holds_secret(log)) {
+      throw UserError("--keylog " + arguments.keylog + ": no line of a TLS key log is in it (SSLKEYLOGFILE)");
+    }
     // While packets arrive the log may grow.
-    if (arguments.reads_standard_input()) keys.reload_by([path = arguments.keylog] { return read_text(path); });
+    if (grows) keys.reload_by([path = arguments.keylog] { return read_text(path); });
   }
   std::unique_ptr<EndOfInput> end;
   if (arguments.reads_standard_input()) end = std::make_unique<EndOfInput>();

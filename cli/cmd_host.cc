@@ -522,7 +522,7 @@ void add_host(CLI::App& app, Outcome& outcome) {
                                           "zone tcp://127.0.0.1:4420 --action reset --lba 2048", run_zone);
   zone->add_option("--action", acted->action, "open, close, finish, reset or offline")
       ->required()
-      ->check(CLI::IsMember(kZoneActions))
+      ->check(one_of_texts({"open", "close", "finish", "reset", "offline"}))
       ->type_name("ACTION");
   zone->add_flag("--all", acted->all, "All zones in a state that the action applies to");
 

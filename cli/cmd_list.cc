@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/suite_options.h"
 #include "cli/usage.h"
@@ -21,13 +22,40 @@ struct ListArguments {
   bool json = false;
 };
 
-std::string deviations_text() {
-  std::string text;
+using Deviations = std::vector<const deviations::Deviation*>;
+
+/// Those of the requirements that the chosen cases check; all of them where nothing was chosen.
+Deviations deviations_for(const Selection& selection) {
+  const bool all = selection.suites.empty() && selection.cases.empty() && selection.roles.empty() && selection.transport.empty();
+  if (all) return deviations::all_deviations();
+  std::set<std::string_view> requirements;
+  for (const CaseInfo* info : or_throw(select(all_cases(), selection))) requirements.insert(info->requirement);
+  Deviations found;
   for (const auto* deviation : deviations::all_deviations()) {
+    const bool shows = selection.transport.empty() || deviations::shows_over(*deviation, selection.transport);
+    if (shows && requirements.contains(deviation->requirement)) found.push_back(deviation);
+  }
+  return found;
+}
+
+std::string deviations_json(const Deviations& found) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const auto* deviation : found) {
+    all.push_back({{"name", deviation->name},
+                   {"product", name_of(deviation->product)},
+                   {"requirement", deviation->requirement},
+                   {"what", deviation->what}});
+  }
+  return nlohmann::ordered_json{{"deviations", all}}.dump(1) + "\n";
+}
+
+std::string deviations_text(const Deviations& found) {
+  std::string text;
+  for (const auto* deviation : found) {
     text += std::string(deviation->name) + "\n    " + std::string(name_of(deviation->product)) + ", " +
             std::string(deviation->requirement) + "\n    " + std::string(deviation->what) + "\n";
   }
-  return text + std::to_string(deviations::all_deviations().size()) + " deviations\n";
+  return text + counted(found.size(), "deviation") + "\n";
 }
 
 std::string drives_text() {
@@ -60,15 +88,19 @@ void add_list(CLI::App& app, Outcome& outcome) {
   command->add_flag("--json", arguments->json, "Print one JSON document");
   command->callback([arguments, &outcome] {
     outcome.code = exit_code::good;
+    const Selection& chosen = arguments->selection;
     if (arguments->drives) {
+      const bool any = !chosen.suites.empty() || !chosen.cases.empty() || !chosen.roles.empty() || !chosen.transport.empty();
+      if (arguments->deviations || any) throw UserError("--drives lists drives: it goes with --json only");
       std::fputs((arguments->json ? drives_json() : drives_text()).c_str(), stdout);
       return;
     }
-    if (arguments->deviations && !arguments->json) {
-      std::fputs(deviations_text().c_str(), stdout);
+    if (arguments->deviations) {
+      const Deviations found = deviations_for(chosen);
+      std::fputs((arguments->json ? deviations_json(found) : deviations_text(found)).c_str(), stdout);
       return;
     }
-    const auto cases = or_throw(select(all_cases(), arguments->selection));
+    const auto cases = or_throw(select(all_cases(), chosen));
     std::fputs((arguments->json ? list_json(cases) : list_text(cases)).c_str(), stdout);
   });
 }

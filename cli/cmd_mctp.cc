@@ -297,14 +297,15 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--namespace", arguments.size, "Size of NSID 1 of each drive")->type_name("SIZE")->capture_default_str();
-  command.add_option("--capture", arguments.capture, "Write a capture of the bus here at the end")->type_name("FILE");
+  command.add_option("--capture", arguments.capture, "Write a capture of the bus here while it runs")->type_name("FILE");
   command.add_option("--counters", arguments.counters, "Write the requests to each drive here at the end, as JSON")
       ->type_name("FILE");
   command.add_flag("--dbus", arguments.dbus, "Publish the endpoints on a D-Bus of its own, as the MCTP daemon does");
   command.add_flag("--timing", arguments.bus.timing, "Real bus speed: SMBus at 100 kHz, a serial line at 115,200 baud");
   command.add_option("--drive", arguments.drive, "Kind of every drive (list --drives)")->type_name("NAME");
   command.add_option("--deviation", arguments.deviations, "Every drive misbehaves in this named way (list --deviations)")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->delimiter(',');
   command.add_option("--latency", arguments.latency, "Every command takes so long; beyond 90ms the drive asks for more time")
       ->type_name("TIME");
   command.add_option("--more-processing-count", arguments.more_count,
@@ -319,11 +320,11 @@ void add_bus_options(CLI::App& command, MctpArguments& arguments) {
 
 void add_socket_options(CLI::App& command, MctpArguments& arguments) {
   command.add_option("--kernel", arguments.kernel, "The Linux that the sockets are like: before 6.17 none binds to a peer")
-      ->check(CLI::IsMember({"6.9", "6.17"}))
+      ->check(one_of_texts({"6.9", "6.17"}))
       ->capture_default_str();
   command.add_option("--dbus-network-id", arguments.network_id,
                      "Type of NetworkId on D-Bus: that of mctpd, or that which libnvme before 3 reads")
-      ->check(CLI::IsMember({"unsigned", "signed"}))
+      ->check(one_of_texts({"unsigned", "signed"}))
       ->capture_default_str();
 }
 

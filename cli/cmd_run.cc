@@ -37,6 +37,7 @@ struct RunArguments {
   std::uint64_t seed = 1;
   std::string report;
   Captures captures = Captures::all;
+  bool captures_given = false;
   std::string waivers;
   std::string profile;
   std::string date;
@@ -89,20 +90,7 @@ Product product_of(const RunArguments& arguments) {
   }
   choose_own_device(arguments.device, product);
   product.nonce = nonce();
-  if (product.is_host()) {
-    product.abilities = meet_host(product);
-    return product;
-  }
-  if (!product.device.empty()) {
-    check_answers(product);
-    return product;
-  }
-  if (product.transport == kProviderTransport) {
-    check_provider(product);
-    return product;
-  }
-  if (is_medium(product.transport)) {
-    check_answers(product);
+  if (product.is_host() || !product.device.empty() || product.transport == kProviderTransport || is_medium(product.transport)) {
     return product;
   }
   product.secrets = arguments.authentication.secrets();
@@ -135,10 +123,30 @@ std::vector<const CaseInfo*> cases_for(const Product& product, const Selection& 
   return or_throw(select(all_cases(), wanted));
 }
 
-/// What is at an address, before the first case: whether it is there, and the name of its subsystem where none was given.
-/// Whatever else is wrong with it is for the cases to say.
-std::optional<Stopped> meet_controller(Product& product) {
-  if (!is_real_controller(product)) return std::nullopt;
+/// A product that is no controller at an address; UserError where it says nothing.
+void meet_other(Product& product) {
+  if (product.is_host()) {
+    product.abilities = meet_host(product);
+  } else if (product.transport == kProviderTransport) {
+    check_provider(product);
+  } else if (!product.device.empty() || is_medium(product.transport)) {
+    check_answers(product);
+  }
+}
+
+/// What the product is, before the first case: whether it is there, and the name of its subsystem where none was given.
+/// Whatever else is wrong with it is for the cases to say. A report is written even if nobody is there.
+std::optional<Stopped> meet(Product& product, bool report) {
+  if (product.embedded) return std::nullopt;
+  if (!is_real_controller(product)) {
+    try {
+      meet_other(product);
+    } catch (const UserError& problem) {
+      if (!report) throw;
+      return Stopped{{}, problem.what()};
+    }
+    return std::nullopt;
+  }
   if (const auto down = why_absent(product)) return Stopped{{}, *down};
   name_subsystem(product);
   return std::nullopt;
@@ -152,13 +160,28 @@ int finish(const RunArguments& arguments, RunResult& run, const ReportFacts& fac
     std::fputs(results_json(run, facts).c_str(), stdout);
   } else {
     std::fputs(terminal_summary(run, facts, arguments.report, arguments.verbose).c_str(), stdout);
-    if (folder && written) std::printf("report in %s/index.html\n", arguments.report.c_str());
+    if (folder && written) {
+      const std::string page = folder->page_problem();
+      std::printf("report in %s%s\n", arguments.report.c_str(), page.empty() ? "/index.html" : (": " + page).c_str());
+    }
   }
   or_throw(written);
   if (run.interrupted) return exit_code::interrupted;
   // Nobody is there: what is left of a report says so, and so does this line.
-  if (run.stopped && run.stopped->after.empty()) throw UserError(facts.dut + ": " + run.stopped->why);
-  return summarize(run).red ? exit_code::red : exit_code::good;
+  if (run.stopped && run.stopped->after.empty()) {
+    const std::string& why = run.stopped->why;
+    throw UserError(why.starts_with(facts.dut) ? why : facts.dut + ": " + why);
+  }
+  const Summary summary = summarize(run);
+  // Nothing but INCONCLUSIVE is no good news.
+  const bool decided = std::ranges::any_of(run.cases, [](const CaseResult& result) {
+    return result.verdict != Verdict::inconclusive && result.verdict != Verdict::skip;
+  });
+  const auto open = std::ranges::find(run.cases, Verdict::inconclusive, &CaseResult::verdict);
+  if (!decided && open != run.cases.end() && !summary.red) {
+    throw UserError(fmt::format("{}: no case could be decided; {}: {}", facts.dut, open->info->name, open->reason));
+  }
+  return summary.red ? exit_code::red : exit_code::good;
 }
 
 int list_lanes(bool json) {
@@ -171,8 +194,17 @@ int list_lanes(bool json) {
   return exit_code::good;
 }
 
+/// Options that would have no effect.
+void check_company(const RunArguments& arguments) {
+  if (arguments.captures_given && arguments.report.empty()) throw UserError("--captures is about a report: add --report DIR");
+  if (arguments.dut != "embedded") return;
+  if (!arguments.local.empty()) throw UserError("--local is for a product at an address (--dut URL); the embedded one needs none");
+  if (arguments.slow) throw UserError("--slow is for a product in real time (--dut URL); in virtual time every case is run");
+}
+
 int run_suite(const RunArguments& arguments) {
   if (arguments.list_lanes) return list_lanes(arguments.json);
+  check_company(arguments);
   Expectations expectations;
   if (!arguments.waivers.empty()) expectations = or_throw(read_expectations(arguments.waivers));
   if (!arguments.profile.empty()) or_throw(add_named_profile(arguments.profile, expectations));
@@ -193,7 +225,7 @@ int run_suite(const RunArguments& arguments) {
   Interrupter interrupter;
   const SignalWatcher watcher([&] { interrupter.fire(); });
   options.product = product_of(arguments);
-  options.stopped = meet_controller(options.product);
+  options.stopped = meet(options.product, folder.has_value());
   const auto cases = cases_for(options.product, arguments.selection);
   if (!arguments.lanes.empty()) options.lanes = or_throw(select_lanes(arguments.lanes, options.product));
   options.seed = arguments.seed;
@@ -290,7 +322,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--seed", arguments->seed, "Seed of every random choice")
       ->check(check_seed)->type_name("N")->capture_default_str();
   add_report_folder(*command, arguments->report);
-  command
+  CLI::Option* const captures = command
       ->add_option("--captures", arguments->captures,
                    "Which captures the report keeps: all, failures (all but those of passed cases) or none [all]")
       ->transform(one_of_words<Captures>({{"all", Captures::all}, {"failures", Captures::failures}, {"none", Captures::none}}))
@@ -315,7 +347,10 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_flag("--slow", arguments->slow, "Also run cases that take long in real time");
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");
   command->add_flag("--verbose", arguments->verbose, "Show why cases were skipped or waived");
-  command->callback([arguments, &outcome] { outcome.code = run_suite(*arguments); });
+  command->callback([arguments, captures, &outcome] {
+    arguments->captures_given = captures->count() > 0;
+    outcome.code = run_suite(*arguments);
+  });
 }
 
 }  // namespace fb::cli

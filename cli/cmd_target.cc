@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/ip_scope.h"
+#include "base/suggest.h"
 #include "cli/authentication.h"
 #include "cli/common.h"
 #include "cli/control/control_socket.h"
@@ -18,6 +19,7 @@
 #include "cli/usage.h"
 #include "conformance/runner/product.h"
 #include "model/deviations/deviation.h"
+#include "model/deviations/shown.h"
 #include "model/subsystem/check_options.h"
 #include "model/subsystem/leniency.h"
 #include "model/subsystem/target.h"
@@ -164,7 +166,7 @@ void check_nqn(const std::string& option, const std::string& name) {
   throw UserError(option + " '" + name +
                   "' is no NVMe qualified name, and hosts could not connect; it has the form nqn.YYYY-MM.DOMAIN:NAME, for example "
                   "nqn.2026-01.org.example:" +
-                  (name.empty() || name.find_first_of(" :") != std::string::npos ? "disk1" : name));
+                  (name.empty() || name.find_first_of(" :.") != std::string::npos ? "disk1" : name));
 }
 
 /// Everything that is known to be wrong before a socket is opened.
@@ -209,14 +211,16 @@ std::vector<std::string_view> checks_left_out(const TargetArguments& arguments) 
   std::vector<std::string_view> checks;
   if (!arguments.lenient) return checks;
   std::string known;
+  std::vector<std::string_view> names;
   for (const subsystem::Leniency& one : subsystem::leniencies()) {
+    names.push_back(one.name);
     known += (known.empty() ? "" : ", ") + std::string(one.name);
     if (arguments.leniency.empty()) checks.insert(checks.end(), one.checks.begin(), one.checks.end());
   }
   if (arguments.leniency.empty()) return checks;
   for (const std::string& name : CLI::detail::split(arguments.leniency, ',')) {
     const subsystem::Leniency* const one = subsystem::find_leniency(name);
-    if (one == nullptr) throw UserError("--lenient " + name + ": no such leniency; known are " + known);
+    if (one == nullptr) throw UserError("--lenient " + name + ": no such leniency; known are " + known + did_you_mean(name, names));
     checks.insert(checks.end(), one->checks.begin(), one->checks.end());
   }
   return checks;
@@ -295,6 +299,12 @@ int run_target(const TargetArguments& arguments) {
   const IpAddress address = urls.front().to.address;
   const auto left_out = checks_left_out(arguments);
   const auto chosen = or_throw(deviations::DeviationSet::of_names(arguments.deviations));
+  std::vector<std::string> transports;
+  for (const conformance::FabricUrl& url : urls) transports.push_back(url.transport);
+  using deviations::Product;
+  if (const auto shown = deviations::can_be_shown(chosen, {Product::controller, Product::rdma, Product::cm}, transports); !shown) {
+    throw UserError("--deviation " + shown.error().text);
+  }
   for (const conformance::FabricUrl& url : urls) {
     if (url.to.address != address) {
       throw UserError("--listen: all listeners of one target share one address, " + to_string(address));
@@ -398,7 +408,7 @@ void add_target(CLI::App& app, Outcome& outcome) {
       ->allow_extra_args(false);
   command->add_option("--nqn", arguments->nqn, "NQN of the subsystem")->type_name("NQN")->capture_default_str();
   command->add_option("--nvme-version", arguments->nvme_version, "NVMe Base version that the subsystem reports: 1.4, 2.0 or 2.1")
-      ->check(CLI::IsMember({"1.4", "2.0", "2.1"}))
+      ->check(one_of_texts({"1.4", "2.0", "2.1"}))
       ->type_name("VERSION")
       ->capture_default_str();
   command->add_option("--allow-host", arguments->allowed_hosts, "Only these hosts may connect; may be repeated")
@@ -415,7 +425,7 @@ void add_target(CLI::App& app, Outcome& outcome) {
           ->expected(0, 1);
   add_authentication(*command, arguments->authentication);
   add_tls_target(*command, arguments->tls);
-  command->add_option("--capture", arguments->capture, "Write a capture here at the end, with the TLS keys")
+  command->add_option("--capture", arguments->capture, "Write a capture here while it runs, with the TLS keys")
       ->type_name("FILE");
   command->add_option("--control", arguments->control, "Take JSON-RPC 2.0 at this unix socket, for its owner alone (fabricbench ctl)")
       ->type_name("unix:PATH");

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <fstream>
@@ -91,9 +92,12 @@ void flush_output() {
 }
 
 std::string read_text(const std::string& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) throw UserError(path + ": cannot be read");
+  // An empty file sets the failure bit of the text alone.
+  const bool read = file && (file.peek() == std::ifstream::traits_type::eof() ? !file.bad() : bool(text << file.rdbuf()));
+  if (!read) throw UserError(path + ": cannot be read" + (errno == 0 ? std::string() : ": " + std::string(std::strerror(errno))));
   return text.str();
 }
 

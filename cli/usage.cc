@@ -177,6 +177,14 @@ CLI::Option* add_output(CLI::App& command, std::string& path, const std::string&
   return option;
 }
 
+CLI::Validator one_of_texts(std::vector<std::string> known) {
+  return CLI::Validator(
+      [known = std::move(known)](std::string& text) {
+        return std::find(known.begin(), known.end(), text) != known.end() ? std::string() : refuse_word(text, known);
+      },
+      "");
+}
+
 std::string refuse_word(const std::string& text, const std::vector<std::string>& known) {
   std::string all;
   for (const std::string& word : known) all += (all.empty() ? "" : ", ") + word;
@@ -208,6 +216,22 @@ std::string explain(const CLI::App& program, const CLI::ParseError& error) {
     if (word != "--") return path_of(command) + ": '" + word + "' was not expected" + hint;
   }
   std::string what = error.what();
+  constexpr std::string_view kRequired = " is required";
+  if (what == "A subcommand is required") {
+    std::string known;
+    for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
+      known += (known.empty() ? "" : ", ") + below->get_name();
+    }
+    return path_of(command) + ": no command; known are: " + known;
+  }
+  if (what.ends_with(kRequired)) {
+    // A positional argument is called in the help by its type.
+    const CLI::Option* const option = command.get_option_no_throw(what.substr(0, what.size() - kRequired.size()));
+    if (option != nullptr && option->get_positional()) {
+      const std::string name = option->get_type_name().empty() ? option->get_name(true, false) : option->get_type_name();
+      return path_of(command) + ": " + name + " is missing" + hint;
+    }
+  }
   // "Could not convert: --nsid = -1"
   constexpr std::string_view kConvert = "Could not convert: ";
   if (what.starts_with(kConvert)) {
@@ -231,6 +255,9 @@ std::string unknown_command(const CLI::App& program, const std::vector<std::stri
       if (command->get_name() == word) found = command;
       names.push_back(command->get_name());
       known += (known.empty() ? "" : ", ") + command->get_name();
+    }
+    if (found == nullptr && (word == "help" || word == "version")) {
+      return "no command '" + word + "': '" + path_of(*at) + (word == "version" ? " --version" : " [COMMAND] --help") + "' shows it";
     }
     if (found == nullptr) {
       return "no command '" + word + "'; known are: " + known + did_you_mean(word, names);

@@ -27,6 +27,9 @@ CLI::Option* add_output(CLI::App& command, std::string& path, const std::string&
 template <class Value>
 CLI::Validator one_of_words(std::vector<std::pair<std::string, Value>> words);
 
+/// For check(): one of these words; anything else is refused, with a suggestion.
+CLI::Validator one_of_texts(std::vector<std::string> known);
+
 /// Help in 80 columns for the program and all of its commands; no option takes an empty text.
 void finish_commands(CLI::App& program);
 

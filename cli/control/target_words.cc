@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "base/ip_scope.h"
@@ -62,12 +63,15 @@ subsystem::NamespaceOptions namespace_from(const std::string& text) {
   NamespaceWords words;
   subsystem::NamespaceOptions options;
   subsystem::ZoneOptions& zones = options.zones;
+  std::set<std::string_view> keys;
   std::size_t comma = rest.find(',');
   const std::uint64_t bytes = or_throw(parse_size(rest.substr(0, comma)));
   while (comma != std::string_view::npos) {
     rest = rest.substr(comma + 1);
     comma = rest.find(',');
     const std::string_view part = rest.substr(0, comma);
+    const std::string_view key = part.substr(0, part.find('='));
+    if (!keys.insert(key).second) throw wrong("'" + std::string(key) + "' occurs twice");
     if (part.starts_with("file=") && part.size() > 5) {
       words.file = part.substr(5);
     } else if (part == "bs=512" || part == "bs=4096") {

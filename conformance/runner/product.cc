@@ -7,6 +7,7 @@
 
 #include "base/ip_scope.h"
 #include "base/rng.h"
+#include "base/suggest.h"
 #include "sim/net/resolve.h"
 #include "wire/fabrics/nqn.h"
 
@@ -19,6 +20,26 @@ constexpr std::string_view kForm = "rdma://ADDRESS:PORT[/NQN] or tcp://ADDRESS:P
 
 Failure<Problem> wrong(std::string_view text, std::string_view why) {
   return {Problem{"'" + std::string(text) + "': " + std::string(why)}};
+}
+
+/// "; did you mean 'tcp://127.0.0.1:4420'?" for what lacks the scheme, or has it in capitals or misspelt.
+std::string url_meant(std::string_view text) {
+  const std::size_t end = text.find("://");
+  std::string_view rest = text, scheme;
+  if (end != std::string_view::npos) {
+    scheme = text.substr(0, end);
+    rest = text.substr(end + 3);
+  }
+  std::string lower(scheme);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string_view meant = scheme.empty() || lower == "http" || lower == "nvme" || lower == "nvme-tcp" ? "tcp"
+                           : lower == "roce" || lower == "nvme-rdma"                                   ? "rdma"
+                                                                                                       : "";
+  if (meant.empty()) meant = nearest_word(lower, {"tcp", "rdma"});
+  const std::size_t colon = rest.rfind(':');
+  const bool has_port = colon != std::string_view::npos && colon + 1 < rest.size() && rest[colon + 1] >= '0' && rest[colon + 1] <= '9';
+  if (meant.empty() || !has_port) return {};
+  return "; did you mean '" + std::string(meant) + "://" + std::string(rest) + "'?";
 }
 
 /// Products answer to names that are no NQN ("nvmet-test"), and are tested under them.
@@ -40,7 +61,7 @@ Result<FabricUrl> parse_fabric_url(std::string_view text, UrlPort known) {
     url.transport = transport;
     rest = text.substr(scheme.size());
   }
-  if (url.transport.empty()) return wrong(text, "not a URL of the form " + std::string(kForm));
+  if (url.transport.empty()) return wrong(text, "not a URL of the form " + std::string(kForm) + url_meant(text));
   const std::size_t slash = rest.find('/');
   if (slash != std::string_view::npos) {
     url.nqn = std::string(rest.substr(slash + 1));
@@ -139,7 +160,8 @@ Result<DeviceLayer> parse_device_layer(std::string_view text) {
   if (text == "softroce") return DeviceLayer::none;
   if (text == "ND:default") return DeviceLayer::networkdirect;
   if (text == "NDK:default") return DeviceLayer::ndk;
-  return wrong(text, "no such device; known are softroce, ND:default and NDK:default");
+  return wrong(text, "no such device for the embedded product; known are softroce, ND:default and NDK:default" +
+                         did_you_mean(text, std::vector<std::string_view>{"softroce", "ND:default", "NDK:default"}));
 }
 
 Result<Product> parse_product(std::string_view url, std::string_view local) {
@@ -168,7 +190,7 @@ Result<Product> parse_product(std::string_view url, std::string_view local) {
   if (url.starts_with(kHostProduct)) return parse_host(url, local, std::move(product));
   if (url.find("://") == std::string_view::npos) {
     return wrong(url, "no such product; known are 'embedded', " + std::string(kForm) +
-                          ", mctp:NET,EID, serial:PATH, ND:PATH, verbs:NAME and host:COMMAND");
+                          ", mctp:NET,EID, serial:PATH, ND:PATH, verbs:NAME and host:COMMAND" + url_meant(url));
   }
   const auto parsed = parse_fabric_url(url);
   if (!parsed) return Failure{parsed.error()};

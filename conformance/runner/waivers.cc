@@ -4,10 +4,13 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "base/suggest.h"
+#include "conformance/monitors/rules.h"
 
 namespace fb::conformance {
 
@@ -33,6 +36,7 @@ class Parser {
 
   Result<Expectations> parse(const YAML::Node& root) {
     Expectations made;
+    if (root.IsNull()) return made;  // nothing but comments
     if (root.IsSequence()) {
       if (auto added = add_waivers(root, made); !added) return Failure{added.error()};
       return made;
@@ -118,9 +122,11 @@ Result<Expectations> parse_expectations(const std::string& text, const std::stri
 }
 
 Result<Expectations> read_expectations(const std::string& path) {
+  errno = 0;
   std::ifstream file(path);
   std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return Failure{Problem{"cannot read " + path}};
+  if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  if (!file.is_open() || file.bad()) return Failure{Problem{"cannot read " + path + ": " + std::strerror(errno)}};
   return parse_expectations(text.str(), path);
 }
 
@@ -219,13 +225,34 @@ void dispose(CaseResult& result, const Expectations& expectations, std::string_v
   }
 }
 
+namespace {
+
+/// For a waiver that names a requirement, or a case by a wrong name.
+std::string cases_meant(const std::string& typed, const std::vector<const CaseInfo*>& suite,
+                        const std::vector<std::string_view>& names) {
+  std::string cases;
+  for (const CaseInfo* info : suite) {
+    if (info->requirement == typed) cases += (cases.empty() ? "" : ", ") + std::string(info->name);
+  }
+  if (cases.empty()) return did_you_mean(typed, names);
+  return "; it is a requirement, and its cases are " + cases;
+}
+
+}  // namespace
+
 std::vector<std::string> remarks_on(const Expectations& expectations, const std::vector<const CaseInfo*>& suite, std::string_view today) {
   std::vector<std::string_view> names;
   for (const CaseInfo* info : suite) names.push_back(info->name);
+  // A rule that the product breaks is reported under a name like a case's.
+  std::vector<std::string> rules;
+  for (const monitors::RuleFacts& rule : monitors::catalogue()) rules.push_back("rule_" + std::string(rule.name));
+  names.insert(names.end(), rules.begin(), rules.end());
   std::vector<std::string> remarks;
   for (const Waiver& waiver : expectations.waivers) {
     const bool any = std::ranges::any_of(names, [&](std::string_view name) { return matches(waiver.case_glob, std::string(name)); });
-    if (!any) remarks.push_back(waiver.place + ": no case matches '" + waiver.case_glob + "'" + did_you_mean(waiver.case_glob, names));
+    if (!any) {
+      remarks.push_back(waiver.place + ": no case matches '" + waiver.case_glob + "'" + cases_meant(waiver.case_glob, suite, names));
+    }
     if (today > waiver.expires)
       remarks.push_back(named(waiver) + " for '" + waiver.case_glob + "' expired on " + waiver.expires + " and covers nothing");
   }

@@ -57,6 +57,15 @@ MISSPELT = [
     (["run", "--captures", "failure", "--report", "/tmp/never"], "did you mean 'failures'?"),
     (["campaign", "--workload", "tpc"], "did you mean 'tcp'?"),
     (["mctp", "exec", "--drive", "slo", "--", "true"], "--drive slo: no such drive"),
+    (["mctp", "exec", "--kernel", "6.8", "--", "true"], "did you mean '6.9'?"),
+    (["target", "--listen", "tcp://127.0.0.1:4420", "--namespace", "1M", "--lenient", "hostnq"], "did you mean 'hostnqn'?"),
+    (["target", "--listen", "tcp://127.0.0.1:4420", "--namespace", "1M", "--nvme-version", "2.2"], "did you mean '2.0'?"),
+    (["host", "zone", "tcp://127.0.0.1:1", "--action", "opn"], "did you mean 'open'?"),
+    (["run", "--dut", "127.0.0.1:4420"], "did you mean 'tcp://127.0.0.1:4420'?"),
+    (["run", "--dut", "TCP://127.0.0.1:4420"], "did you mean 'tcp://127.0.0.1:4420'?"),
+    (["target", "--listen", "tpc://127.0.0.1:4420", "--namespace", "1M"], "did you mean 'tcp://127.0.0.1:4420'?"),
+    (["run", "--device", "ND:defualt"], "did you mean 'ND:default'?"),
+    (["help"], "'fabricbench [COMMAND] --help' shows it"),
 ]
 
 
@@ -104,6 +113,25 @@ NONSENSE = [
     (["mctp", "exec", "--endpoints", "0", "--", "true"], "--endpoints"),
     (["mctp", "exec", "--controllers", "999999999999", "--", "true"], "--controllers"),
     (["shrink", "x.json", "--seconds", "-1"], "--seconds"),
+    # Options that would have no effect.
+    (["run", "--captures", "failures"], "--captures is about a report"),
+    (["run", "--local", "127.0.0.1"], "--local is for a product at an address"),
+    (["list", "--drives", "--suite", "mi"], "--drives"),
+    (["list", "--deviations", "--suite", "nosuch"], "no suite 'nosuch'"),
+    (["target", "--listen", AT, "--namespace", "64M,bs=512,bs=4096"], "'bs' occurs twice"),
+    (["target", "--listen", AT, "--namespace", "64M", "--dhchap-hash", "sha256"], "--dhchap-secret-file"),
+    (["target", "--listen", AT, "--namespace", "64M", "--deviation", "host_connect_property_first"], "would have no effect"),
+    (["target", "--listen", AT, "--namespace", "64M", "--deviation", "rdma_sends_bad_icrc"], "it does not show over tcp"),
+    (["check", "--keylog", "/etc/hostname", str(pathlib.Path(__file__).parents[1] / "data" / "linux-6.12.pcap")], "no line of a TLS key log"),
+    # What is missing, by the name that the help has.
+    (["check"], "FILE is missing"),
+    (["replay"], "is missing"),
+    (["host", "connect"], "URL is missing"),
+    (["host"], "no command; known are: discover"),
+    (["mctp"], "no command; known are: exec, serve"),
+    (["check", "--keylog", "/nonexistent", "x"], "No such file or directory"),
+    (["run", "--waivers", "/nonexistent"], "No such file or directory"),
+    (["run", "--dut", "ND:/nonexistent.so"], "cannot open shared object file"),
 ]
 
 
@@ -234,6 +262,76 @@ def test_a_full_disk_keeps_the_verdicts(fabricbench, tmp_path):
         assert all((folder / case["capture"]).exists() for case in results["cases"] if case["capture"])
     finally:
         subprocess.run(["umount", folder], check=True)
+
+
+@pytest.fixture
+def full(tmp_path):
+    """A disk of 600 KiB."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", folder], capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip("mounting a small disk needs root")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_page_that_does_not_fit_changes_no_verdict(fabricbench, full):
+    done = fabricbench("run", "--suite", "tcp", "--report", full / "report")
+    assert done.code == 0 and len(done.err.splitlines()) == 1, done.err
+    assert len(json.loads((full / "report" / "results.json").read_text())["cases"]) > 100
+    assert "index.html does not fit on the disk" in done.out
+
+
+def test_a_full_disk_ends_the_capture_of_a_target_and_not_the_target(fabricbench, full):
+    url = "tcp://127.0.0.1:4498"
+    target = Target("--listen", url, "--namespace", "16M", "--capture", full / "capture.pcapng")
+    assert fabricbench("host", "io", url, "--size", "4M", "--verify").code == 0
+    assert fabricbench("host", "io", url, "--size", "1M", "--verify").code == 0
+    target.stop()
+    warnings = target.process.stderr.read().splitlines()
+    assert len(warnings) == 1 and "the capture ends here" in warnings[0], warnings
+    checked = fabricbench("check", full / "capture.pcapng", "--json")
+    assert checked.code == 0 and checked.json["decoded"]["commands"] > 20 and checked.json["findings"] == []
+    assert (full / "capture.pcapng").stat().st_size < 500 << 10, "others find room"
+
+
+def test_a_full_disk_keeps_the_verdict_of_a_campaign(fabricbench, full):
+    (full / "fill").write_bytes(bytes(600 << 10))
+    done = fabricbench("campaign", "--seeds", "1..40", "--deviation", "read_ends_wrong", "--output", full / "campaign")
+    assert done.code == 2 and done.err.count("\n") == 1 and os.strerror(errno.ENOSPC) in done.err
+    assert "FAIL" in done.out and "distinct failure" in done.out
+
+
+def test_nobody_there_is_a_report_whatever_the_product_is(fabricbench, tmp_path):
+    for number, dut in enumerate(["serial:/dev/null", "host:false", "ND:/nonexistent.so"]):
+        folder = tmp_path / str(number)
+        local = ["--local", "127.0.0.1"] if dut.startswith("host") else []
+        done = fabricbench("run", "--dut", dut, *local, "--report", folder, timeout=120)
+        assert done.code == 2 and done.err.count("\n") == 1, done.err
+        results = json.loads((folder / "results.json").read_text())
+        assert {case["verdict"] for case in results["cases"]} == {"inconclusive"} and (folder / "junit.xml").exists()
+
+
+def test_a_target_that_never_is_ready_is_found_without_the_name_of_its_subsystem(fabricbench):
+    target = Target("--listen", "tcp://127.0.0.1:4499", "--namespace", "1M", "--deviation", "enable_never_ready")
+    try:
+        done = fabricbench("run", "--dut", "tcp://127.0.0.1:4499", "--case", "enable_makes_ready,connect_*,icresp_*", "--json", timeout=120)
+        assert done.code == 1
+        assert [case["requirement"] for case in done.json["cases"] if case["verdict"] in ("fail", "error")] == ["fabrics.enable.ready"]
+        # A part of the suite that cannot be decided at all is no success.
+        done = fabricbench("run", "--dut", "tcp://127.0.0.1:4499", "--case", "connect_refuses_sqsize_zero,connect_reply_*", timeout=120)
+        assert done.code == 2 and "no case could be decided" in done.err
+    finally:
+        target.stop()
+
+
+def test_deviations_are_listed_as_they_are_selected(fabricbench):
+    every = fabricbench("list", "--deviations", "--json").json["deviations"]
+    tcp = fabricbench("list", "--deviations", "--suite", "tcp", "--json").json["deviations"]
+    assert len(every) > len(tcp) > 100 and set(tcp[0]) == {"name", "product", "requirement", "what"}
+    assert {one["requirement"].split(".")[0] for one in tcp} == {"tcp"}
+    assert fabricbench("list", "--deviations", "--suite", "tcp").out.endswith(f"{len(tcp)} deviations\n")
 
 
 def test_old_names_of_options_are_known(fabricbench, tmp_path):

@@ -16,13 +16,14 @@ HMODULE load(const char* name) {
     SetLastError(ERROR_INVALID_PARAMETER);
     return nullptr;
   }
+  // Its first use calls the loader too, and would lose what dlerror() says about the module.
+  Kernel& k = kernel();
   // Outside the lock: what is loaded may run code that comes here.
   void* module = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     SetLastError(ERROR_MOD_NOT_FOUND);
     return nullptr;
   }
-  Kernel& k = kernel();
   const Lock lock(k.lock);
   ++k.modules[module];
   return static_cast<HMODULE>(module);
