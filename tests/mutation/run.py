@@ -61,7 +61,7 @@ NEAR = {
     "ndk": ["--suite", "ndk"],
 }
 # Never reached in virtual time, text for people, or what a product does when it is told to depart.
-LEFT_OUT = re.compile(r"_windows\.cc|sim/mctp/(socket_server|serial_fd|af_mctp)\.cc|model/drive/variants\.cc|_socket\.cc|block_store_file|names?\.cc|wire/.*/(opcodes|status)\.cc|_text|/exports/|misdeeds\.cc")
+LEFT_OUT = re.compile(r"_windows\.cc|sim/mctp/(socket_server|serial_fd|af_mctp)\.cc|model/drive/variants\.cc|_socket\.cc|block_store_file|names?\.cc|wire/.*/(opcodes|status|describe)\.cc|_text|/exports/|misdeeds\.cc")
 # What media, endpoints and devices count for tests and people; no peer sees it.
 STATISTICS = re.compile(r"\+\+.*counters_\b")
 
