@@ -137,8 +137,22 @@ void use_static_controllers(EmbeddedSetup& setup) {
     setup.subsystem.static_cntlids.push_back(static_cast<std::uint16_t>(kFirst + kStep * i));
   }
 }
-void keep_flow_control(EmbeddedSetup& setup) { setup.subsystem.flow_control_may_be_off = false; }
-void use_traffic_based_keep_alive(EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = true; }
+void use_no_capsule_data(EmbeddedSetup& setup) {
+  setup.subsystem.flow_control_may_be_off = false;
+  setup.fabric.in_capsule_bytes = 0;
+}
+void use_traffic_based_keep_alive(EmbeddedSetup& setup) {
+  setup.subsystem.traffic_based_keep_alive = true;
+  setup.fabric.msdbd = 1;
+}
+void use_digests(EmbeddedSetup& setup) {
+  setup.tcp_host.header_digest = setup.tcp_host.data_digest = true;
+  setup.tcp_host.maxr2t = 3;
+}
+void use_alignment(EmbeddedSetup& setup) {
+  setup.tcp.cpda = 31;
+  setup.tcp_host.hpda = 31;
+}
 void use_steps_and_long_erases(EmbeddedSetup& setup) {
   setup.subsystem.namespace_management.granularity_bytes = 1 << 20;
   setup.subsystem.sanitize = {.no_deallocate_inhibited = true, .crypto_erase_time = Duration::s(5)};
@@ -283,7 +297,7 @@ std::vector<Lane> make_lanes() {
                  .text = "The host had an association before, which was lost without a shutdown",
                  .concerns = controllers,
                  .around = {.earlier = Earlier::lost},
-                 .vary = keep_flow_control,
+                 .vary = use_no_capsule_data,
                  .third_party = true});
   all.push_back({.name = "after-reset",
                  .text = "The controller was reset (CC.EN 1, 0, 1) after an I/O queue was used",
@@ -324,11 +338,13 @@ std::vector<Lane> make_lanes() {
                  .text = "The host uses three I/O queues if one would be enough for the case",
                  .concerns = hosts,
                  .around = {.host_queues = 3},
+                 .vary = use_digests,
                  .third_party = true});
   all.push_back({.name = "after-reconnect",
                  .text = "The host lost its association and connected again",
                  .concerns = hosts,
-                 .around = {.reconnect = true}});
+                 .around = {.reconnect = true},
+                 .vary = use_alignment});
   all.push_back({.name = "other-connection",
                  .text = "The device already has another connection",
                  .concerns = devices_and_ndk_providers,

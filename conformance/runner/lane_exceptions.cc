@@ -128,6 +128,11 @@ const std::vector<LaneException>& lane_exceptions() {
        {"created_namespace_is_allocated", "creation_beyond_the_number_is_refused"},
        "",
        "the capacity of the emulated product is divided among endurance groups"},
+      {{"host-queues"},
+       {"tcp_host_refuses_ddgstf_without_digests", "tcp_host_refuses_digests_it_did_not_ask_for",
+        "tcp_host_refuses_hdgstf_without_digests"},
+       "tcp",
+       "the emulated host asks for digests"},
   };
   return rows;
 }
