@@ -17,7 +17,7 @@ struct ShrinkOptions {
   unsigned repetitions = 3;
   Interrupter* interrupter = nullptr;
   /// Decisions and steps that are left.
-  std::function<void(std::size_t, std::size_t)> progress;
+  std::function<void(std::size_t, std::size_t)> progress = {};
 };
 
 struct ShrinkResult {

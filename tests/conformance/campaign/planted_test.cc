@@ -34,7 +34,7 @@ Found look_for(const Planted& planted) {
   Found found;
   if (campaign.state.failures.empty()) return found;
   found.seed = campaign.state.failures.front().seed;
-  auto less = shrink(replay_of(options, campaign.state.failures.front()), {120, nullptr, {}});
+  auto less = shrink(replay_of(options, campaign.state.failures.front()), {.seconds_max = 120});
   found.problem = less ? "" : less.error().text;
   if (less) found.shrunk = std::move(less).value();
   return found;
