@@ -63,7 +63,7 @@ void TargetControl::add_discovery_methods() {
               }
               return all;
             }});
-  rpc_.add({"ana.set", "Set the ANA state of a group; hosts are told",
+  rpc_.add({"ana.set", "Set the ANA state of a group; hosts are notified",
             {of_subsystem(), a_word("state", "ANA state", ana_words(), true), a_number("group", "ANA group (1)", 1, 0xFFFFFFFF),
              a_number("portid", "Port; left out: every port", 1, 0xFFFF)},
             [this](const RpcArguments& arguments) {
@@ -85,13 +85,13 @@ void TargetControl::add_discovery_methods() {
               for (const subsystem::Referral& one : referrals_) all.push_back(referral_json(one));
               return all;
             }});
-  rpc_.add({"referral.add", "Add a referral; hosts are told", {a_text("url", "tcp://HOST:PORT or rdma://HOST:PORT", true)},
+  rpc_.add({"referral.add", "Add a referral; hosts are notified", {a_text("url", "tcp://HOST:PORT or rdma://HOST:PORT", true)},
             [this](const RpcArguments& arguments) {
               referrals_.push_back(referral_from(arguments.text("url")));
               target_.discovery().add_referral(referrals_.back());
               return referral_json(referrals_.back());
             }});
-  rpc_.add({"referral.remove", "Remove a referral; hosts are told", {a_text("url", "As it was added", true)},
+  rpc_.add({"referral.remove", "Remove a referral; hosts are notified", {a_text("url", "As it was added", true)},
             [this](const RpcArguments& arguments) {
               const auto wanted = referral_json(referral_from(arguments.text("url")));
               const auto gone = std::erase_if(referrals_, [&](const auto& one) { return referral_json(one) == wanted; });

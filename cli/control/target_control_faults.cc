@@ -52,7 +52,7 @@ Json rule_json(const CommandRule& rule) {
   if (rule.cntlid) made["cntlid"] = *rule.cntlid;
   if (rule.action == Action::fail) made["status"] = to_string(rule.status);
   made["left"] = rule.left == CommandRule::kEndless ? Json() : Json(rule.left);
-  made["struck"] = rule.struck;
+  made["applied"] = rule.struck;
   return made;
 }
 
@@ -182,7 +182,7 @@ void TargetControl::add_fault_methods() {
               apply();
               return Json{{"strikes", before->points().strikes().size()}};
             }});
-  rpc_.add({"fault.status", "The plan in force and the faults that have struck", {}, [this](const RpcArguments&) {
+  rpc_.add({"fault.status", "The active plan and the faults that occurred", {}, [this](const RpcArguments&) {
               if (plan_ == nullptr) return Json{{"plan", nullptr}};
               Json strikes = Json::array();
               for (const fault::Strike& one : plan_->points().strikes()) {

@@ -62,7 +62,7 @@ void TargetControl::add_namespace_methods() {
               for (const auto& [nsid, space] : subsystem_of(arguments).namespaces()) all.push_back(namespace_json(*space));
               return all;
             }});
-  rpc_.add({"namespace.add", "Add a namespace; hosts are told",
+  rpc_.add({"namespace.add", "Add a namespace; hosts are notified",
             {of_subsystem(), a_text("spec", "What --namespace takes, such as 64M,bs=4096", true),
              a_number("nsid", "Namespace identifier; left out: the lowest that is free", 1, 0xFFFFFFFE),
              a_number("ana_group", "ANA group (1)", 1, 0xFFFFFFFF), a_flag("attached", "Attach it to every controller (true)"),
@@ -84,12 +84,12 @@ void TargetControl::add_namespace_methods() {
               options.incarnation = subsystem.incarnations(options.nsid != 0 ? options.nsid : subsystem.free_nsid());
               return namespace_json(*or_throw(subsystem.add_namespace(std::move(options))));
             }});
-  rpc_.add({"namespace.remove", "Delete a namespace; hosts are told", {of_subsystem(), of_namespace()},
+  rpc_.add({"namespace.remove", "Delete a namespace; hosts are notified", {of_subsystem(), of_namespace()},
             [this](const RpcArguments& arguments) {
               const std::uint32_t nsid = namespace_of(arguments).nsid();
               return subsystem_of(arguments).remove_namespace(nsid);
             }});
-  rpc_.add({"namespace.resize", "Change the size of a namespace, up to that of its store; hosts are told",
+  rpc_.add({"namespace.resize", "Change the size of a namespace, up to that of its store; hosts are notified",
             {of_subsystem(), of_namespace(),
              {.name = "size", .type = RpcParameter::Type::size, .description = "New size in bytes of data", .required = true, .low = 1}},
             [this](const RpcArguments& arguments) {
@@ -108,9 +108,11 @@ void TargetControl::add_namespace_methods() {
       return true;
     };
   };
-  rpc_.add({"namespace.attach", "Attach a namespace to a controller; its host is told", {of_subsystem(), of_namespace(), of_controller()},
+  rpc_.add({"namespace.attach", "Attach a namespace to a controller; its host is notified",
+            {of_subsystem(), of_namespace(), of_controller()},
             attach(true)});
-  rpc_.add({"namespace.detach", "Detach a namespace from a controller; its host is told", {of_subsystem(), of_namespace(), of_controller()},
+  rpc_.add({"namespace.detach", "Detach a namespace from a controller; its host is notified",
+            {of_subsystem(), of_namespace(), of_controller()},
             attach(false)});
   rpc_.add({"namespace.protect", "Switch write protection", {of_subsystem(), of_namespace(), a_flag("on", "On or off", true)},
             [this](const RpcArguments& arguments) {
@@ -118,7 +120,7 @@ void TargetControl::add_namespace_methods() {
               return true;
             }});
   rpc_.add({"namespace.spoil", "Make blocks unreadable until they are written again (Unrecovered Read Error)",
-            {of_subsystem(), of_namespace(), first_block(), block_count(), a_flag("silent", "Hosts are not told (false)")},
+            {of_subsystem(), of_namespace(), first_block(), block_count(), a_flag("silent", "Hosts are not notified (false)")},
             [this](const RpcArguments& arguments) {
               Namespace& space = namespace_of(arguments);
               const Range range = range_in(space, arguments);
@@ -153,13 +155,13 @@ void TargetControl::add_namespace_methods() {
               if (!status.ok()) fail(to_string(status));
               return hex_of(data);
             }});
-  rpc_.add({"zone.offline", "Take the zone of a block offline; hosts are told", {of_subsystem(), of_namespace(), first_block()},
+  rpc_.add({"zone.offline", "Take the zone of a block offline; hosts are notified", {of_subsystem(), of_namespace(), first_block()},
             [this](const RpcArguments& arguments) {
               Namespace& space = namespace_of(arguments);
               subsystem_of(arguments).take_zone_offline(space, zone_at(space, arguments));
               return true;
             }});
-  rpc_.add({"zone.read_only", "Make the zone of a block read only; hosts are told", {of_subsystem(), of_namespace(), first_block()},
+  rpc_.add({"zone.read_only", "Make the zone of a block read only; hosts are notified", {of_subsystem(), of_namespace(), first_block()},
             [this](const RpcArguments& arguments) {
               Namespace& space = namespace_of(arguments);
               subsystem_of(arguments).make_zone_read_only(space, zone_at(space, arguments));
