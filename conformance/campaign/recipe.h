@@ -77,7 +77,7 @@ Recipe make_product_recipe(const std::string& product, std::uint64_t seed, const
 
 /// Faults of every level, few enough for honest products to get over.
 const fault::Plan& standard_plan();
-/// Those of them that can be made on the way to somebody's product, and cost little time.
+/// Faults that can be made on the way to somebody's product, and cost little time.
 const fault::Plan& product_plan();
 /// The Problem names the first fault of the plan that cannot be made on the way to somebody's product.
 Result<void> reaches_product(const fault::Plan& plan);
