@@ -186,7 +186,7 @@ def test_removing_what_is_not_there(networkdirect, refused, monkeypatch):
         assert f"{which}: not in the catalogue; 'fabricbench networkdirect list'" in refused("remove", which)
     monkeypatch.setenv("FABRICBENCH_PROVIDER_LIBRARIES", str(HOLLOW))
     assert "not in the catalogue; FABRICBENCH_PROVIDER_LIBRARIES names it" in refused("remove", HOLLOW)
-    assert "which is required" in refused("remove")
+    assert "GUID|PATH is missing" in refused("remove")
 
 
 def test_a_catalogue_that_is_none(refused, catalogue, monkeypatch):

@@ -287,7 +287,7 @@ def test_wrong_use(verify, tmp_path):
     shutil.copy(PROVIDER, tmp_path / "copy.so")
     (tmp_path / "text.so").write_text("no library")
     for arguments, complaint in [
-        ([], "program is required"),
+        ([], "PROGRAM is missing"),
         (["--nonsense", "true"], "--nonsense"),
         (["--provider", tmp_path / "none.so", "true"], "none.so: no such file"),
         (["--provider", tmp_path / "text.so", "true"], "it cannot be loaded as a library"),

@@ -180,7 +180,7 @@ NTSTATUS KeWaitForMultipleObjects(ULONG count, PVOID objects[], WAIT_TYPE type, 
   }
   const auto first = std::find_if(objects, objects + count, is_signalled);
   take(*first);
-  return STATUS_WAIT_0 + static_cast<NTSTATUS>(first - objects);
+  return static_cast<NTSTATUS>(STATUS_WAIT_0 + static_cast<DWORD>(first - objects));
 }
 
 NTSTATUS KeDelayExecutionThread(KPROCESSOR_MODE, BOOLEAN, PLARGE_INTEGER interval) {
