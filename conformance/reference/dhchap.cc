@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
+#include <tuple>
 
 #include "base/assert.h"
 
@@ -141,12 +143,16 @@ Bytes hmac(std::uint8_t hash, ByteView key, ByteView message) {
 
 Bytes dh_prime(std::uint8_t group) { return padded(group_of(group).p.get(), group); }
 
-Bytes dh_public(std::uint8_t group, ByteView exponent) {
-  return padded(raised(group, group_of(group).g.get(), exponent).get(), group);
-}
+Bytes dh_public(std::uint8_t group, ByteView exponent) { return dh_power(group, padded(group_of(group).g.get(), group), exponent); }
 
 Bytes dh_power(std::uint8_t group, ByteView base, ByteView exponent) {
-  return padded(raised(group, number(base).get(), exponent).get(), group);
+  // A case has the same secrets in each lane.
+  constexpr std::size_t kPowersMax = 1024;
+  static thread_local std::map<std::tuple<std::uint8_t, Bytes, Bytes>, Bytes> powers;
+  if (powers.size() == kPowersMax) powers.clear();
+  Bytes& power = powers[{group, Bytes(base.begin(), base.end()), Bytes(exponent.begin(), exponent.end())}];
+  if (power.empty()) power = padded(raised(group, number(base).get(), exponent).get(), group);
+  return power;
 }
 
 Bytes exponent_with_leading_zero(std::uint8_t group, ByteView base, Bytes exponent) {

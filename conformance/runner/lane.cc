@@ -179,6 +179,8 @@ void use_tls(EmbeddedSetup& setup) {
   setup.controller_keys = keys();
   setup.host_keys = keys();
   setup.connect.tls = host::TlsUse::always;
+  // What this lane is about comes after the handshake, of which a large group would be most of its time.
+  setup.tls.groups = {tls::Group::x25519};
 }
 
 /// LBAs, byte offsets and sizes beyond 32 bits; nothing of it lies in memory.
