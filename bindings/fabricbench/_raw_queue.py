@@ -92,7 +92,7 @@ class RawQueue:
         self._core.disconnect()
 
     def expose(self, data: bytes) -> tuple[int, int, int]:
-        """RDMA: memory that the controller may reach by hand-made SGLs: address, key, length. Takes a slot for good."""
+        """RDMA: memory that the controller may reach by hand-made SGLs: address, key, length. Occupies a slot permanently."""
         return self._core.expose(data)
 
     @property

@@ -104,7 +104,7 @@ class World:
     hours cost what happens in them. With ``real=True`` the same engines talk to real products over sockets.
 
     `faults` is a Plan or a Schedule that strikes in this world; `record` keeps a capture and the exchange;
-    `monitors` holds the rules that are read from any trace against it. Close it, or use it in a ``with`` statement.
+    `monitors` checks the trace against the rules that apply to any trace. Close it, or use it in a ``with`` statement.
     """
 
     @keywords("World", "LinkOptions")

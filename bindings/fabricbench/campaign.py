@@ -48,7 +48,7 @@ class SeedOutcome(NamedTuple):
     text: str
     #: Of the world: two runs of one seed have the same.
     digest: int
-    #: Faults that struck.
+    #: Faults that occurred.
     strikes: int
 
 
@@ -120,7 +120,7 @@ class CampaignResult:
     failures: list[CampaignFailure]
     #: Worlds whose faults went beyond what the specifications promise to survive.
     inconclusive: int
-    #: Faults that struck.
+    #: Faults that occurred.
     strikes: int
     #: caught, missed (the campaign is void then), or not run.
     canary: str
@@ -255,7 +255,7 @@ def run(workload: str = "mixed", *, plan: Plan | None = None, seeds: range | tup
 
     SetupError: an unknown workload or deviation, a plan that does not fit, no scheduler at that address, a worker with another
     version of fabricbench. Error: one seed came to two digests, or ended every worker that ran it. Ctrl-C is KeyboardInterrupt
-    and cancels what runs on the cluster; whoever wants to keep what was done takes seed_outcomes().
+    and cancels what runs on the cluster; use seed_outcomes() to keep the results so far.
     """
     job = _job_of(workload, plan, steps, deviations, twice)
     first, last = _seeds_of(seeds)

@@ -22,7 +22,7 @@ class Said(NamedTuple):
     label: str
     #: Number of the packet in the capture, from 1.
     packet: int
-    #: The fault that struck it, or empty.
+    #: The fault that affected it, or empty.
     struck: str
     #: What was said in detail; values as text.
     fields: dict[str, str]
@@ -37,7 +37,7 @@ def _time(seconds: float) -> str:
 def text(said: Sequence[Said], last: int = 60) -> str:
     """The last so many entries (0: all), a line each: time, sender, an arrow, receiver, what was said.
 
-    Packets of an MCTP message before its last one are left out, for that tells of the message, unless a fault struck them.
+    Packets of an MCTP message before its last one are left out unless a fault affected them: the last packet describes the message.
     """
     said = [one for one in said if one.layer != "mctp" or one.struck or not one.label.startswith(("first ", "middle "))]
     shown = said[-last:] if last else said

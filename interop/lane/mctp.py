@@ -154,4 +154,4 @@ def mctp_cli_trouble(scene: Scene) -> str:
             if status == 0:
                 raise CellFailure(f"a command succeeded whose frame {number} of the {sender} was {how.__name__}")
             expect(guest, ask, wanted)
-    return f"{len(struck)} frames struck, the command after each as before"
+    return f"{len(struck)} frames affected, the next command answered as before"
