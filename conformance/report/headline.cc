@@ -1,7 +1,9 @@
-// A failure in one line, as the page, JUnit and TAP head it.
+// The title of a case, and its failure in one line, as the page, JUnit and TAP head it.
 #include <algorithm>
 
+#include "conformance/monitors/rules.h"
 #include "conformance/report/report.h"
+#include "conformance/requirements/titles.h"
 
 namespace fb::conformance {
 
@@ -16,6 +18,16 @@ std::string expected_and_seen(const Finding& finding) {
 }
 
 }  // namespace
+
+std::string_view title_of(const CaseInfo& info) {
+  constexpr std::string_view kRule = "rule_";
+  if (info.name.starts_with(kRule)) {
+    for (const monitors::RuleFacts& rule : monitors::catalogue()) {
+      if (rule.name == info.name.substr(kRule.size())) return rule.sentence;
+    }
+  }
+  return title_of(info.name);
+}
 
 std::string headline_of(const CaseResult& result) {
   // Other reasons than that of a check are sentences of their own.

@@ -32,7 +32,7 @@ std::string seconds(std::int64_t us) {
 }
 
 std::string details(const CaseResult& result, const ReportFacts& facts) {
-  std::string text(result.info->requirement);
+  std::string text = std::string(title_of(*result.info)) + "\n" + std::string(result.info->requirement);
   if (const Requirement* const rule = find_requirement(result.info->requirement); rule != nullptr) {
     text += " (" + std::string(rule->document) + " " + std::string(rule->revision) + ", section " + std::string(rule->section) + "; " +
             std::string(rule->level) + ")\n  " + std::string(rule->text);
@@ -67,7 +67,8 @@ void append_case(std::string& out, const CaseResult& result, const ReportFacts& 
   out += "    <testcase classname=\"" + escaped(info.suite()) + "." + escaped(name_of(info.role)) +
          "." + escaped(result.transport) + "\" name=\"" + escaped(name_in_lane(result)) +
          "\" time=\"" + seconds(result.duration_wall_us) + "\">\n";
-  out += "      <properties><property name=\"requirement\" value=\"" + escaped(info.requirement) +
+  out += "      <properties><property name=\"title\" value=\"" + escaped(title_of(info)) +
+         "\"/><property name=\"requirement\" value=\"" + escaped(info.requirement) +
          "\"/><property name=\"lane\" value=\"" + escaped(result.lane) +
          "\"/><property name=\"verdict\" value=\"" + std::string(name_of(result.verdict)) +
          "\"/><property name=\"disposition\" value=\"" + std::string(name_of(result.disposition)) +

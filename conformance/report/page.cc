@@ -62,6 +62,7 @@ class RequirementTable {
 Json case_json(const CaseResult& result, const ReportFacts& facts, RequirementTable& requirements) {
   const CaseInfo& info = *result.info;
   Json json{{"name", info.name},
+            {"title", title_of(info)},
             {"requirement", requirements.of(info.requirement)},
             {"role", name_of(info.role)},
             {"transport", result.transport},

@@ -37,6 +37,9 @@ std::string name_in_lane(const CaseResult& result);
 /// The replay token of a result.
 std::string replay_text(const CaseResult& result, const ReportFacts& facts);
 
+/// "Connect with SQSIZE 0: Connect Invalid Parameters"; for a rule that is reported once for the run, its sentence.
+std::string_view title_of(const CaseInfo& info);
+
 /// What a failure comes to in a line: "status: expected Connect Invalid Parameters (1/82h), seen Success (0/00h)".
 std::string headline_of(const CaseResult& result);
 

@@ -38,6 +38,7 @@ Json case_json(const CaseResult& result, const ReportFacts& facts) {
   const Finding* first = result.findings.empty() ? nullptr : &result.findings.front();
   Json json;
   json["name"] = info.name;
+  json["title"] = title_of(info);
   json["requirement"] = info.requirement;
   json["section"] = requirement == nullptr ? "" : requirement->section;
   json["section_title"] = requirement == nullptr ? "" : requirement->section_title;
@@ -208,6 +209,7 @@ std::string list_json(const std::vector<const CaseInfo*>& cases) {
   json["cases"] = Json::array();
   for (const CaseInfo* info : cases) {
     json["cases"].push_back({{"name", info->name},
+                             {"title", title_of(*info)},
                              {"requirement", info->requirement},
                              {"suite", info->suite()},
                              {"role", name_of(info->role)},

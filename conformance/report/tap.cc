@@ -45,6 +45,7 @@ std::string directive(const CaseResult& result) {
 
 void append_details(std::string& out, const CaseResult& result, const ReportFacts& facts) {
   out += "  ---\n";
+  out += fmt::format("  title: {}\n", quoted(title_of(*result.info)));
   out += fmt::format("  verdict: {}\n  disposition: {}\n  requirement: {}\n", name_of(result.verdict), name_of(result.disposition),
                      quoted(result.info->requirement));
   if (const Requirement* const rule = find_requirement(result.info->requirement); rule != nullptr) {

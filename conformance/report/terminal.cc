@@ -67,9 +67,9 @@ std::string cases_text(const std::vector<const CaseInfo*>& cases) {
 void append_details(std::string& out, const CaseResult& result, const ReportFacts& facts,
                     const std::string& folder) {
   const Requirement* requirement = find_requirement(result.info->requirement);
-  out += "\n" + upper(result.disposition == Disposition::unexpected_pass ? "unexpected pass"
-                                                                         : name_of(result.verdict)) +
-         "  " + name_text(result) + "\n";
+  const std::string verdict = upper(result.disposition == Disposition::unexpected_pass ? "unexpected pass" : name_of(result.verdict));
+  out += "\n" + wrapped(verdict + "  ", std::string(title_of(*result.info)));
+  out += wrapped("  case         ", name_text(result));
   std::string where(result.info->requirement);
   if (requirement != nullptr) {
     where += fmt::format(" ({}; {})", citation(*requirement), requirement->level);
@@ -193,8 +193,8 @@ std::string selftest_summary(const SelftestResult& result) {
 std::string list_text(const std::vector<const CaseInfo*>& cases) {
   std::string out;
   for (const CaseInfo* info : cases) {
-    out += std::string(info->name) + "\n    " + std::string(name_of(info->role)) + ", " +
-           std::string(info->requirement) + "\n";
+    out += std::string(info->name) + "\n" + wrapped("    ", std::string(title_of(*info))) + "    " +
+           std::string(name_of(info->role)) + ", " + std::string(info->requirement) + "\n";
     std::string names;
     for (const auto* deviation : deviations::deviations_of(info->requirement)) {
       names += (names.empty() ? "" : ", ") + std::string(deviation->name);

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """Turns the requirement ledger into C++ data. AREA.yaml holds an area; AREA-PART.yaml more of it.
 
-    generate.py --out FOLDER [--documents FILE] LEDGER.yaml...
+    generate.py --out FOLDER [--documents FILE] [--titles FOLDER] LEDGER.yaml...
 
-Every citation is checked against the sections of its document, by default in conformance/documents.yaml. A fault in a
-ledger is one line that names the file and the entry, and exit code 1.
+The titles of cases (titles/SUITE.yaml, "case: title") become a table of their own. Every citation is checked against the
+sections of its document, by default in conformance/documents.yaml. A fault in a ledger is one line that names the file
+and the entry, and exit code 1.
 """
 
 import argparse
@@ -25,6 +26,7 @@ CONTENTS = {"whole", "unread", "names"}
 SIDES = {"host", "controller", "requester", "responder", "endpoint", "bus", "provider", "consumer", "active", "passive",
          "rdma", "tcp"}
 DOCUMENTS = pathlib.Path(__file__).resolve().parents[1] / "documents.yaml"
+TITLE_MAX = 100
 ID = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9-]*){2,}$")
 
 
@@ -200,6 +202,40 @@ def data_source(entries):
     return "\n".join(lines)
 
 
+def check_title(title, where):
+    """A title says stimulus and result, on one line."""
+    if not isinstance(title, str) or ": " not in title:
+        raise Fault(f"{where}: a title is 'stimulus: result'")
+    if len(title) > TITLE_MAX or not title.isascii() or not title.isprintable():
+        raise Fault(f"{where}: a title has at most {TITLE_MAX} printable ASCII characters")
+    if title[-1] in ". ":
+        raise Fault(f"{where}: a title ends with neither a full stop nor a space")
+
+
+def titles_in(folder):
+    """(case, title), by case."""
+    found, used = {}, {}
+    for path in sorted(folder.glob("*.yaml")) if folder else []:
+        for case, title in (read_yaml(path) or {}).items():
+            where = f"{path.name}: {case}"
+            check_title(title, where)
+            if case in found:
+                raise Fault(f"{where}: the case has a title already")
+            if used.setdefault(title, case) != case:
+                raise Fault(f"{where}: the title of {used[title]}")
+            found[case] = title
+    return sorted(found.items())
+
+
+def titles_source(titles):
+    rows = [f"    {{{quote(case)}, {quote(title)}}}," for case, title in titles]
+    return "\n".join(["// Generated from the titles of cases.", '#include "conformance/requirements/titles.h"', "",
+                      "namespace fb::conformance {", "namespace {", "",
+                      f"constexpr CaseTitle kTitles[{max(1, len(rows))}] = {{", *rows, "};", "", "}  // namespace", "",
+                      f"std::span<const CaseTitle> case_titles() {{ return std::span(kTitles).first({len(rows)}); }}", "",
+                      "}  // namespace fb::conformance", ""])
+
+
 def write_if_changed(path, text):
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
@@ -209,6 +245,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--documents", type=pathlib.Path, default=DOCUMENTS)
+    parser.add_argument("--titles", type=pathlib.Path)
     parser.add_argument("ledgers", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
     everything, areas, seen = [], {}, {}
@@ -222,6 +259,7 @@ def main():
                 seen[entry["id"]] = path.name
             areas.setdefault(area, []).extend(entries)
             everything += entries
+        titles = titles_in(options.titles)
     except Fault as fault:
         print(f"ledger: {fault}", file=sys.stderr)
         return 1
@@ -230,6 +268,7 @@ def main():
         write_if_changed(options.out / f"ids_{area}.h", ids_header(area, entries))
     write_if_changed(options.out / "ledger_ids.h", all_ids_header(areas))
     write_if_changed(options.out / "ledger_data.cc", data_source(everything))
+    write_if_changed(options.out / "titles_data.cc", titles_source(titles))
     return 0
 
 

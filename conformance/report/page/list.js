@@ -16,8 +16,8 @@ class CaseList {
       one.suite = rule.id.split(".")[0];
       one.place = one.lane ? `${one.transport}/${one.lane}` : one.transport;
       one.id = `${one.name}/${one.place}`;
-      one.haystack = [one.name, one.place, one.role, rule.id, rule.document, rule.section, rule.text, one.reason, one.disposition,
-        ...(one.findings ?? []).flat(2)].join("\n").toLowerCase();
+      one.haystack = [one.name, one.title, one.place, one.role, rule.id, rule.document, rule.section, rule.text, one.reason,
+        one.disposition, ...(one.findings ?? []).flat(2)].join("\n").toLowerCase();
     }
     this.list.addEventListener("keydown", (event) => this.walk(event));
     document.addEventListener("keydown", (event) => this.shortcut(event));
@@ -166,7 +166,7 @@ class CaseList {
     const row = make("button", {type: "button", class: "row", tabindex: -1, "aria-expanded": false, "aria-description": WORDS[verdict],
       onclick: () => this.toggle(one)},
       make("span", {class: `badge ${styleOf(verdict)}`, title: WORDS[verdict]}, spaced(verdict)),
-      make("span", {class: "name"}, breakable(one.name)),
+      make("span", {class: "title"}, one.title, " ", make("span", {class: "name"}, breakable(one.name))),
       make("span", {class: "where"}, `${one.role} · ${one.place}`),
       make("span", {class: "why"}, why));
     const item = make("div", {class: "case", role: "listitem", "data-id": one.id}, row);

@@ -51,7 +51,7 @@ class Generate(unittest.TestCase):
         documents = self.path / "documents/documents.yaml"
         documents.write_text(self.documents)
         return subprocess.run([sys.executable, str(GENERATOR), "--out", str(self.path / "out"), "--documents", str(documents),
-                               *map(str, sorted(self.path.glob("*.yaml")))],
+                               "--titles", str(self.path / "titles"), *map(str, sorted(self.path.glob("*.yaml")))],
                               capture_output=True, text=True, check=False)
 
     def fault(self, old, new):
@@ -115,6 +115,32 @@ class Generate(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn("documents.yaml: D 1", done.stderr)
             self.assertIn(told, done.stderr)
+
+    def titled(self, *files):
+        (self.path / "titles").mkdir(exist_ok=True)
+        for number, text in enumerate(files):
+            (self.path / f"titles/{number}.yaml").write_text(text)
+        return self.run_on(GOOD)
+
+    def test_titles_become_a_table_by_case(self):
+        done = self.titled("b_case: 'Connect with SQSIZE 0: rejected'\n", "a_case: 'Identify: 4096 bytes'\n")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        table = (self.path / "out/titles_data.cc").read_text()
+        self.assertLess(table.index('{"a_case", "Identify: 4096 bytes"}'), table.index('{"b_case", "Connect with SQSIZE 0: rejected"}'))
+
+    def test_faults_of_titles_name_file_and_case(self):
+        for files, told in ((["a: no result\n"], "0.yaml: a: a title is 'stimulus: result'"),
+                            (["a: 7\n"], "a title is 'stimulus: result'"),
+                            ([f"a: 'x: {'y' * 100}'\n"], "at most 100"),
+                            (["a: 'x: \u00e9'\n"], "printable ASCII"),
+                            (["a: 'x: y.'\n"], "neither a full stop nor a space"),
+                            (["a: 'x: y'\n", "a: 'x: z'\n"], "1.yaml: a: the case has a title already"),
+                            (["a: 'x: y'\n", "b: 'x: y'\n"], "1.yaml: b: the title of a")):
+            done = self.titled(*files)
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), files)
+            self.assertIn(told, done.stderr)
+            for file in (self.path / "titles").iterdir():
+                file.unlink()
 
     def test_an_area_may_stand_in_several_files(self):
         self.run_on(GOOD)

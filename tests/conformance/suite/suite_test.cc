@@ -5,6 +5,7 @@
 #include <set>
 
 #include "conformance/requirements/ledger.h"
+#include "conformance/requirements/titles.h"
 #include "conformance/runner/case.h"
 #include "conformance/runner/runner.h"
 #include "model/tls/tls_side.h"
@@ -31,6 +32,15 @@ namespace fb::conformance {
 namespace {
 
 using deviations::Product;
+
+TEST(Suite, EveryCaseHasATitleAndNoTitleIsLeftOver) {
+  std::set<std::string_view> cases;
+  for (const CaseInfo* info : all_cases()) {
+    cases.insert(info->name);
+    EXPECT_NE(title_of(info->name), info->name) << "a line in conformance/requirements/titles is missing";
+  }
+  for (const CaseTitle& one : case_titles()) EXPECT_TRUE(cases.contains(one.name)) << one.name << ": no such case";
+}
 
 TEST(Suite, EveryCaseJudgesARoleThatItsRequirementSpeaksOf) {
   ASSERT_FALSE(all_cases().empty());
