@@ -241,6 +241,8 @@ CONFORMANCE_CASE(every_ana_state_is_announced, "nvme.ana.entry", roles::controll
     check.require(reply.has_value(), "a notice on entry to the state " + words(state));
     const auto event = nvme::Event::from_dw0(reply->dw0());
     check.equal("log page of the event", static_cast<unsigned>(event.lid), static_cast<unsigned>(lid_of(LogPage::ana)));
+    check.equal("type of the event", static_cast<unsigned>(event.type), static_cast<unsigned>(nvme::EventType::notice));
+    check.equal("information of the event", unsigned{event.info}, unsigned{nvme::event_info::notice_ana_change});
     scene.log();
   }
 }

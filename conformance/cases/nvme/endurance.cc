@@ -1,4 +1,6 @@
 // Endurance groups and NVM sets.
+#include <fmt/format.h>
+
 #include "conformance/cases/nvme/endurance_scene.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
@@ -57,9 +59,11 @@ CONFORMANCE_CASE(namespaces_are_in_endurance_groups, "nvme.endurance.namespace",
                  needs(is_version_2), needs(has_namespace), having_groups) {
   EnduranceScene scene(bench, check);
   const auto groups = scene.groups();
-  const Bytes page = scene.manager.page(nvme::Cns::identify_namespace, bench.nsid());
-  const std::uint16_t group = View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::endgid);
-  check.that(holds(groups, group), "ENDGID is in the list", std::to_string(group));
+  for (const host::NamespaceFacts& facts : bench.declared().namespaces) {
+    const Bytes page = scene.manager.page(nvme::Cns::identify_namespace, facts.nsid);
+    const std::uint16_t group = View<nvme::IdentifyNamespace>{page}.get(nvme::id_ns::endgid);
+    check.that(holds(groups, group), fmt::format("ENDGID of namespace {} is in the list", facts.nsid), std::to_string(group));
+  }
 }
 
 CONFORMANCE_CASE(unknown_endurance_groups_have_no_information, "nvme.endurance.unknown", roles::controller,
@@ -195,13 +199,16 @@ CONFORMANCE_CASE(nvm_set_list_ascends, "nvme.nvm-sets.list", roles::controller, 
 CONFORMANCE_CASE(namespaces_are_in_nvm_sets, "nvme.nvm-sets.namespace", roles::controller, needs(kHasSets),
                  needs(kHasGroups), needs(is_version_2), needs(has_namespace), having_groups) {
   EnduranceScene scene(bench, check);
-  const Bytes page = scene.manager.page(nvme::Cns::identify_namespace, bench.nsid());
-  const View<nvme::IdentifyNamespace> ns{page};
   const auto sets = scene.sets();
-  const bool there = std::any_of(sets.begin(), sets.end(), [&](const auto& set) {
-    return set.id == ns.get(nvme::id_ns::nvmsetid) && set.group == ns.get(nvme::id_ns::endgid);
-  });
-  check.that(there, "NVMSETID is in the list, with that ENDGID", std::to_string(ns.get(nvme::id_ns::nvmsetid)));
+  for (const host::NamespaceFacts& facts : bench.declared().namespaces) {
+    const Bytes page = scene.manager.page(nvme::Cns::identify_namespace, facts.nsid);
+    const View<nvme::IdentifyNamespace> ns{page};
+    const bool there = std::any_of(sets.begin(), sets.end(), [&](const auto& set) {
+      return set.id == ns.get(nvme::id_ns::nvmsetid) && set.group == ns.get(nvme::id_ns::endgid);
+    });
+    check.that(there, fmt::format("NVMSETID of namespace {} is in the list, with its ENDGID", facts.nsid),
+               std::to_string(ns.get(nvme::id_ns::nvmsetid)));
+  }
 }
 
 }  // namespace fb::conformance

@@ -95,7 +95,8 @@ struct KindScene {
 
   host::RawReply send(nvme::IoOpcode opcode, std::uint64_t lba, const Prinfo& info, const ProtectionTags& tags, ByteView data = {}) const {
     const nvme::Sqe sqe = protected_command(opcode, nsid, lba, kCount, layout, info, tags);
-    return (data.empty() ? io.send(sqe, kCount * transferred_bytes(layout, info)) : io.send(sqe, data)).wait();
+    if (opcode == nvme::IoOpcode::read) return io.send(sqe, kCount * transferred_bytes(layout, info)).wait();
+    return (opcode == nvme::IoOpcode::verify ? io.send(sqe) : io.send(sqe, data)).wait();
   }
   MutableBytes block(Bytes& data, std::size_t index) const {
     return MutableBytes{data}.subspan(index * layout.bytes(), layout.bytes());
@@ -109,8 +110,17 @@ ProtectionTags tags_at(const BlockLayout& layout, std::uint64_t lba) {
   return {.application = 0x1357, .storage = storage, .reference = reference & layout.reference_mask()};
 }
 
-/// Reads what lies on the medium with each check alone, after one bit of what it looks at was changed in one block.
-void judge_checks(Check& check, const KindScene& scene, std::uint64_t lba, const std::string& where) {
+/// The commands that look at the tags on the medium, as far as the controller has them.
+std::vector<nvme::IoOpcode> looking_commands(const Declared& declared) {
+  std::vector<nvme::IoOpcode> found = {nvme::IoOpcode::read};
+  if (!claims_oncs<nvme::oncs_bits::compare>(declared)) found.push_back(nvme::IoOpcode::compare);
+  if (!claims_oncs<nvme::oncs_bits::verify>(declared)) found.push_back(nvme::IoOpcode::verify);
+  return found;
+}
+
+/// Looks at what lies on the medium with each check alone, after one bit of what it looks at was changed in one block.
+void judge_checks(Check& check, const KindScene& scene, std::span<const nvme::IoOpcode> looking, std::uint64_t lba,
+                  const std::string& where) {
   const BlockLayout& layout = scene.layout;
   const ProtectionTags tags = tags_at(layout, lba);
   const Prinfo guard{.guard = true}, application{.application = true}, reference{.reference = true}, storage{.storage = true};
@@ -137,14 +147,16 @@ void judge_checks(Check& check, const KindScene& scene, std::uint64_t lba, const
       if (spoilt.what == "guard") scene.block(data, wrong)[layout.data_bytes - 1] ^= 0x80;
       check.precondition_success(scene.send(nvme::IoOpcode::write, lba, {}, tags, data), "Write without checks");
       for (const Trial& looked : trials) {
-        const std::string what =
-            fmt::format("Read that checks the {}, block {} has a wrong {}, {}", looked.what, wrong, spoilt.what, where);
-        check.status(scene.send(nvme::IoOpcode::read, lba, looked.info, tags), looked.what == spoilt.what ? looked.status : nvme::Status{},
-                     what);
+        const nvme::Status due = looked.what == spoilt.what ? looked.status : nvme::Status{};
+        const auto what = [&](nvme::IoOpcode opcode) {
+          return fmt::format("{} that checks the {}, block {} has a wrong {}, {}", nvme::io_opcode_name(static_cast<std::uint8_t>(opcode)), looked.what, wrong, spoilt.what,
+                             where);
+        };
+        for (const nvme::IoOpcode opcode : looking) {
+          check.status(scene.send(opcode, lba, looked.info, tags, data), due, what(opcode));
+        }
         if (wrong != 0) {
-          check.status(scene.send(nvme::IoOpcode::write, lba, looked.info, tags, data),
-                       looked.what == spoilt.what ? looked.status : nvme::Status{},
-                       fmt::format("Write that checks the {}, block {} has a wrong {}, {}", looked.what, wrong, spoilt.what, where));
+          check.status(scene.send(nvme::IoOpcode::write, lba, looked.info, tags, data), due, what(nvme::IoOpcode::write));
         }
       }
     }
@@ -236,6 +248,7 @@ CONFORMANCE_CASE(every_format_can_be_chosen, "nvme.format.every", roles::control
 
 CONFORMANCE_CASE(every_type_protects, "nvme.protection.every", roles::controller, with_formats, needs(manages_namespaces)) {
   FormatScene scene(bench, check);
+  const auto looking = looking_commands(bench.declared());
   bool any = false;
   for (const Kind& kind : scene.kinds()) {
     if (!kind.layout.is_protected()) continue;
@@ -246,7 +259,7 @@ CONFORMANCE_CASE(every_type_protects, "nvme.protection.every", roles::controller
     for (const std::uint64_t lba : {std::uint64_t{1}, std::uint64_t{100}}) {
       const std::string where = fmt::format("block {}, {}", lba, kind.name());
       judge_insertion(check, blocks, lba, where);
-      judge_checks(check, blocks, lba, where);
+      judge_checks(check, blocks, looking, lba, where);
     }
     check.success(scene.remove(nsid), "Namespace Management, delete");
   }

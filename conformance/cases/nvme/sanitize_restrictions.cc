@@ -71,6 +71,20 @@ CONFORMANCE_CASE(sanitize_refuses_io, "nvme.sanitize.running.io", roles::control
   host.begin();
   check.status(host.manager.read(bench.nsid(), 0, 8), sc::sanitize_in_progress, "Read");
   check.status(host.manager.write(bench.nsid(), 0, Bytes(8 * kFirstBlockBytes)), sc::sanitize_in_progress, "Write");
+  const unsigned oncs = bench.declared().identify().get(nvme::id_ctrl::oncs);
+  const std::pair<nvme::IoOpcode, unsigned> optional[] = {{nvme::IoOpcode::compare, nvme::oncs_bits::compare},
+                                                          {nvme::IoOpcode::write_uncorrectable, nvme::oncs_bits::write_uncorrectable},
+                                                          {nvme::IoOpcode::write_zeroes, nvme::oncs_bits::write_zeroes},
+                                                          {nvme::IoOpcode::verify, nvme::oncs_bits::verify}};
+  for (const auto& [opcode, claim] : optional) {
+    if ((oncs & claim) == 0) continue;
+    const auto code = static_cast<std::uint8_t>(opcode);
+    auto command = host::as_sqe(host::read(bench.nsid(), 0, 1));
+    command.set(nvme::sqe::opcode, code);
+    host::RawQueue& io = host.manager.io();
+    auto sent = opcode == nvme::IoOpcode::compare ? io.send(command, Bytes(kFirstBlockBytes)) : io.send(command);
+    check.status(sent.wait(), sc::sanitize_in_progress, std::string(nvme::io_opcode_name(code)));
+  }
 }
 
 CONFORMANCE_CASE(sanitize_refuses_another_operation, "nvme.sanitize.running.again", roles::controller, with_sanitize,

@@ -1,4 +1,6 @@
 // Telemetry logs.
+#include <fmt/format.h>
+
 #include "conformance/cases/nvme/scene.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
@@ -120,9 +122,18 @@ CONFORMANCE_CASE(telemetry_stays_while_it_is_read, "nvme.telemetry.stable", role
 
 CONFORMANCE_CASE(telemetry_blocks_are_there, "nvme.telemetry.blocks", roles::controller, needs(kClaim), having_telemetry) {
   TelemetryScene scene(bench, check);
-  const std::size_t last = scene.capture().get(tm::da3lb);
-  check.precondition(last != 0, "there is telemetry data");
-  check.success(scene.read(LogPage::telemetry_host, last * kBlock, kBlock), "the last block of area 3");
+  const auto header = scene.capture();
+  check.precondition(header.get(tm::da3lb) != 0, "there is telemetry data");
+  // Both sides of each border, and the last block.
+  for (const std::size_t last : {std::size_t{header.get(tm::da1lb)}, std::size_t{header.get(tm::da2lb)}, std::size_t{header.get(tm::da3lb)}}) {
+    for (const std::size_t block : {last, last + 1}) {
+      if (block == 0 || block > header.get(tm::da3lb)) continue;
+      const auto reply = scene.read(LogPage::telemetry_host, block * kBlock, kBlock);
+      if (check.success(reply, fmt::format("block {} of {}", block, unsigned{header.get(tm::da3lb)}))) {
+        check.equal("bytes of the block", reply.data.size(), std::size_t{kBlock});
+      }
+    }
+  }
 }
 
 CONFORMANCE_CASE(telemetry_pages_agree, "nvme.telemetry.same", roles::controller, needs(kClaim), needs(is_version_2),

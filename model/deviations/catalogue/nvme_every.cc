@@ -210,6 +210,13 @@ bool passes_a_second_guard(const CommandContext& command, Refusal& refusal) {
   return !(refusal.check == "protection.guard" && is(command, IoOpcode::read) && slba_of(command) == 100);
 }
 
+bool verifies_no_storage_tag(const CommandContext& command, Refusal& refusal) {
+  return !(refusal.check == "protection.storage_tag" && is(command, IoOpcode::verify));
+}
+bool compares_with_any_reference(const CommandContext& command, Refusal& refusal) {
+  return !(refusal.check == "protection.reference_tag" && is(command, IoOpcode::compare));
+}
+
 std::optional<nvme::Status> formats_no_type_3(const CommandContext& command) {
   if (!is(command, AdminOpcode::format_nvm) || (cdw10_of(command) >> 5 & 7) != 3) return {};
   return nvme::sc::invalid_format;
@@ -318,6 +325,10 @@ DEVIATION(type_3_told_as_1, "nvme.formats.every", Product::controller, "identifi
           hooks<AlteringDataOut, &forgets_the_format>());
 DEVIATION(guard_unchecked_at_100, "nvme.protection.every", Product::controller, "checks no guard when a Read starts at block 100",
           hooks<Refusing, &passes_a_second_guard>());
+DEVIATION(storage_tag_not_verified, "nvme.protection.every", Product::controller, "checks no storage tag in Verify",
+          hooks<Refusing, &verifies_no_storage_tag>());
+DEVIATION(reference_tag_not_compared, "nvme.protection.every", Product::controller, "checks no reference tag in Compare",
+          hooks<Refusing, &compares_with_any_reference>());
 
 DEVIATION(subnqn_compared_in_part, "fabrics.connect.subnqn.near", Product::controller, "takes every SUBNQN for its own",
           Tolerate{"connect.subnqn.known"});
