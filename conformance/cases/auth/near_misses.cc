@@ -108,11 +108,11 @@ CONFORMANCE_CASE(auth_compares_every_byte_of_a_response, "auth.controller.reply.
 
 CONFORMANCE_CASE(auth_compares_the_whole_transaction_identifier, "auth.controller.reply.t-id-whole", roles::controller,
                  authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
-  for (const std::uint16_t bit : {std::uint16_t{0x0001}, std::uint16_t{0x0080}, std::uint16_t{0x0100}, std::uint16_t{0x8000}}) {
+  for (unsigned bit = 0; bit < 16; ++bit) {
     Exchange exchange(bench, check, connected_queue(bench));
     exchange.get_challenge();
     exchange.make_reply();
-    exchange.reply.t_id = static_cast<std::uint16_t>(exchange.reply.t_id ^ bit);
+    exchange.reply.t_id = static_cast<std::uint16_t>(exchange.reply.t_id ^ 1u << bit);
     exchange.refused(encoded(exchange.reply), {AuthFailure::incorrect_payload, AuthFailure::incorrect_message});
   }
 }
@@ -181,12 +181,12 @@ CONFORMANCE_CASE(auth_compares_c2_with_all_of_c1, "auth.controller.reply.c2-near
 
 CONFORMANCE_CASE(auth_compares_all_of_a_success2, "auth.controller.mutual.success2-t-id-whole", roles::controller,
                  authenticates{&demanding}, needs{&mutual}, reaches{"subsystem.auth.failed"}) {
-  for (const std::uint16_t bit : {std::uint16_t{0x0080}, std::uint16_t{0x0100}, std::uint16_t{0x8000}}) {
+  for (unsigned bit = 0; bit < 16; ++bit) {
     Exchange exchange(bench, check, connected_queue(bench));
     exchange.get_challenge();
     exchange.make_reply(true);
     exchange.get_success1();
-    const auto other = static_cast<std::uint16_t>(exchange.negotiate.t_id ^ bit);
+    const auto other = static_cast<std::uint16_t>(exchange.negotiate.t_id ^ 1u << bit);
     exchange.refused(encoded(AuthSuccess2{other}), {AuthFailure::incorrect_payload, AuthFailure::incorrect_message});
   }
 }

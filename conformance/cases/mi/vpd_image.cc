@@ -102,7 +102,8 @@ CONFORMANCE_CASE(the_product_area_is_sound, "mi.vpd.product", roles::endpoint) {
   }
 }
 
-CONFORMANCE_CASE(the_vpd_names_the_serial_number, "mi.vpd.product.serial", roles::endpoint) {
+// The number, not the medium of that name.
+CONFORMANCE_CASE(the_vpd_names_the_serial_number, "mi.vpd.product.serial", roles::endpoint, transports{"smbus", "serial", "pcie"}) {
   const Bytes image = whole_vpd(bench, check);
   const Bytes page = identity(bench, check, a_controller(bench, check));
   const ByteView area = product_area_of(check, image);
