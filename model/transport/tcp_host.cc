@@ -22,6 +22,8 @@ using tcp::FatalStatus;
 using tcp::PduType;
 
 constexpr std::uint32_t kMaxH2cDataLeast = 4096;
+/// In the cookie of a PDU, beside its slot: the last one that answers an R2T.
+constexpr std::uint32_t kEndsRequest = 1u << 30;
 
 PduFault bad_field(std::uint32_t offset, std::string_view check, std::string_view text) {
   return {FatalStatus::invalid_header_field, offset, check, text};
@@ -316,20 +318,19 @@ void TcpHostChannel::send_data(std::uint16_t index, const Request& request) {
         .set(tcp::data_pdu::offset, request.offset + done)
         .set(tcp::data_pdu::length, part);
     ++slot.sending;
-    link_->send(header.bytes(), ByteView(slot.data).subspan(request.offset + done, part), index + 1u);
+    link_->send(header.bytes(), ByteView(slot.data).subspan(request.offset + done, part), (index + 1u) | (last ? kEndsRequest : 0));
     done += part;
   }
 }
 
-/// The R2Ts of a command are outstanding until all that was queued for them has left.
+/// An R2T is outstanding until the last of its data has left, whatever is queued for those after it.
 void TcpHostChannel::on_sent(std::uint32_t cookie) {
-  const std::size_t index = cookie - 1;
+  const std::size_t index = (cookie & ~kEndsRequest) - 1;
   if (index >= slots_.size()) return;
   Slot& slot = slots_[index];
   BENCH_ASSERT(slot.sending > 0, "more PDUs left than were sent");
-  if (--slot.sending > 0) return;
-  slot.r2ts = 0;
-  if (!slot.releasing) return;
+  if ((cookie & kEndsRequest) != 0 && slot.r2ts > 0) --slot.r2ts;
+  if (--slot.sending > 0 || !slot.releasing) return;
   slot.releasing = false;
   handler_.on_released(static_cast<std::uint16_t>(index));
 }

@@ -106,6 +106,19 @@ TEST(Tcp, KeepsDigestsAlignmentAndSegmentation) {
   }
 }
 
+// R2Ts that follow each other while data still leaves are no more than MAXR2T allows, however many a write takes.
+TEST(Tcp, ALongWriteTakesManyR2Ts) {
+  for (const std::uint32_t maxr2t : {0u, 1u, 3u}) {
+    auto world_for_filter = World::make_virtual(maxr2t + 1);
+    net::RandomSegmentation filter(*world_for_filter, {});
+    TcpBench bench({.header_digest = true, .data_digest = true, .maxr2t = maxr2t}, {.r2t_bytes = 16384}, maxr2t + 1, &filter);
+    HostQueue& queue = bench.open();
+    ASSERT_TRUE(queue.connected);
+    exchange(bench, queue, 1 << 20, maxr2t);
+    EXPECT_TRUE(queue.ends.empty()) << queue.ends.back().text;
+  }
+}
+
 TEST(Tcp, ManyCommandsAtOnceAreAllAnswered) {
   TcpBench bench;
   HostQueue& queue = bench.open({.entries = 128});
