@@ -151,7 +151,20 @@ std::string_view name_of(Layer layer);
   X(oracle_log_supported, "oracle.logs.supported", oracle, "log pages are answered as Supported Log Pages says")       \
   X(oracle_effects, "oracle.logs.effects", oracle, "opcodes are taken as Commands Supported and Effects says")         \
   X(oracle_abort, "oracle.abort.result", oracle, "Abort says that a command was aborted where it was, and there alone") \
-  X(oracle_nuse, "oracle.capacity.nuse", oracle, "NUSE counts at least the blocks that were written")
+  X(oracle_nuse, "oracle.capacity.nuse", oracle, "NUSE counts at least the blocks that were written") \
+  X(oracle_reservation_report, "oracle.reservations.report", oracle, \
+    "Reservation Report has the registrants and holder that commands made") \
+  X(oracle_reservation_generation, "oracle.reservations.generation", oracle, "GEN changes with the registrants, and with them alone") \
+  X(oracle_reservation_keys, "oracle.reservations.keys", oracle, "reservation commands succeed or conflict by registrants and holder") \
+  X(oracle_reservation_access, "oracle.reservations.access", oracle, "hosts have the access that the reservation leaves them") \
+  X(oracle_zone_state, "oracle.zones.state", oracle, "zones have the states and write pointers that commands made") \
+  X(oracle_zone_write, "oracle.zones.write", oracle, "writes to a zone succeed at its write pointer, and there alone") \
+  X(oracle_zone_report, "oracle.zones.report", oracle, "a report of zones has those that were asked for") \
+  X(oracle_zone_resources, "oracle.zones.resources", oracle, "as many zones are open and active as is claimed") \
+  X(oracle_firmware_slots, "oracle.firmware.slots", oracle, "firmware slots change by commits and activations alone") \
+  X(oracle_firmware_running, "oracle.firmware.running", oracle, "the running firmware changes by activations alone") \
+  X(oracle_self_test, "oracle.self-tests.results", oracle, "each self-test adds one result, in front of those before") \
+  X(oracle_sanitize, "oracle.sanitize.log", oracle, "the sanitize log follows the operations")
 
 enum class Rule : std::uint8_t {
 #define FB_MONITOR_ENUM(id, requirement, layer, sentence) id,

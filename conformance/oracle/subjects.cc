@@ -16,6 +16,11 @@ std::span<const MakeSubject> subjects() {
       &follow_logs,
       &follow_events,
       &follow_aborts,
+      &follow_reservations,
+      &follow_zones,
+      &follow_firmware,
+      &follow_self_tests,
+      &follow_sanitizing,
   };
   return kSubjects;
 }

@@ -15,5 +15,10 @@ std::unique_ptr<Subject> follow_features(Reporter& reporter, bool complete);
 std::unique_ptr<Subject> follow_logs(Reporter& reporter, bool complete);
 std::unique_ptr<Subject> follow_events(Reporter& reporter, bool complete);
 std::unique_ptr<Subject> follow_aborts(Reporter& reporter, bool complete);
+std::unique_ptr<Subject> follow_reservations(Reporter& reporter, bool complete);
+std::unique_ptr<Subject> follow_zones(Reporter& reporter, bool complete);
+std::unique_ptr<Subject> follow_firmware(Reporter& reporter, bool complete);
+std::unique_ptr<Subject> follow_self_tests(Reporter& reporter, bool complete);
+std::unique_ptr<Subject> follow_sanitizing(Reporter& reporter, bool complete);
 
 }  // namespace fb::oracle

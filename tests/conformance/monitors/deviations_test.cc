@@ -118,6 +118,16 @@ constexpr Tripped kTripped[] = {
     {Rule::oracle_discovery, "discovery_genctr_stays", "discovery_generation_counts_changes", "tcp"},
     {Rule::oracle_log_supported, "log_pages_not_listed", "supported_log_pages_are_those_that_can_be_read", "rdma"},
     {Rule::oracle_abort, "abort_claims_success", "abort_of_nothing_aborts_nothing", "tcp"},
+    {Rule::oracle_reservation_report, "reservation_reports_all_as_holders", "report_names_the_holder", "tcp"},
+    {Rule::oracle_reservation_generation, "reservation_generation_stays", "generation_counts_registrations", "rdma"},
+    {Rule::oracle_reservation_keys, "reservation_by_any_key", "acquire_refuses_a_wrong_key", "tcp"},
+    {Rule::oracle_reservation_access, "reservation_lets_writes_through", "strangers_do_not_write", "rdma"},
+    {Rule::oracle_zone_state, "zones_opened_explicitly", "write_opens_an_empty_zone", "tcp"},
+    {Rule::oracle_zone_write, "zones_append_at_start", "append_says_where_it_wrote", "rdma"},
+    {Rule::oracle_zone_report, "zones_reported_backwards", "zones_are_reported_in_order", "tcp"},
+    {Rule::oracle_firmware_running, "firmware_runs_before_its_reset", "committed_firmware_waits_for_the_reset", "rdma"},
+    {Rule::oracle_self_test, "self_test_oldest_first", "self_test_log_begins_with_the_newest", "tcp"},
+    {Rule::oracle_sanitize, "sanitize_erased_for_ever", "sanitize_log_tells_of_erased_data", "rdma"},
 };
 
 /// No product of ours can be made to break these; or only as a consequence of something else.
@@ -130,6 +140,7 @@ constexpr Rule kByHand[] = {
     Rule::mi_one_command, Rule::oracle_error_missing, Rule::oracle_identify_agrees, Rule::oracle_mdts, Rule::oracle_namespace_exists,
     Rule::oracle_lba_range, Rule::oracle_block_size, Rule::oracle_features_default, Rule::oracle_features_saved,
     Rule::oracle_features_reset, Rule::oracle_event_enabled, Rule::oracle_event_limit, Rule::oracle_effects, Rule::oracle_nuse,
+    Rule::oracle_zone_resources, Rule::oracle_firmware_slots,
 };
 
 const CaseInfo* case_named(std::string_view name) {

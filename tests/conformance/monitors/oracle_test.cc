@@ -6,6 +6,7 @@
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_namespace.h"
 #include "wire/nvme/logs.h"
+#include "wire/nvme/zones.h"
 
 namespace fb::monitors {
 namespace {
@@ -68,6 +69,18 @@ class Conversation : public TcpWire {
     sqe.set(nvme::sqe::nsid, nsid);
     sqe.edit<nvme::ReadWriteSqe>().set(nvme::rw_sqe::slba, slba).set(nvme::rw_sqe::nlb, ZeroBased<std::uint16_t>::of(count));
     exchange(kIoPort, sqe, answer, out);
+  }
+  void report_zones(std::uint32_t nsid, const std::vector<nvme::ZoneFacts>& zones) {
+    Bytes report(nvme::ZoneReportHeader::size + nvme::ZoneDescriptor::size * zones.size());
+    store_le<std::uint64_t>(report.data(), zones.size());
+    for (std::size_t i = 0; i < zones.size(); ++i) {
+      nvme::write_zone(MutableBytes{report}.subspan(nvme::ZoneReportHeader::size + nvme::ZoneDescriptor::size * i, nvme::ZoneDescriptor::size),
+                       zones[i]);
+    }
+    nvme::Sqe sqe = command(static_cast<std::uint8_t>(IoOpcode::zone_management_receive), 0);
+    sqe.set(nvme::sqe::nsid, nsid);
+    sqe.edit<nvme::ZoneReceiveSqe>().set(nvme::zone_receive_sqe::numd, ZeroBased<std::uint32_t>::of(static_cast<std::uint32_t>(report.size() / 4)));
+    exchange(kIoPort, sqe, {.data = report});
   }
   void property(std::uint32_t offset, bool set, std::uint64_t value, bool eight = false) {
     nvme::Sqe sqe = command(nvme::kFabricsOpcode, 0);
@@ -207,6 +220,49 @@ TEST(OracleClaims, AreThoseOfTheNamespace) {
   wire.blocks(IoOpcode::write, 1, 10, 2, {}, data);
   wire.identify(nvme::Cns::identify_namespace, namespace_page(100, 1), 1);
   EXPECT_SAID(wire, Rule::oracle_nuse);
+}
+
+TEST(OracleFirmware, SlotsStayWithoutACommit) {
+  for (const bool commits : {false, true}) {
+    Conversation wire;
+    Bytes log(nvme::FirmwareSlots::size);
+    log[0] = 1;
+    log[nvme::firmware_slots::frs.offset] = '1';
+    wire.log(nvme::LogPage::firmware_slot, log);
+    log[nvme::firmware_slots::frs.offset + 8] = '2';
+    if (commits) wire.admin(AdminOpcode::firmware_commit, {}, 0, 2);
+    wire.log(nvme::LogPage::firmware_slot, log);
+    EXPECT_EQ(wire.heard(Rule::oracle_firmware_slots, false), !commits) << wire.all();
+  }
+}
+
+TEST(OracleZones, AreNoMoreThanIsClaimed) {
+  for (const std::uint32_t active_max : {2u, 1u}) {
+    Conversation wire;
+    Record<nvme::IdentifyNamespaceZoned> page;
+    page.set(nvme::id_ns_zoned::mar, active_max - 1).set(nvme::id_ns_zoned::mor, nvme::kNoZoneLimit);
+    wire.admin(AdminOpcode::identify, {.data = Bytes(page.bytes().begin(), page.bytes().end())}, 1,
+               static_cast<std::uint32_t>(nvme::Cns::command_set_namespace), static_cast<std::uint32_t>(nvme::CommandSet::zoned) << 24);
+    wire.report_zones(1, {{.capacity = 8, .write_pointer = 1, .state = nvme::ZoneState::implicitly_opened},
+                          {.start = 8, .capacity = 8, .write_pointer = 9, .state = nvme::ZoneState::closed},
+                          {.start = 16, .capacity = 8, .write_pointer = 16}});
+    EXPECT_EQ(wire.heard(Rule::oracle_zone_resources, false), active_max == 1) << wire.all();
+  }
+}
+
+TEST(OracleZones, ThatAreFreeAreGiven) {
+  for (const bool refuses : {false, true}) {
+    Conversation wire;
+    Record<nvme::IdentifyNamespaceZoned> page;
+    page.set(nvme::id_ns_zoned::mar, 1u).set(nvme::id_ns_zoned::mor, nvme::kNoZoneLimit);
+    wire.admin(AdminOpcode::identify, {.data = Bytes(page.bytes().begin(), page.bytes().end())}, 1,
+               static_cast<std::uint32_t>(nvme::Cns::command_set_namespace), static_cast<std::uint32_t>(nvme::CommandSet::zoned) << 24);
+    wire.report_zones(1, {{.capacity = 8, .write_pointer = 1, .state = nvme::ZoneState::implicitly_opened},
+                          {.start = 8, .capacity = 8, .write_pointer = 8}});
+    wire.blocks(IoOpcode::write, 1, 8, 1, {.status = refuses ? nvme::sc::too_many_active_zones : nvme::sc::success}, Bytes(kBlock));
+    EXPECT_EQ(wire.heard(Rule::oracle_zone_resources, false), refuses) << wire.all();
+    EXPECT_NOT_SAID(wire, Rule::oracle_zone_write);
+  }
 }
 
 TEST(OracleErrors, HaveAnEntryEach) {
