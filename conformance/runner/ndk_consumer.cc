@@ -5,6 +5,7 @@
 #include "conformance/runner/check.h"
 #include "conformance/runner/embedded.h"
 #include "sim/ndk/consumer/ndk_device.h"
+#include "sim/ndk/provider/behaviour.h"
 
 namespace fb::conformance {
 
@@ -41,10 +42,10 @@ ndk::ProviderOptions provider_options(const NdkConsumerTerms& terms, ndk::Provid
   ndk::ProviderOptions made;
   made.name = "below";
   made.version = terms.version;
-  made.answers = terms.answers;
-  made.notify_inside_arm = terms.notify_inside_arm;
-  made.scattered_logical_pages = terms.scattered;
   made.hooks = &hooks;
+  made = ndk::parse_behaviour(terms.behaviour, made).value();
+  made.notify_inside_arm = made.notify_inside_arm || terms.notify_inside_arm;
+  made.scattered_logical_pages = made.scattered_logical_pages || terms.scattered;
   return made;
 }
 

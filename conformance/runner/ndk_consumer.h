@@ -14,8 +14,8 @@
 namespace fb::conformance {
 
 struct NdkConsumerTerms {
-  ndk::Answers answers = ndk::Answers::random;
-  NDK_VERSION version = {2, 1};  ///< of the provider
+  std::string_view behaviour = "answers=drawn";  ///< for ndk::parse_behaviour()
+  NDK_VERSION version = {2, 1};                  ///< of the provider
   bool notify_inside_arm = false;
   bool scattered = false;  ///< logical addresses of neighbouring pages are no neighbours
   std::uint64_t refuses = 0;  ///< the request of this number, from 1, is refused for want of resources

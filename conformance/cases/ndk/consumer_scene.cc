@@ -14,11 +14,11 @@ struct Kind {
 /// Providers that answer at once and call back from inside NdkArmCq, that pend, and that do either
 /// as it comes.
 constexpr std::array<Kind, 5> kKinds = {{
-    {{.answers = ndk::Answers::at_once, .notify_inside_arm = true}, false},
-    {{.answers = ndk::Answers::later, .scattered = true}, true},
-    {{.answers = ndk::Answers::later}, false},
-    {{.answers = ndk::Answers::before_return}, false},
-    {{.answers = ndk::Answers::random, .notify_inside_arm = true}, true},
+    {{.behaviour = "answers=at-once", .notify_inside_arm = true}, false},
+    {{.behaviour = "answers=later", .scattered = true}, true},
+    {{.behaviour = "connectx-3,answers=later"}, false},
+    {{.behaviour = "answers=before-return"}, false},
+    {{.behaviour = "strict"}, true},
 }};
 
 /// Registered, and invalidated again.
@@ -50,9 +50,17 @@ void as_far_as_it_gets(std::string& stopped, Step&& step) {
   }
 }
 
+/// With a receive before the peer may send.
+NdLine& ask(NdkConsumer& ndk) {
+  NdLine& line = ndk.program().line();
+  ndk.program().receive(line);
+  ndk.program().ask(line, ndk.peer_at(), nd_parameters());
+  if (line.established == 0) throw CannotArrange{"the program is not connected"};
+  return line;
+}
+
 void use_connection(NdkConsumer& ndk, NdLine& line) {
   NdProgram& program = ndk.program();
-  program.receive(line);
   register_fast(program, line);
   program.perform(line, {}, 0, 100);
   for (const auto opcode : {rdma::SendOpcode::rdma_read, rdma::SendOpcode::rdma_write})
@@ -76,7 +84,12 @@ std::string use_ndk_consumer(NdkConsumer& ndk, bool shared) {
     NdProgram& program = ndk.program({.shared_receives = shared});
     ndk.peer_listens();
     if (shared) program.shared().arm_limit(2);
-    step([&] { use_connection(ndk, ndk.connect()); });
+    step([&] { use_connection(ndk, ask(ndk)); });
+    step([&] {  // two side by side
+      NdLine &one = ask(ndk), &other = ask(ndk);
+      program.let_go(one);
+      program.let_go(other);
+    });
     step([&] { ndk.connect_from_peer(); });
     step([&] {  // refused by the program, and refused by nobody at the other end
       program.answer(NdAnswer::reject);
@@ -91,16 +104,15 @@ std::string use_ndk_consumer(NdkConsumer& ndk, bool shared) {
       program.pass(Duration::ms(20));
     });
     step([&] {  // destroyed while it is connected, with a receive outstanding
-      NdLine& line = program.ask(ndk.peer_at());
-      program.receive(line);
-      program.let_go(line);
+      program.let_go(ask(ndk));
     });
     step([&] {  // ended by the peer; then the memory of a receive goes before the queue pair
-      NdLine& line = program.ask(ndk.peer_at());
-      if (line.established == 0 || ndk.peer().accepted() == nullptr) throw CannotArrange{"the program is not connected"};
+      NdLine& line = program.line();
       auto region = program.another_region();
       const rdma::Sge sge = region->sge(0, 64);
       line.qp().post_receive({1000, {&sge, 1}});
+      program.ask(line, ndk.peer_at(), nd_parameters());
+      if (line.established == 0 || ndk.peer().accepted() == nullptr) throw CannotArrange{"the program is not connected"};
       VerbsQueue& peer = *ndk.peer().accepted();
       peer.wait_event(ConnectionEvent::established, Duration::s(10));
       peer.qp().disconnect();

@@ -10,9 +10,9 @@ namespace {
 template <class Sweep>
 void judge(ConsumerBench& bench, Check& check, Sweep&& sweep) {
   for (const NdkConsumerTerms& terms :
-       {NdkConsumerTerms{.answers = ndk::Answers::at_once, .notify_inside_arm = true},
-        NdkConsumerTerms{.answers = ndk::Answers::later, .scattered = true},
-        NdkConsumerTerms{.answers = ndk::Answers::random, .version = {1, 2}}}) {
+       {NdkConsumerTerms{.behaviour = "answers=at-once", .notify_inside_arm = true},
+        NdkConsumerTerms{.behaviour = "answers=later", .scattered = true},
+        NdkConsumerTerms{.behaviour = "answers=drawn", .version = {1, 2}}}) {
     const auto ndk = bench.make_ndk(terms);
     judge_sweep(*ndk, check, sweep);
   }
@@ -61,6 +61,17 @@ void sweep_fast_regions(ConsumerStage& stage, Check& check) {
       check.that(registered.opcode == rdma::CompletionOpcode::fast_register,
                  "the completion is that of a registration", "it is another");
       const Bytes before = room;
+      // The program's own requests name it by the same addresses.
+      for (const auto& [offset, length] : {std::pair<std::size_t, std::uint32_t>{0, 1}, {kBytes - 1, 1}, {0, kBytes}}) {
+        rdma::SendRequest own = stage.towards_peer(SendOpcode::rdma_write, 30000);
+        const rdma::Sge sge{kAddress + shift + offset, length, region->lkey()};
+        own.id = 77;
+        own.sges = {&sge, 1};
+        check.require(line.qp().post_send(own), "the program writes out of a fast region");
+        const auto written = program.completion();
+        check.that(written && written->status == rdma::CompletionStatus::success, "a Write out of a fast region succeeds", "it does not");
+        check.bytes("what it brought", ByteView(stage.peer_memory().bytes).subspan(30000, length), ByteView(room).subspan(100 + offset, length));
+      }
       rdma::SendRequest access;
       access.opcode = one.reads ? SendOpcode::rdma_read : SendOpcode::rdma_write;
       access.remote_address = kAddress + shift + one.offset;
@@ -270,6 +281,14 @@ CONFORMANCE_CASE(ndk_consumer_ends_at_any_moment, "ndk.consumer.disconnected-twi
   judge(bench, check, [&](ConsumerStage& stage) { sweep_endings(stage, check); });
 }
 
+CONFORMANCE_CASE(ndk_consumer_gives_up_an_attempt, "ndk.consumer.connect-twice", roles::consumer) {
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_withdrawals(stage, check); });
+}
+
+CONFORMANCE_CASE(ndk_consumer_keeps_connections_apart, "ndk.consumer.disconnected-twice", roles::consumer) {
+  judge(bench, check, [&](ConsumerStage& stage) { sweep_neighbours(stage, check); });
+}
+
 CONFORMANCE_CASE(ndk_consumer_tries_in_vain_and_again, "ndk.consumer.connect-twice", roles::consumer) {
   judge(bench, check, [&](ConsumerStage& stage) { sweep_unreachable(stage, check, false); });
 }
@@ -279,11 +298,11 @@ CONFORMANCE_CASE(ndk_consumer_has_both_sides_of_each_limit, "ndk.consumer.sge-co
 }
 
 CONFORMANCE_CASE(ndk_consumer_survives_every_refusal, "ndk.consumer.leaked-object", roles::consumer) {
-  for (const ndk::Answers answers : {ndk::Answers::at_once, ndk::Answers::before_return, ndk::Answers::later}) {
+  for (const std::string_view answers : {"answers=at-once", "answers=before-return", "answers=later"}) {
     // What pends was promised to the program: when it is refused at last, its queue pair ends.
     sweep_refusals(
-        check, answers != ndk::Answers::later,
-        [&](std::uint64_t number) { return bench.make_ndk({.answers = answers, .refuses = number}); },
+        check, answers != "answers=later",
+        [&](std::uint64_t number) { return bench.make_ndk({.behaviour = answers, .refuses = number}); },
         [&](ConsumerStage& stage, bool again) {
           use_everything(stage, check, again, [&](NdLine& line, const auto& step) { use_fast_region(stage, check, line, step); });
         });

@@ -45,6 +45,20 @@ CONFORMANCE_CASE(ndk_a_listener_tells_its_port, "ndk.listener.port", roles::prov
   check.equal("the port that was asked for", port_of(check, ndk.b().listener(port).listener), port);
 }
 
+CONFORMANCE_CASE(ndk_listeners_listen_at_any_port, "ndk.listener.port", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  for (const std::uint16_t port : std::initializer_list<std::uint16_t>{1, 2, 256, 49151, 65535}) {
+    NdkConnection& c = ndk.prepare();
+    c.listening = &ndk.b().listener(port);
+    c.port = port;
+    check.equal("the port that was asked for", port_of(check, c.listening->listener), port);
+    establish(ndk, check, c);
+    NdkAddress peer;
+    says(check, "NdkGetPeerAddress", c.a.connector->Dispatch->NdkGetPeerAddress(c.a.connector, peer.get(), &peer.length), {STATUS_SUCCESS});
+    check.equal("the port of the peer", peer.port(), port);
+  }
+}
+
 CONFORMANCE_CASE(ndk_listeners_share_no_port, "ndk.listener.port-busy", roles::provider) {
   NdkBench& ndk = bench.ndk();
   const std::uint16_t port = ndk.fresh_port();

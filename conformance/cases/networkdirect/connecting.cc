@@ -213,6 +213,40 @@ CONFORMANCE_CASE(nd_a_connect_is_cancelled, "networkdirect.connection.cancel", r
   says(check, "Connect", ended(bench, ND_PENDING, c->connecting, *c->a.connector), {ND_CANCELED});
 }
 
+CONFORMANCE_CASE(nd_a_cancelled_answer_makes_no_connection, "networkdirect.connection.cancel", roles::provider) {
+  NdRequest first, second;  // outlive the connections, whatever becomes of them
+  // Nothing crosses from who took its word back, though the other side could receive it.
+  const auto nothing_crosses = [&](std::string_view who, NdSide& from) {
+    bench.nd().pass(kNdQuiet);
+    ND2_SGE out = from.memory->sge(0, 16);
+    const HRESULT called = from.qp->Send(nd_tag(1), &out, 1, 0);
+    const std::string what = "a Send of who cancelled its " + std::string(who);
+    if (FAILED(called)) {
+      refused(check, what, called);
+    } else {
+      ends_badly(bench, check, from, what);
+    }
+  };
+  const auto c = bench.nd().reply();
+  ND2_SGE into = c->a.memory->sge(0, 64);
+  arranged_by(check, "Receive", c->a.qp->Receive(nd_tag(2), &into, 1));
+  c->b.connector->CancelOverlappedRequests();
+  says(check, "Accept", ended(bench, ND_PENDING, c->accepting, *c->b.connector), {ND_CANCELED});
+  const HRESULT called = c->a.connector->CompleteConnect(&first);
+  ended(bench, called, first, *c->a.connector);
+  nothing_crosses("Accept", c->b);
+
+  const auto d = bench.nd().reply();
+  ND2_SGE place = d->b.memory->sge(0, 64);
+  arranged_by(check, "Receive", d->b.qp->Receive(nd_tag(2), &place, 1));
+  const HRESULT pending = d->a.connector->CompleteConnect(&second);
+  d->a.connector->CancelOverlappedRequests();
+  const NdStatus end = ended(bench, pending, second, *d->a.connector);
+  says(check, "CompleteConnect", end, {ND_CANCELED, ND_SUCCESS});
+  check.that(ended(bench, ND_PENDING, d->accepting, *d->b.connector) != ND_PENDING, "Accept ends", "it is pending");
+  if (end == ND_CANCELED) nothing_crosses("CompleteConnect", d->a);
+}
+
 CONFORMANCE_CASE(nd_a_released_connector_cancels, "networkdirect.connection.release", roles::provider) {
   const auto c = bench.nd().ask();
   c->a.connector.release();

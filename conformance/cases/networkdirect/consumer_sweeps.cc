@@ -101,6 +101,14 @@ CONFORMANCE_CASE(nd_consumer_ends_at_any_moment, "networkdirect.consumer.disconn
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_endings(stage, check); });
 }
 
+CONFORMANCE_CASE(nd_consumer_gives_up_an_attempt, "networkdirect.consumer.bind-first", roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_withdrawals(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_keeps_connections_apart, "networkdirect.consumer.notify-disconnect", roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_neighbours(stage, check); });
+}
+
 CONFORMANCE_CASE(nd_consumer_tries_in_vain_and_again, "networkdirect.consumer.bind-first", roles::consumer) {
   judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_unreachable(stage, check, true); });
 }

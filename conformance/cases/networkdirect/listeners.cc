@@ -43,6 +43,21 @@ struct Callers {
 
 }  // namespace
 
+CONFORMANCE_CASE(nd_listeners_listen_at_any_port, "networkdirect.listener.address", roles::provider) {
+  for (const std::uint16_t port : std::initializer_list<std::uint16_t>{1, 2, 256, 49151, 65535}) {
+    const auto c = bench.nd().prepare();
+    c->listener = c->b.end->listener(port);
+    c->port = port;
+    NdAddress own, peer;
+    says(check, "GetLocalAddress", get_address(*c->listener, own), {ND_SUCCESS});
+    check.equal("the port that was asked for", own.port(), port);
+    establish(bench, check, *c);
+    ULONG length = peer.capacity();
+    says(check, "GetPeerAddress", c->a.connector->GetPeerAddress(peer.room(), &length), {ND_SUCCESS});
+    check.equal("the port of the peer", peer.port(), port);
+  }
+}
+
 CONFORMANCE_CASE(nd_a_listener_is_bound_once, "networkdirect.listener.bind-again", roles::provider) {
   NdEnd& end = bench.nd().b();
   const auto listener = fresh_listener(check, end);

@@ -27,10 +27,10 @@ class Adapter final : public NDK_ADAPTER {
   bool knows(USHORT major, USHORT minor) const {
     return Header.Version.Major > major || (Header.Version.Major == major && Header.Version.Minor >= minor);
   }
-  bool hooked() const { return miniport_.options.hooks != nullptr; }
+  bool hooked() const { return miniport_.hooked(); }
   bool departs(std::string_view point) const { return miniport_.departs(point); }
   /// Whether a request is refused for want of resources, this time.
-  bool refuses() const { return hooked() && miniport_.options.hooks->refuses(); }
+  bool refuses() const { return miniport_.options.hooks != nullptr && miniport_.options.hooks->refuses(); }
   LogicalSpace& logical() { return logical_; }
   /// Every function begins with this one.
   void check_dispatch(std::string_view function) const {

@@ -138,6 +138,7 @@ ULONG CompletionQueue::get_results_ex(NDK_CQ* ndk, NDK_RESULT_EX results[], ULON
 NTSTATUS CompletionQueue::resize(NDK_CQ* ndk, ULONG depth, NDK_FN_REQUEST_COMPLETION completion, PVOID context) {
   auto& queue = of<CompletionQueue>(ndk);
   queue.adapter().check_dispatch("NdkResizeCq");
+  if (queue.adapter().departs(departure::kNoResize)) return STATUS_NOT_SUPPORTED;
   if (depth == 0 || depth > queue.adapter().info().MaxCqDepth) {
     if (!queue.adapter().departs(departure::kCqDepthUnchecked)) return STATUS_INVALID_PARAMETER;
     depth = queue.adapter().info().MaxCqDepth;
@@ -262,6 +263,7 @@ NTSTATUS CompletionQueue::control_moderation(NDK_CQ* ndk, ULONG interval_us, ULO
   auto& queue = of<CompletionQueue>(ndk);
   Adapter& a = queue.adapter();
   a.check_dispatch("NdkControlCqInterruptModeration");
+  if (a.departs(departure::kNoModeration)) return STATUS_NOT_SUPPORTED;
   if (interval_us == kInfinite && count == kInfinite && !a.departs(departure::kModerationMixAccepted)) {
     return STATUS_INVALID_PARAMETER_MIX;
   }

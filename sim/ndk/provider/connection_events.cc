@@ -7,6 +7,13 @@
 
 namespace fb::ndk::provider {
 
+namespace {
+
+/// Of a card that does not give up when the connection manager does.
+constexpr Duration kLongPatience = Duration::s(99);
+
+}  // namespace
+
 void Connector::keep(ByteView data) {
   private_data_.assign(data.begin(), data.end());
   has_data_ = true;
@@ -35,8 +42,10 @@ void Connector::complete_pending(NTSTATUS status) {
 
 /// An attempt of the active side came to nothing: connector and queue pair are as they were before.
 void Connector::attempt_failed(NTSTATUS status) {
+  adapter().world().loop().cancel(giving_up_);
   release_address();
   state_ = State::idle;
+  refused_ = status == STATUS_CONNECTION_REFUSED && adapter().departs(departure::kRefusalSpends);
   if (QueuePair* const qp = std::exchange(queue_pair_, nullptr)) qp->detach();
   complete_pending(status);
 }
@@ -82,7 +91,12 @@ void Connector::on_rejected(std::uint16_t reason, ByteView private_data) {
 
 void Connector::on_unreachable() {
   if (state_ == State::connecting) {
-    attempt_failed(STATUS_IO_TIMEOUT);
+    const Instant end = asked_at_ + kLongPatience;
+    if (adapter().departs(departure::kUnreachablePatient) && adapter().world().now() < end) {
+      adapter().world().loop().schedule(giving_up_, end);
+    } else {
+      give_up();
+    }
   } else if (state_ == State::accepting || state_ == State::completing) {
     spent(STATUS_IO_TIMEOUT);
   }

@@ -89,7 +89,7 @@ NTSTATUS Connector::begin_connect(QueuePair& qp, std::optional<std::uint16_t> sh
   if (peer->address.is_v4() != a.device().address().is_v4()) return STATUS_NETWORK_UNREACHABLE;
   if (!peer->address.is_v4() && a.departs(departure::kIpv6Refused)) return STATUS_NETWORK_UNREACHABLE;
   if (state_ == State::over || state_ == State::requested) return STATUS_INVALID_DEVICE_STATE;
-  if (state_ != State::idle) return STATUS_CONNECTION_ACTIVE;
+  if (state_ != State::idle || refused_) return STATUS_CONNECTION_ACTIVE;
   if (const NTSTATUS status = usable(qp); status != STATUS_SUCCESS) return status;
   Ports& ports = a.miniport().ports;
   const auto port = shared_port ? shared_port : ports.take_for_end(from.port);
@@ -118,6 +118,7 @@ NTSTATUS Connector::begin_connect(QueuePair& qp, std::optional<std::uint16_t> sh
   parameters.source_port = local_.port;
   parameters.hold_reply = true;
   state_ = State::connecting;
+  asked_at_ = a.world().now();
   has_data_ = false;
   pend(pending);
   device->connect(peer_, parameters);
@@ -254,7 +255,7 @@ NTSTATUS Connector::connection_data(NDK_CONNECTOR* ndk, ULONG* inbound, ULONG* o
   if (bytes == nullptr) return data == nullptr ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
   const ULONG given = *bytes;
   const auto length = static_cast<ULONG>(connector.private_data_.size());
-  *bytes = length;
+  *bytes = given > length && a.departs(departure::kDataLengthZero) ? 0 : length;
   if (data == nullptr) return a.departs(departure::kDataQueryFails) ? STATUS_BUFFER_TOO_SMALL : STATUS_SUCCESS;
   std::copy_n(connector.private_data_.begin(), std::min(given, length), static_cast<std::uint8_t*>(data));
   return given < length && !a.departs(departure::kDataCutSucceeds) ? STATUS_BUFFER_TOO_SMALL : STATUS_SUCCESS;

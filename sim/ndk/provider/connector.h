@@ -98,6 +98,7 @@ class Connector final : public NDK_CONNECTOR, public Object {
   void pend(const Pending& pending);
   void complete_pending(NTSTATUS status);
   void attempt_failed(NTSTATUS status);
+  void give_up() { attempt_failed(STATUS_IO_TIMEOUT); }
   void spent(NTSTATUS status);
   void over();
   void tell_disconnect(ULONG reason);
@@ -117,6 +118,9 @@ class Connector final : public NDK_CONNECTOR, public Object {
   bool has_data_ = false;
   ULONG inbound_ = 0, outbound_ = 0;
   bool broken_ = false;  ///< the connection ends by a failure of ours
+  bool refused_ = false;  ///< and nothing else will come of it, where a card has it so
+  Instant asked_at_;
+  Timer<Connector, &Connector::give_up> giving_up_{"ndk.connect.give_up", *this};
   Pending pending_;
   DisconnectEvent event_;
 };

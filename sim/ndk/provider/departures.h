@@ -202,4 +202,16 @@ inline constexpr std::string_view kSourcePortShared = "ndk.source_port_shared";
 inline constexpr std::string_view kEndpointFreedEarly = "ndk.endpoint_freed_early";
 inline constexpr std::string_view kTupleShared = "ndk.tuple_shared";
 
+// Differences of real providers, for personalities (behaviour.h).
+inline constexpr std::string_view kReadBytesReported = "ndk.read_bytes_reported";
+inline constexpr std::string_view kPortsShared = "ndk.ports_shared";
+inline constexpr std::string_view kRefusalSpends = "ndk.refusal_spends";
+inline constexpr std::string_view kDataLengthZero = "ndk.data_length_zero";
+inline constexpr std::string_view kLocalViolationDataError = "ndk.local_violation_data_error";
+inline constexpr std::string_view kDeadPeerCancelled = "ndk.dead_peer_cancelled";
+inline constexpr std::string_view kUnreachablePatient = "ndk.unreachable_patient";
+inline constexpr std::string_view kNoResize = "ndk.no_resize";
+inline constexpr std::string_view kNoModeration = "ndk.no_moderation";
+inline constexpr std::string_view kNoReadInvalidate = "ndk.no_read_invalidate";
+
 }  // namespace fb::ndk::departure

@@ -17,12 +17,19 @@ namespace provider {
 class Adapter;
 }
 
+/// Where the options have lower limits.
+void lower(NDK_ADAPTER_INFO& info, const ProviderOptions& options);
+
 class Miniport {
  public:
   Miniport(World& w, Kernel& k, rdma::Device& d, const ProviderOptions& o);
   ~Miniport();
 
-  bool departs(std::string_view point) const { return options.hooks != nullptr && options.hooks->departs(point); }
+  /// Whether it may depart at all.
+  bool hooked() const { return options.hooks != nullptr || !options.points.empty(); }
+  bool departs(std::string_view point) const {
+    return options.points.contains(point) || (options.hooks != nullptr && options.hooks->departs(point));
+  }
 
   /// How the next call that may pend is answered.
   enum class Way : std::uint8_t { at_once, before_return, later };

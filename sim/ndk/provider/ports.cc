@@ -1,12 +1,15 @@
 #include "sim/ndk/provider/ports.h"
 
-#include "sim/ndk/provider/departures.h"
+#include "sim/ndk/provider/miniport.h"
 
 namespace fb::ndk::provider {
 
+bool Ports::departs(std::string_view point) const { return card_.departs(point); }
+
 std::optional<std::uint16_t> Ports::take(Taken& among, std::uint16_t port, std::string_view shared) {
   if (port != 0) {
-    if (among.contains(port) && !departs(shared)) return std::nullopt;
+    const bool sharable = departs(shared) || (&among == &ends_ && departs(departure::kPortsShared));
+    if (among.contains(port) && !sharable) return std::nullopt;
     among.insert(port);
     return port;
   }
@@ -27,7 +30,7 @@ std::optional<std::uint16_t> Ports::take_for_listener(std::uint16_t port) {
 std::optional<std::uint16_t> Ports::take_for_end(std::uint16_t port) { return take(ends_, port, departure::kSourcePortShared); }
 
 bool Ports::take_connection(std::uint16_t port, const Endpoint& peer) {
-  if (connections_.contains({port, peer}) && !departs(departure::kTupleShared)) return false;
+  if (connections_.contains({port, peer}) && !departs(departure::kTupleShared) && !departs(departure::kPortsShared)) return false;
   connections_.insert({port, peer});
   return true;
 }

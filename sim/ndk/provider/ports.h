@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "base/ip.h"
-#include "sim/ndk/provider/hooks.h"
+
+namespace fb::ndk {
+class Miniport;
+}
 
 namespace fb::ndk::provider {
 
@@ -15,7 +18,7 @@ class Ports {
   static constexpr std::uint16_t kFirstEphemeral = 49152;
   static constexpr std::uint32_t kEphemerals = 16384;
 
-  explicit Ports(ProviderHooks* hooks) : hooks_(hooks) {}
+  explicit Ports(const Miniport& card) : card_(card) {}
 
   /// Takes a port for a listener, or for the local end of connections; 0 takes a free one of the ephemeral range.
   /// Nothing when it is taken, or when none is free. Listeners and local ends do not compete for a port that is named.
@@ -36,9 +39,9 @@ class Ports {
     if (const auto found = set.find(value); found != set.end()) set.erase(found);
   }
   std::optional<std::uint16_t> take(Taken& among, std::uint16_t port, std::string_view shared);
-  bool departs(std::string_view point) const { return hooks_ != nullptr && hooks_->departs(point); }
+  bool departs(std::string_view point) const;
 
-  ProviderHooks* hooks_;
+  const Miniport& card_;
   Taken listeners_, ends_;
   Connections connections_;
   std::uint32_t next_ = 0;

@@ -45,6 +45,12 @@ NDK_ADAPTER_INFO info_of(const rdma::DeviceLimits& limits, const ProviderOptions
   if (limits.fast_registration) info.AdapterFlags |= NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE_SUPPORTED;
   if (options.loopback) info.AdapterFlags |= NDK_ADAPTER_FLAG_LOOPBACK_CONNECTIONS_SUPPORTED;
   info.RdmaTechnology = options.technology;
+  if (options.points.contains(departure::kNoResize)) info.AdapterFlags &= ~NDK_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED;
+  if (options.points.contains(departure::kNoModeration)) info.AdapterFlags &= ~NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION_SUPPORTED;
+  if (options.points.contains(departure::kNoReadInvalidate)) {
+    info.AdapterFlags &= ~NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE_SUPPORTED;
+  }
+  lower(info, options);
   return info;
 }
 
@@ -80,7 +86,7 @@ Miniport::Miniport(World& w, Kernel& k, rdma::Device& d, const ProviderOptions& 
       device(d),
       options(o),
       info(info_of(d.limits(), o)),
-      ports(o.hooks),
+      ports(*this),
       random_(w.stream("ndk/provider/" + o.name + "/" + to_string(d.address()))) {}
 
 Miniport::~Miniport() {

@@ -22,8 +22,10 @@
 #include <ndisndk.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/core/world.h"
@@ -62,6 +64,10 @@ struct ProviderOptions {
   /// Whether connections to the own address work is the device's affair.
   bool loopback = false;
   NDK_RDMA_TECHNOLOGY technology = NdkRoCEv2;
+  /// Differences of real providers that are on, and the most that adapters shall tell of fields of NDK_ADAPTER_INFO: for
+  /// parse_behaviour().
+  std::set<std::string_view> points = {};
+  std::vector<std::pair<std::string, std::uint64_t>> limits = {};
   /// Deliberate departures; null is honest. Must outlive the provider.
   ProviderHooks* hooks = nullptr;
 };

@@ -7,6 +7,12 @@
 
 namespace fb::ndk::provider {
 
+namespace {
+
+constexpr NTSTATUS kDataError = static_cast<NTSTATUS>(0xC000003E);  // STATUS_DATA_ERROR, of a departure
+
+}  // namespace
+
 NTSTATUS status_of(rdma::CompletionStatus status, NDK_OPERATION_TYPE type) {
   using enum rdma::CompletionStatus;
   if (status == success) return STATUS_SUCCESS;
@@ -311,6 +317,9 @@ bool QueuePair::convert(const rdma::Completion& completion, NDK_RESULT_EX& made)
     if (completion.status == rdma::CompletionStatus::flushed || number < sends_.head) return false;
     const Request& request = requests_[number & (requests_.size() - 1)];
     made = result(status_of(completion.status, request.type), request.context, request.type);
+    if (good && request.type == NdkOperationTypeRead && adapter().departs(departure::kReadBytesReported)) {
+      made.BytesTransferred = request.length;
+    }
     sends_.head = number + 1;  // and with it all silent ones before
   }
   if (!good && completion.status != rdma::CompletionStatus::flushed) {
@@ -326,6 +335,12 @@ bool QueuePair::convert(const rdma::Completion& completion, NDK_RESULT_EX& made)
 
 void QueuePair::depart_in_result(NDK_RESULT_EX& made) const {
   const Adapter& a = adapter();
+  using enum rdma::CompletionStatus;
+  const auto why = static_cast<rdma::CompletionStatus>(made.ProviderErrorCode);
+  const bool moves = made.Type == NdkOperationTypeRead || made.Type == NdkOperationTypeWrite;
+  const bool local = why == local_protection_error || why == local_access_error || why == local_length_error;
+  if (moves && local && a.departs(departure::kLocalViolationDataError)) made.Status = kDataError;
+  if (why == retry_exceeded && a.departs(departure::kDeadPeerCancelled)) made.Status = STATUS_CANCELLED;
   if (a.departs(departure::kInvalidatedTypeHidden) && made.Type == NdkOperationTypeReceiveAndInvalidate) {
     made.Type = NdkOperationTypeReceive;
   }

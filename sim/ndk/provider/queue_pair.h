@@ -81,6 +81,7 @@ class QueuePair final : public NDK_QP, public Object, public rdma::ConnectionHan
   struct Request {
     PVOID context = nullptr;
     NDK_OPERATION_TYPE type = NdkOperationTypeSend;
+    ULONG length = 0;
   };
   struct Receive {
     PVOID context = nullptr;

@@ -95,7 +95,7 @@ NTSTATUS QueuePair::post(const Posting& posting, rdma::SendRequest& request, PVO
     return refuse(posting, context, STATUS_NO_MORE_ENTRIES);
   }
   Request& entry = requests_[sends_.tail & (requests_.size() - 1)];
-  entry = {context, posting.type};
+  entry = {context, posting.type, static_cast<ULONG>(length)};
   if (phase_ == Phase::ended) [[unlikely]] {
     if (hooked && a.departs(departure::kPostAfterEndSwallowed)) return STATUS_SUCCESS;
     ++sends_.tail;
@@ -227,7 +227,9 @@ NTSTATUS QueuePair::send_and_invalidate(NDK_QP* ndk, PVOID context, const NDK_SG
 NTSTATUS QueuePair::read(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULONG count, UINT64 address, UINT32 token, ULONG flags) {
   static constexpr Posting kPosting{"NdkRead", NdkOperationTypeRead, kReadFlags};
   auto& qp = of<QueuePair>(ndk);
-  if ((flags & NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE) != 0 && !qp.adapter().limits().fast_registration) {
+  const Adapter& a = qp.adapter();
+  const bool can = a.limits().fast_registration && !a.departs(departure::kNoReadInvalidate);
+  if ((flags & NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE) != 0 && !can) {
     return qp.refuse(kPosting, context, STATUS_NOT_SUPPORTED);
   }
   rdma::SendRequest request;
