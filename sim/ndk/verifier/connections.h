@@ -69,6 +69,7 @@ class Connector final
   static VOID on_disconnect_ex(PVOID context, ULONG reason);
   void peer_left();
   bool judge_connect(Call& call, const QueuePair& qp, PVOID data, ULONG bytes) const;
+  void judge_port(Call& call, PSOCKADDR from, PSOCKADDR to);
   template <class Work>
   NTSTATUS begin_connect(Call& call, QueuePair& qp, ULONG outbound, PVOID data, ULONG bytes, NDK_FN_REQUEST_COMPLETION completion,
                          PVOID context, Work&& work);
@@ -85,6 +86,7 @@ class Connector final
   bool attempted_ = false;  ///< there has been a Connect
   bool completed_ = false;  ///< and a CompleteConnect
   bool accepted_ = false;
+  std::pair<std::uint16_t, Endpoint> attempt_;  ///< among the adapter's
   DisconnectEvent event_;
 };
 

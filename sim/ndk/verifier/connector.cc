@@ -1,8 +1,31 @@
+#include <array>
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include "sim/ndk/verifier/connections.h"
 
 namespace fb::ndk::verifier {
+
+namespace {
+
+/// Of either family, whose form was judged before.
+Endpoint endpoint_of(PSOCKADDR address) {
+  if (address->sa_family == AF_INET) {
+    SOCKADDR_IN v4;
+    std::memcpy(&v4, address, sizeof v4);
+    std::array<std::uint8_t, 4> bytes;
+    std::memcpy(bytes.data(), &v4.sin_addr, bytes.size());
+    return {IpAddress::v4(bytes[0], bytes[1], bytes[2], bytes[3]), ntohs(v4.sin_port)};
+  }
+  SOCKADDR_IN6 v6;
+  std::memcpy(&v6, address, sizeof v6);
+  std::array<std::uint8_t, 16> bytes;
+  std::memcpy(bytes.data(), &v6.sin6_addr, bytes.size());
+  return {IpAddress::v6(bytes), ntohs(v6.sin6_port)};
+}
+
+}  // namespace
 
 // ---------------------------------------------------------------- the active side
 
@@ -11,6 +34,8 @@ bool Connector::judge_connect(Call& call, const QueuePair& qp, PVOID data, ULONG
     call.find(Rule::connect_of_request);
   } else if (phase != Phase::fresh) {
     call.find(Rule::connect_twice);
+  } else if (attempted_) {
+    call.find(Rule::connector_refused_reused);
   }
   if (qp.link != QueuePair::Link::fresh) call.find(Rule::queue_pair_reused, qp.name());
   call.limit(Rule::private_data_too_long, "the private data", bytes, adapter()->info().MaxCallerData);
@@ -23,6 +48,7 @@ NTSTATUS Connector::begin_connect(Call& call, QueuePair& qp, ULONG outbound, PVO
   if (!judge_connect(call, qp, data, bytes)) return STATUS_INVALID_PARAMETER;
   const bool mine = phase == Phase::fresh;
   const bool takes = mine && qp.link == QueuePair::Link::fresh;
+  const bool before = attempted_;
   if (mine) {
     phase = Phase::connecting;
     attempted_ = true;
@@ -32,11 +58,23 @@ NTSTATUS Connector::begin_connect(Call& call, QueuePair& qp, ULONG outbound, PVO
     qp.link = QueuePair::Link::attached;
     qp.no_reads = outbound == 0;
   }
-  return call.request(completion, context, work, [this, &qp, mine, takes](NTSTATUS status) {
+  const NTSTATUS called = call.request(completion, context, work, [this, &qp, mine, takes](NTSTATUS status) {
     if (mine && phase == Phase::connecting) phase = status == STATUS_SUCCESS ? Phase::replied : Phase::fresh;
     // Another attempt may be made with it.
     if (takes && status != STATUS_SUCCESS && qp.link == QueuePair::Link::attached) qp.link = QueuePair::Link::fresh;
   });
+  // The provider did not even try.
+  if (mine && called != STATUS_PENDING && called != STATUS_SUCCESS && called != STATUS_CONNECTION_REFUSED) attempted_ = before;
+  return called;
+}
+
+/// One connection from a port to a place, as far as the consumer named the port.
+void Connector::judge_port(Call& call, PSOCKADDR from, PSOCKADDR to) {
+  const auto source = endpoint_of(from), peer = endpoint_of(to);
+  if (source.port == 0) return;
+  attempt_ = {source.port, peer};
+  const auto [at, alone] = adapter()->attempts.emplace(attempt_, this);
+  if (!alone && at->second != this) call.find(Rule::ports_shared, at->second->name() + " has it too");
 }
 
 NTSTATUS Connector::connect(NDK_CONNECTOR* ndk, NDK_QP* ndk_qp, PSOCKADDR from, ULONG from_length, PSOCKADDR to, ULONG to_length,
@@ -48,6 +86,7 @@ NTSTATUS Connector::connect(NDK_CONNECTOR* ndk, NDK_QP* ndk_qp, PSOCKADDR from, 
   auto* const qp = call.argument<QueuePair>(ndk_qp, "the queue pair");
   if (qp == nullptr) return STATUS_INVALID_PARAMETER;
   if (!call.address(from, from_length, "the source") || !call.address(to, to_length, "the destination")) return STATUS_INVALID_ADDRESS;
+  connector.judge_port(call, from, to);
   return connector.begin_connect(call, *qp, outbound, data, bytes, completion, context, [&](auto done, PVOID ours) {
     return connector.inner().Dispatch->NdkConnect(&connector.inner(), &qp->inner(), from, from_length, to, to_length, inbound, outbound,
                                                   data, bytes, done, ours);
@@ -81,6 +120,7 @@ NTSTATUS Connector::begin_complete(Call& call, const DisconnectEvent& event, NDK
     completed_ = true;
     event_ = event;
     queue_pair_->answered = true;
+    queue_pair_->note_receives();
   } else {
     call.find(completed_ ? Rule::complete_connect_twice : Rule::complete_connect_misplaced);
   }
@@ -139,6 +179,7 @@ NTSTATUS Connector::begin_accept(Call& call, NDK_QP* ndk_qp, ULONG outbound, PVO
   if (takes) {
     qp->link = QueuePair::Link::attached;
     qp->answered = true;
+    qp->note_receives();
     qp->no_reads = outbound == 0;
   }
   const auto call_inner = [&](auto done, PVOID ours) { return work(*qp, done, ours); };
@@ -304,6 +345,9 @@ VOID Connector::on_disconnect_ex(PVOID context, ULONG reason) {
 }
 
 void Connector::closing(Call& call) {
+  if (const auto at = adapter()->attempts.find(attempt_); at != adapter()->attempts.end() && at->second == this) {
+    adapter()->attempts.erase(at);
+  }
   if (phase == Phase::requested) call.find(Rule::request_unanswered);
   if (phase == Phase::replied) call.find(Rule::reply_unanswered);
   if (queue_pair_ == nullptr) return;

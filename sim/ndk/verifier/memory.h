@@ -1,9 +1,12 @@
 // Adapters and the memory that is registered on them: described memory, mappings, protection domains, regions, windows.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/ip.h"
 #include "sim/ndk/kernel/extension.h"
 #include "sim/ndk/verifier/session.h"
 
@@ -60,6 +63,8 @@ class Adapter final : public NDK_ADAPTER, public Wrapper {
 
   ChosenAddressDispatch extension = {};  ///< the provider's
   std::vector<class ProtectionDomain*> domains;
+  /// To connect: from which port to where, and whose they are.
+  std::map<std::pair<std::uint16_t, Endpoint>, const class Connector*> attempts;
 
   static NTSTATUS query_info(NDK_ADAPTER* adapter, NDK_ADAPTER_INFO* info, ULONG* size);
   static NTSTATUS create_cq(NDK_ADAPTER* adapter, ULONG depth, NDK_FN_CQ_NOTIFICATION_CALLBACK callback, PVOID callback_context,

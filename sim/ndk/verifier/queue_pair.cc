@@ -237,6 +237,9 @@ NTSTATUS QueuePair::receive(NDK_QP* ndk, PVOID context, const NDK_SGE* sges, ULO
     call.find(Rule::sge_count_exceeded, fmt::format("{} buffers; the queue was created for {}", count, terms.receive_sges));
   }
   call.limit(Rule::transfer_too_long, "the length", total_bytes(sges, count), qp.adapter()->info().MaxTransferLength);
+  // Said once: those that follow are not late.
+  const bool standing = qp.link == Link::attached || qp.link == Link::connected;
+  if (std::exchange(qp.agreed_bare, false) && standing) call.find(Rule::receives_late);
   Posted request;
   request.queue_pair = &qp;
   request.receive = true;

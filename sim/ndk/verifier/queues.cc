@@ -46,8 +46,13 @@ void invalidated(const ProtectionDomain& domain, UINT32 token) {
 
 /// Requests that are posted bring one result more.
 void CompletionQueue::expect(Call& call) {
+  ever_expected_ = true;
   if (++expected_ <= depth_ || std::exchange(called_shallow_, true)) return;
   call.find(Rule::cq_shallow, fmt::format("{} results may come to {}, which holds {}", expected_, name(), depth_));
+}
+
+void CompletionQueue::closing(Call& call) {
+  if (ever_expected_ && !ever_armed_) call.find(Rule::cq_never_armed);
 }
 
 VOID CompletionQueue::on_notify(PVOID context, NTSTATUS status) {
@@ -85,6 +90,7 @@ VOID CompletionQueue::arm(NDK_CQ* ndk, ULONG type) {
   if (!call.alive()) return;
   if (type > NDK_CQ_NOTIFY_SOLICITED) call.find(Rule::arm_type_unknown, fmt::format("type {}", type));
   if (queue.busy_) call.find(Rule::cq_calls_overlap);
+  queue.ever_armed_ = true;
   const bool before = std::exchange(queue.busy_, true);
   queue.inner().Dispatch->NdkArmCq(&queue.inner(), type);
   queue.busy_ = before;

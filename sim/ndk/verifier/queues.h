@@ -28,6 +28,7 @@ class CompletionQueue final : public Shell<NDK_CQ, NdkObjectTypeCq, &Tables::cq,
 
  private:
   ULONG take(Call& call, NDK_RESULT_EX results[], ULONG count);
+  void closing(Call& call) override;
   void translate(NDK_RESULT_EX& result);
 
   const NDK_FN_CQ_NOTIFICATION_CALLBACK callback_;
@@ -35,6 +36,8 @@ class CompletionQueue final : public Shell<NDK_CQ, NdkObjectTypeCq, &Tables::cq,
   ULONG depth_;
   std::uint64_t expected_ = 0;
   bool called_shallow_ = false;
+  bool ever_expected_ = false;
+  bool ever_armed_ = false;
   bool resizing_ = false;
   bool busy_ = false;  // inside NdkArmCq or NdkGetCqResults
 };
@@ -80,10 +83,13 @@ class QueuePair final : public Shell<NDK_QP, NdkObjectTypeQp, &Tables::qp, &NDK_
   bool answered = false;  ///< attached, and the connection may stand though the callback is still to come
   bool failed = false;    ///< a result that failed was taken
   bool no_reads = false;  ///< the consumer gave an outbound read limit of zero
+  bool agreed_bare = false;  ///< both sides had agreed, or were about to, when no receive was posted
   std::uint64_t receives = 0;
   std::set<std::uint64_t> initiators;  ///< outstanding, in the order in which they were posted
   std::set<std::uint64_t> posted;      ///< all that are outstanding
   bool deferred = false;               ///< the last request was
+  /// From now on the peer may send.
+  void note_receives() { agreed_bare = terms_.shared == nullptr && receives == 0; }
   /// The connection is over, and the consumer knows.
   void end();
   void judge_deferred(Call& call);

@@ -53,7 +53,54 @@ TEST_F(Connections, AFailedAttemptMayBeRepeated) {
   a.wait(first);
   EXPECT_EQ(first.end(), STATUS_CONNECTION_REFUSED);
   connection_data(a);
+  EXPECT_EQ(findings.story(), "");
+  // Some cards do not permit it.
   rig.ask();
+  EXPECT_EQ(found(), Names{"connector_refused_reused"});
+}
+
+TEST_F(Connections, AnAttemptThatWasNoneDoesNotCount) {
+  make();
+  rig.begin_connect(kPort, 0, {data, sizeof data});
+  EXPECT_EQ(found(), Names{"private_data_too_long"});
+  rig.ask();
+  EXPECT_EQ(findings.story(), "");
+}
+
+TEST_F(Connections, TwoFromOnePort) {
+  make();
+  rig.begin_connect(kPort, 51000);
+  EXPECT_EQ(findings.story(), "");
+  NDK_CONNECTOR* const first = std::exchange(a.connector, a.make_connector());
+  NDK_QP* const other = std::exchange(a.qp, nullptr);
+  a.qp = a.make_qp();
+  EXPECT_EQ(rig.begin_connect(kPort, 51000).end(), STATUS_SHARING_VIOLATION);
+  EXPECT_EQ(found(), Names{"ports_shared"});
+  // Once the first is gone the port is the second's; another remote port is another matter.
+  a.close(first);
+  a.close(other);
+  rig.begin_connect(kPort, 51000);
+  EXPECT_EQ(findings.story(), "");
+}
+
+TEST_F(Connections, ReceivesOnceThePeerMaySend) {
+  rig.make_and_connect();
+  EXPECT_EQ(findings.story(), "") << "who never receives misses nothing";
+  for (Side* side : {&a, &b}) {
+    side->receive(1, 0, 64);
+    side->receive(2, 0, 64);
+    EXPECT_EQ(findings.all.size(), 1u);
+    EXPECT_EQ(found(), Names{"receives_late"});
+  }
+}
+
+TEST_F(Connections, ReceivesInTime) {
+  for (Side* side : {&a, &b}) {
+    side->make_usual();
+    side->receive(1, 0, 64);
+  }
+  rig.connect();
+  a.receive(2, 0, 64);
   EXPECT_EQ(findings.story(), "");
 }
 
@@ -197,6 +244,7 @@ TEST_F(Connections, RequestsAndRepliesThatNobodyAnswers) {
   b.close(std::exchange(b.connector, nullptr));
   EXPECT_EQ(found(), Names{"request_unanswered"});
   a.wait(first);
+  a.close(std::exchange(a.connector, nullptr));
   Answer& second = rig.ask();
   rig.begin_accept();
   a.wait(second);

@@ -123,10 +123,12 @@ TEST_F(Memory, MappingsAreFreeWhenTheInvalidationIsDone) {
 }
 
 TEST_F(Memory, ThePeerInvalidatesToo) {
-  rig.make_and_connect();
+  a.make_usual();
+  b.make_usual();
+  ASSERT_EQ(a.receive(1, 0, 64), STATUS_SUCCESS);
+  rig.connect();
   NDK_MR* const region = fast_region(a);
   Lam lam = mapping(a);
-  ASSERT_EQ(a.receive(1, 0, 64), STATUS_SUCCESS);
   ASSERT_EQ(fast_register(a, region, lam), STATUS_SUCCESS);
   settle();
   const UINT32 token = region->Dispatch->NdkGetRemoteTokenFromMr(region);

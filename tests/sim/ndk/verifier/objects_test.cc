@@ -6,8 +6,10 @@ namespace {
 using Objects = Watched;
 
 TEST_F(Objects, AnHonestConsumer) {
-  rig.make_and_connect();
+  a.make_usual();
+  b.make_usual();
   ASSERT_EQ(b.receive(1, 0, 512), STATUS_SUCCESS);
+  rig.connect();
   ASSERT_EQ(a.send(2, 0, 512), STATUS_SUCCESS);
   rig.settle();
   ASSERT_EQ(b.results().size(), 1u);

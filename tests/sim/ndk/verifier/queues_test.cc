@@ -145,6 +145,25 @@ TEST_F(Queues, ModeratedWithoutEnd) {
   EXPECT_EQ(found(), Names{"moderation_infinite"});
 }
 
+TEST_F(Queues, NeverArmed) {
+  rig.make_and_connect();
+  ASSERT_EQ(a.write(1, 0, 8, b.at(0), b.remote), STATUS_SUCCESS);
+  rig.settle();
+  NDK_CQ* const idle = a.make_cq(8);
+  a.close(idle);
+  EXPECT_EQ(findings.story(), "") << "nothing was to come";
+  for (const bool armed : {false, true}) {
+    Side& side = armed ? b : a;
+    ASSERT_EQ(side.receive(2, 0, 64), STATUS_SUCCESS);
+    if (armed) side.cq->Dispatch->NdkArmCq(side.cq, NDK_CQ_NOTIFY_ERRORS);
+    side.close(std::exchange(side.connector, nullptr));
+    side.close(std::exchange(side.qp, nullptr));
+    found();
+    side.close(std::exchange(side.cq, nullptr));
+    EXPECT_EQ(found(), armed ? Names{} : Names{"cq_never_armed"});
+  }
+}
+
 class Simple : public Lacking<NDK_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED | NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION_SUPPORTED> {};
 
 TEST_F(Simple, WhatTheAdapterDoesNotDo) {

@@ -54,6 +54,7 @@ class Watched : public ::testing::Test {
   /// Both ends as an honest consumer leaves them: nothing may have been found that was not asked for.
   void leave() {
     for (Side* side : {&a, &b}) {
+      if (side->cq != nullptr) side->cq->Dispatch->NdkArmCq(side->cq, NDK_CQ_NOTIFY_ANY);
       if (side->connector != nullptr) side->close(std::exchange(side->connector, nullptr));
       if (side->qp != nullptr) side->close(std::exchange(side->qp, nullptr));
       if (side->mr != nullptr) deregister(*side, side->mr);
