@@ -260,13 +260,12 @@ class _Finder:
                 begin = at + 1
             at += 1
         start, stop = self.tokens[open_].end, self.tokens[close].start
-        self.add("check", open_, (start, "!fb_mutation::on({n}) && ("), (stop, ")"))
+        self.add("check", open_, (start, "fb_mutation::never({n}, "), (stop, ")"))
         if joint in ("&&", "||"):
             parts.append((begin, close))
-            word = "fb_mutation::on({n}) || (" if joint == "&&" else "!fb_mutation::on({n}) && ("
+            word = "always" if joint == "&&" else "never"
             for first, behind in parts:
-                self.add("condition", first, (self.tokens[first].start, "(" + word),
-                         (self.tokens[behind - 1].end, "))"))
+                self.add("condition", first, (self.tokens[first].start, f"fb_mutation::{word}({{n}}, "), (self.tokens[behind - 1].end, ")"))
 
     # ---- expressions ----
 

@@ -30,9 +30,9 @@ class Places(unittest.TestCase):
             ("a.b = c;", "assignment", "fb_mutation::on(7) ? (void)0 : (void)(a.b = c);"),
             ("++count_;", "assignment", "fb_mutation::on(7) ? (void)0 : (void)(++count_);"),
             ("a->go(b);", "call", "fb_mutation::on(7) ? (void)0 : (void)(a->go(b));"),
-            ("if (a) return b;", "check", "if (!fb_mutation::on(7) && (a)) return b;"),
-            ("if (a && b) return c;", "condition", "if ((fb_mutation::on(7) || (a)) && b) return c;"),
-            ("if (a || b) return c;", "condition", "if ((!fb_mutation::on(7) && (a)) || b) return c;"),
+            ("if (a) return b;", "check", "if (fb_mutation::never(7, a)) return b;"),
+            ("if (a && b) return c;", "condition", "if (fb_mutation::always(7, a) && b) return c;"),
+            ("if (a || b) return c;", "condition", "if (fb_mutation::never(7, a) || b) return c;"),
             ("return hostnqn == other;", "coarse", "return hostnqn << fb_mutation::coarse(7) == other;"),
         ]
         for body, kind, wanted in table:

@@ -32,6 +32,13 @@ OUT = ROOT / "build/mutants"
 REVIEWED = Path(__file__).parent / "reviewed"
 POOL = 2400
 SECONDS = 300  # processor time of one run of the suite; a defect that needs more hangs. All lanes take about 125 beside other work
+LANES_AT_ONCE = 8  # one run each; no further one after the first that is red
+# Where the runner's sources say which case and lane it is, so that a mutant is tried where it makes a difference and nowhere else.
+PROBES = {
+    "conformance/runner/run_case.cc": (r"^CaseResult run_once\([^{]*\{$",
+                                       "fb_mutation::Scope(environment.lane != nullptr ? environment.lane->name : \"plain\", info.name)"),
+    "conformance/runner/environment.cc": (r"^Declared explore\([^{]*\{$", "fb_mutation::Scope(\"*\", \"*\")"),
+}
 
 # Where products are, by area, and the requirements that a defect there breaks.
 AREAS: list[tuple[str, str, str]] = [  # path, area, pattern of requirement ids
@@ -47,19 +54,6 @@ AREAS: list[tuple[str, str, str]] = [  # path, area, pattern of requirement ids
     (r"sim/networkdirect/(provider|consumer)", "networkdirect", r"networkdirect\.|nd"),
     (r"sim/ndk/(provider|consumer|kernel)", "ndk", r"ndk\.|networkdirect\."),
 ]
-# Where a defect of an area shows first: a run of this part alone takes a fraction of a second.
-NEAR = {
-    "authentication": ["--suite", "auth", "--suite", "tcp"],
-    "tcp": ["--suite", "tcp", "--suite", "fabrics"],
-    "rdma": ["--suite", "rdma", "--suite", "cm", "--suite", "fabrics"],
-    "transport": ["--suite", "fabrics", "--suite", "tcp"],
-    "mctp": ["--suite", "mctp", "--suite", "mi"],
-    "mi": ["--suite", "mi", "--suite", "mctp"],
-    "host": ["--role", "host"],
-    "subsystem": ["--suite", "nvme", "--suite", "fabrics", "--role", "controller"],
-    "networkdirect": ["--suite", "networkdirect"],
-    "ndk": ["--suite", "ndk"],
-}
 # Never reached in virtual time, text for people, or what a product does when it is told to depart.
 LEFT_OUT = re.compile(r"_windows\.cc|sim/mctp/(socket_server|serial_fd|af_mctp)\.cc|model/drive/variants\.cc|_socket\.cc|block_store_file|names?\.cc|wire/.*/(opcodes|status|describe)\.cc|_text|/exports/|misdeeds\.cc")
 # What media, endpoints and devices count for tests and people; no peer sees it.
@@ -126,6 +120,16 @@ def units() -> dict[str, tuple[Path, str, str]]:
     return found
 
 
+def probed(path: str) -> str:
+    """A source of the runner that names its case."""
+    pattern, scope = PROBES[path]
+    name, arguments = scope.split("(", 1)
+    text, count = re.subn(pattern, lambda head: f"{head[0]} const {name} mutation_scope({arguments};", (ROOT / path).read_text(), flags=re.M)
+    if count != 1:
+        raise SystemExit(f"mutants: {path} has no place for its probe")
+    return '#include "tests/mutation/runtime.h"\n' + text
+
+
 def compile_unit(unit: Path, command: str, directory: str, chosen: dict[int, Mutant]) -> tuple[str, list[int]]:
     """The object of a unit with its rewritten sources, and the numbers that did not compile."""
     name = str(unit.relative_to(ROOT)).replace("/", "_")
@@ -136,17 +140,18 @@ def compile_unit(unit: Path, command: str, directory: str, chosen: dict[int, Mut
     words[words.index("-c") + 1] = str(source)
     words = [word for word in words if word != "-Werror"] + ["-w", "-Wno-narrowing"]
     includes = re.findall(r'#include "(.+)"', unit.read_text()) if unit.is_relative_to(BUILD / "batches") else []
+    paths = includes or [str(unit.relative_to(ROOT))]
     dropped: list[int] = []
     while True:
         by_path: dict[str, dict[int, mutate.Place]] = {}
         for number, one in chosen.items():
             by_path.setdefault(one.path, {})[number] = one.place
-        for path in sorted({one for one in by_path} | {str(unit.relative_to(ROOT))} & set(by_path)):
-            rewritten = OUT / "src" / path
-            rewritten.parent.mkdir(parents=True, exist_ok=True)
-            rewritten.write_text(mutate.rewrite((ROOT / path).read_text(), by_path[path]))
-        paths = includes or [str(unit.relative_to(ROOT))]
-        source.write_text("".join(f'#include "{OUT / "src" / path if path in by_path else ROOT / path}"\n' for path in paths))
+        rewritten = {path: mutate.rewrite((ROOT / path).read_text(), places) for path, places in by_path.items()}
+        rewritten |= {path: probed(path) for path in paths if path in PROBES}
+        for path, text in rewritten.items():
+            (OUT / "src" / path).parent.mkdir(parents=True, exist_ok=True)
+            (OUT / "src" / path).write_text(text)
+        source.write_text("".join(f'#include "{OUT / "src" / path if path in rewritten else ROOT / path}"\n' for path in paths))
         done = subprocess.run(words, cwd=directory, capture_output=True, text=True)
         if done.returncode == 0:
             return str(target), dropped
@@ -160,8 +165,8 @@ def compile_unit(unit: Path, command: str, directory: str, chosen: dict[int, Mut
 
 def build(numbered: dict[int, Mutant], jobs: int) -> tuple[Path, list[int]]:
     known = units()
-    by_unit: dict[Path, dict[int, Mutant]] = {}
-    commands: dict[Path, tuple[str, str]] = {}
+    by_unit: dict[Path, dict[int, Mutant]] = {known[path][0]: {} for path in PROBES}
+    commands: dict[Path, tuple[str, str]] = {known[path][0]: known[path][1:] for path in PROBES}
     dropped = []
     for number, one in numbered.items():
         if one.path not in known:
@@ -199,10 +204,10 @@ def limits() -> None:
     os.setsid()
 
 
-def run_suite(program: Path, number: int, extra: list[str], reached: Path | None = None) -> Outcome:
+def run_suite(program: Path, number: int, extra: list[str], met: Path | None = None) -> Outcome:
     environment = dict(os.environ, FABRICBENCH_MUTANT=str(number))
-    if reached:
-        environment["FABRICBENCH_MUTANTS_REACHED"] = str(reached)
+    if met:
+        environment["FABRICBENCH_MUTANTS_MET"] = str(met)
     process = subprocess.Popen([str(program), "run", "--seed", "1", "--jobs", "1", "--json", *extra], env=environment,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, preexec_fn=limits)
     try:
@@ -221,6 +226,48 @@ def run_suite(program: Path, number: int, extra: list[str], reached: Path | None
     return Outcome("red", [case["name"] for case in red], [case["requirement"] for case in red])
 
 
+@dataclass
+class Met:
+    """Where one mutant makes a difference at its place: cases by lane. `*` is what all cases share, the look at what the product declares."""
+    cases: dict[str, set[str]]
+
+    def stages(self) -> list[list[str]]:
+        """The runs that can see it, cheapest first."""
+        everywhere = set().union(*self.cases.values())
+        lanes = [lane for lane in self.cases if lane not in ("*", "plain")]
+        found = [self.chosen(set() if "*" in everywhere else self.cases["plain"])] if {"*", "plain"} & set(self.cases) else []
+        for at in range(0, len(lanes), LANES_AT_ONCE):
+            some = lanes[at:at + LANES_AT_ONCE]
+            found.append(["--lanes", ",".join(some), *self.chosen(set().union(*(self.cases[lane] for lane in some)))])
+        return found
+
+    def some(self) -> list[str]:
+        """Up to three, of the plain run where they are in it."""
+        return sorted(self.cases.get("plain") or set().union(*self.cases.values()))[:3]
+
+    @staticmethod
+    def chosen(names: set[str]) -> list[str]:
+        """Options for these cases; for very many it is quicker to run all."""
+        return [word for name in sorted(names) for word in ("--case", name)] if len(names) < 1000 else []
+
+
+def read_met(file: Path) -> dict[int, Met]:
+    names: list[str] = []
+    found: dict[int, Met] = {}
+    for line in file.read_text().splitlines():
+        kind, rest = line.split(" ", 1)
+        if kind == "name":
+            names.append(rest)
+            continue
+        number, *places = rest.split()
+        cases: dict[str, set[str]] = {}
+        for place in places:
+            lane, case = place.split(":")
+            cases.setdefault(names[int(lane)], set()).add(names[int(case)])
+        found[int(number)] = Met(cases)
+    return found
+
+
 def is_right(one: Mutant, outcome: Outcome) -> bool:
     """Whether a rule of the area failed that the defect is in. A crash is the product's own."""
     if not outcome.requirements:
@@ -229,22 +276,32 @@ def is_right(one: Mutant, outcome: Outcome) -> bool:
     return any(re.match(pattern, requirement) for requirement in outcome.requirements)
 
 
+def drawn(chosen: list[Mutant], count: int, seed: int, together: bool) -> list[Mutant]:
+    """A sample of that size; `together` takes whole units of compilation, in a drawn order, until there are enough."""
+    shuffled = random.Random(seed).sample(chosen, len(chosen))
+    if together:
+        unit = {path: str(row[0]) for path, row in units().items()}
+        order = list(dict.fromkeys(unit.get(one.path, "") for one in shuffled))
+        shuffled.sort(key=lambda one: order.index(unit.get(one.path, "")))
+    return shuffled[:count]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="ci/mutants", description=__doc__)
     parser.add_argument("--sample", type=int, metavar="N", help="draw N of the pool (default: all of it)")
+    parser.add_argument("--together", action="store_true", help="draw all defects of few sources, so that little is compiled")
     parser.add_argument("--seed", type=int, default=1, help="of the draw")
     parser.add_argument("--area", choices=sorted({area for _, area, _ in AREAS}), help="only defects of this area")
     parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
     parser.add_argument("--survivors", metavar="FILE", help="write the survivors, for review, as YAML")
     parser.add_argument("--document", metavar="FILE", help="write the scores as a Markdown page")
-    parser.add_argument("--quick", action="store_true", help="only the suites of a defect's area: plain, then in all lanes")
     parser.add_argument("--at-least", type=float, metavar="SCORE", help="fail where the score is lower, 0 to 1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
 
     chosen = [one for one in pool() if not options.area or one.area == options.area]
     if options.sample is not None and options.sample < len(chosen):
-        chosen = random.Random(options.seed).sample(chosen, options.sample)
+        chosen = drawn(chosen, options.sample, options.seed, options.together)
     known = reviewed()
     equivalent = [one for one in chosen if one.key in known]
     numbered = dict(enumerate((one for one in chosen if one.key not in known), 1))
@@ -255,30 +312,20 @@ def main() -> int:
     for number in dropped:
         del numbered[number]
     built = time.monotonic() - start
-    # A defect whose place no run passes need not be tried.
-    reached: list[set[int]] = []
-    for stage in ([], ["--lanes", "all"]):
-        honest = run_suite(program, 0, stage, OUT / "reached")
-        if honest.how:
-            say(f"mutants: without a defect the suite is {honest.how}: {', '.join(honest.cases[:5])}")
-            return 2
-        reached.append({int(line) for line in (OUT / "reached").read_text().split()} & set(numbered))
-    plain, anywhere = reached
-    say(f"mutants: built in {built:.0f} s; of {len(numbered)} places the plain run reaches {len(plain)}, all lanes {len(anywhere)}")
+    # The same seed goes the same way up to the first difference: where a mutant makes none, it need not be tried.
+    honest = run_suite(program, 0, ["--lanes", "all"], OUT / "met")
+    if honest.how:
+        say(f"mutants: without a defect the suite is {honest.how}: {', '.join(honest.cases[:5])}")
+        return 2
+    met = read_met(OUT / "met")
+    say(f"mutants: built in {built:.0f} s; {len(set(met) & set(numbered))} of {len(numbered)} make a difference at their place in some case")
 
     def judge(number: int) -> tuple[int, Outcome]:
-        near = NEAR[numbered[number].area]
-        stages = [near] if number in plain else []
-        if number in anywhere:
-            stages.append([*near, "--lanes", "all"])
-            if not options.quick:
-                stages.append(["--lanes", "all"])
-        outcome = Outcome("", [], [])
-        for stage in stages:
+        for stage in met[number].stages() if number in met else []:
             outcome = run_suite(program, number, stage)
             if outcome.how:
-                break
-        return number, outcome
+                return number, outcome
+        return number, Outcome("", [], [])
 
     outcomes: dict[int, Outcome] = {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as threads:
@@ -291,7 +338,7 @@ def main() -> int:
 
     result = summary(numbered, outcomes, equivalent)
     if options.survivors:
-        write_survivors(Path(options.survivors), numbered, outcomes)
+        write_survivors(Path(options.survivors), numbered, outcomes, met)
     if options.document:
         write_document(Path(options.document), result)
     if options.json:
@@ -322,9 +369,11 @@ def summary(numbered: dict[int, Mutant], outcomes: dict[int, Outcome], equivalen
     return {**tally(ones, len(equivalent)), "areas": split(lambda one: one.area), "kinds": split(lambda one: one.place.kind)}
 
 
-def write_survivors(file: Path, numbered: dict[int, Mutant], outcomes: dict[int, Outcome]) -> None:
+def write_survivors(file: Path, numbered: dict[int, Mutant], outcomes: dict[int, Outcome], met: dict[int, Met]) -> None:
+    """`met_by`: up to three of the cases in which it makes a difference that nobody judges; none: no case creates the condition."""
     rows = [{"file": one.path, "line": one.place.line, "kind": one.place.kind, "text": one.place.text, "nth": one.nth,
-             "area": one.area} for number, one in numbered.items() if not outcomes[number].how]
+             "area": one.area, "met_by": met[number].some() if number in met else []}
+            for number, one in numbered.items() if not outcomes[number].how]
     rows.sort(key=lambda row: (row["area"], row["file"], row["line"]))
     file.write_text(yaml.safe_dump(rows, sort_keys=False, width=140))
 
@@ -352,8 +401,8 @@ def write_document(file: Path, result: dict) -> None:
     file.write_text("\n".join([
         "# How far a verdict can be trusted", "",
         f"{result['mutants']} mutants: small defects drawn by a program from the sources of the emulated products, none of them "
-        "written with a case in view. `ci/mutants` puts them behind switches in one command and runs the suite with each: first "
-        "the part of the suite that is nearest, then every case in every lane. This page is written by `ci/mutants --document docs/trust.md`.", "",
+        "written with a case in view. `ci/mutants` puts them behind switches in one command and runs, with each, every case in every "
+        "lane in which it makes a difference at its place. This page is written by `ci/mutants --document docs/trust.md`.", "",
         *table("area", {**result["areas"], "all": result}), *table("kind", result["kinds"]),
         "## Kinds", "", *(f"- **{kind}**: {text}" for kind, text in mutate.KINDS.items()), "",
         "## What the score does not show", "",

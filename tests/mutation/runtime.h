@@ -1,16 +1,21 @@
 // The switches of mutated sources: one program holds many defects, of which the environment turns on one. Included first by
 // every source that tests/mutation/mutate.py has rewritten; part of no other build.
 //
-// FABRICBENCH_MUTANT=N turns on mutant N; FABRICBENCH_MUTANTS_REACHED=FILE: at the end the numbers of all mutants whose place
-// was passed are written there, one a line.
+// FABRICBENCH_MUTANT=N turns on mutant N. FABRICBENCH_MUTANTS_MET=FILE: at the end the cases and lanes are written there in which
+// each mutant would have made a difference at its place (a comparison came out otherwise, a statement was left out).
 #pragma once
 
 #include <concepts>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <ranges>
+#include <set>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace fb_mutation {
 
@@ -20,32 +25,83 @@ class State {
  public:
   State() {
     if (const char* number = std::getenv("FABRICBENCH_MUTANT")) active_ = std::atoi(number);
-    path_ = std::getenv("FABRICBENCH_MUTANTS_REACHED");
+    path_ = std::getenv("FABRICBENCH_MUTANTS_MET");
   }
   ~State() {
     if (path_ == nullptr) return;
     std::FILE* const file = std::fopen(path_, "w");
     if (file == nullptr) return;
-    for (int number = 1; number < kMutantsMax; ++number)
-      if (reached_[number]) std::fprintf(file, "%d\n", number);
+    for (std::size_t at = 0; at < names_.size(); ++at) std::fprintf(file, "name %s\n", names_[at].c_str());
+    for (const auto& [number, places] : met_) {
+      std::fprintf(file, "met %d", number);
+      for (const auto& [lane, name] : places) std::fprintf(file, " %d:%d", lane, name);
+      std::fprintf(file, "\n");
+    }
     std::fclose(file);
   }
   bool pass(int number) {
-    reached_[number] = true;
+    if (path_ != nullptr && last_[number] != epoch_) {
+      last_[number] = epoch_;
+      met_[number].insert(here_);
+    }
     return active_ == number;
+  }
+
+  using Here = std::pair<int, int>;  // lane, case
+  Here here() const { return here_; }
+  void enter(Here here) {
+    here_ = here;
+    ++epoch_;
+  }
+  int number_of(std::string_view name) {
+    const auto [entry, added] = numbers_.try_emplace(std::string(name), static_cast<int>(names_.size()));
+    if (added) names_.emplace_back(name);
+    return entry->second;
   }
 
  private:
   int active_ = 0;
   const char* path_ = nullptr;
-  bool reached_[kMutantsMax] = {};
+  std::vector<std::string> names_ = {"*"};  // outside of every case
+  std::map<std::string, int> numbers_ = {{"*", 0}};
+  Here here_ = {0, 0};
+  unsigned epoch_ = 1;
+  unsigned last_[kMutantsMax] = {};
+  std::map<int, std::set<Here>> met_;
 };
 inline State state;
+
+/// What is passed while it lives belongs to this case in this lane; `*` is whatever all cases share.
+class Scope {
+ public:
+  Scope(std::string_view lane, std::string_view name) : outer_(state.here()) {
+    state.enter({state.number_of(lane), state.number_of(name)});
+  }
+  ~Scope() { state.enter(outer_); }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  State::Here outer_;
+};
 
 /// Whether this mutant is on; never at compile time.
 constexpr bool on(int number) {
   if (std::is_constant_evaluated()) return false;
   return state.pass(number);
+}
+
+/// A result, or that of the defect when the mutant is on.
+constexpr bool either(int number, bool right, bool wrong) { return right != wrong && on(number) ? wrong : right; }
+
+/// A part of a condition that never holds, or always, when the mutant is on.
+template <class T>
+constexpr bool never(int number, T&& held) {
+  return either(number, static_cast<bool>(held), false);
+}
+template <class T>
+constexpr bool always(int number, T&& held) {
+  return either(number, static_cast<bool>(held), true);
 }
 
 /// A literal: one more when the mutant is on. A boolean: its opposite.
@@ -64,7 +120,7 @@ template <class T>
 constexpr decltype(auto) index(int number, T&& from) {
   using Plain = std::remove_cvref_t<T>;
   if constexpr (std::is_integral_v<Plain>) {
-    return on(number) ? Plain{0} : static_cast<Plain>(from);
+    return from != 0 && on(number) ? Plain{0} : static_cast<Plain>(from);
   } else {
     return std::forward<T>(from);
   }
@@ -91,19 +147,19 @@ struct Bordered {
   int number;
   template <class U>
   friend constexpr bool operator<(const Bordered& a, const U& b) {
-    return on(a.number) ? a.left <= b : a.left < b;
+    return either(a.number, a.left < b, a.left <= b);
   }
   template <class U>
   friend constexpr bool operator<=(const Bordered& a, const U& b) {
-    return on(a.number) ? a.left < b : a.left <= b;
+    return either(a.number, a.left <= b, a.left < b);
   }
   template <class U>
   friend constexpr bool operator>(const Bordered& a, const U& b) {
-    return on(a.number) ? a.left >= b : a.left > b;
+    return either(a.number, a.left > b, a.left >= b);
   }
   template <class U>
   friend constexpr bool operator>=(const Bordered& a, const U& b) {
-    return on(a.number) ? a.left > b : a.left >= b;
+    return either(a.number, a.left >= b, a.left > b);
   }
 };
 template <class T>
@@ -138,11 +194,11 @@ struct Coarsened {
   int number;
   template <class U>
   friend constexpr bool operator==(const Coarsened& a, const U& b) {
-    return on(a.number) ? alike(a.left, b) : a.left == b;
+    return either(a.number, a.left == b, alike(a.left, b));
   }
   template <class U>
   friend constexpr bool operator!=(const Coarsened& a, const U& b) {
-    return on(a.number) ? !alike(a.left, b) : a.left != b;
+    return either(a.number, a.left != b, !alike(a.left, b));
   }
 };
 template <class T>

@@ -63,6 +63,12 @@ void works_with_each(HostBench& bench, Check& check, bool both_ways) {
     for (const auto& [qid, transaction] : own.all()) {
       check.require(transaction.reply.has_value(), "a Reply to each Challenge");
       judge_reply(check, transaction, qid, own.hostnqn(), bench.nqn(), both_ways);
+      if (both_ways) {
+        const auto ends = host_messages<AuthSuccess2>(bench, qid);
+        check.that(!ends.empty() && ends.back().t_id == transaction.negotiate.t_id,
+                   "AUTH_Success2 with the T_ID of the transaction, queue " + std::to_string(qid),
+                   ends.empty() ? "none" : "T_ID " + std::to_string(ends.back().t_id));
+      }
       ++done;
     }
     bench.product().disconnect().wait_for(30_s);

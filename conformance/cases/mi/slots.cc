@@ -95,6 +95,12 @@ CONFORMANCE_CASE(both_slots_serve_commands, "mi.slot.both", roles::endpoint) {
     serves(bench, check, "a command in slot " + std::to_string(slot), slot);
     success(check, bench.request(admin_message(cntlid, identify_controller_sqe(), 0, 64, {}, {.slot = slot})),
             "an Admin command in slot " + std::to_string(slot));
+    if (bench.declared().supports({mi::MessageKind::pcie_command, static_cast<std::uint8_t>(mi::PcieOpcode::configuration_read)})) {
+      const MiAnswer answer = bench.pcie(cntlid, mi::PcieOpcode::configuration_read, 0, 4, 0, {}, {.slot = slot});
+      const bool blocked = answer.answered() && answer.mic_good &&
+                           (answer.status() == mi::Status::access_denied || answer.status() == mi::Status::pcie_inaccessible);
+      if (!blocked) success(check, answer, "a PCIe command in slot " + std::to_string(slot));
+    }
   }
 }
 

@@ -149,8 +149,8 @@ void judge_checks(Check& check, const KindScene& scene, std::span<const nvme::Io
       for (const Trial& looked : trials) {
         const nvme::Status due = looked.what == spoilt.what ? looked.status : nvme::Status{};
         const auto what = [&](nvme::IoOpcode opcode) {
-          return fmt::format("{} that checks the {}, block {} has a wrong {}, {}", nvme::io_opcode_name(static_cast<std::uint8_t>(opcode)), looked.what, wrong, spoilt.what,
-                             where);
+          return fmt::format("{} that checks the {}, block {} has a wrong {}, {}",
+                             nvme::io_opcode_name(static_cast<std::uint8_t>(opcode)), looked.what, wrong, spoilt.what, where);
         };
         for (const nvme::IoOpcode opcode : looking) {
           check.status(scene.send(opcode, lba, looked.info, tags, data), due, what(opcode));

@@ -125,7 +125,8 @@ CONFORMANCE_CASE(telemetry_blocks_are_there, "nvme.telemetry.blocks", roles::con
   const auto header = scene.capture();
   check.precondition(header.get(tm::da3lb) != 0, "there is telemetry data");
   // Both sides of each border, and the last block.
-  for (const std::size_t last : {std::size_t{header.get(tm::da1lb)}, std::size_t{header.get(tm::da2lb)}, std::size_t{header.get(tm::da3lb)}}) {
+  const std::size_t ends[] = {header.get(tm::da1lb), header.get(tm::da2lb), header.get(tm::da3lb)};
+  for (const std::size_t last : ends) {
     for (const std::size_t block : {last, last + 1}) {
       if (block == 0 || block > header.get(tm::da3lb)) continue;
       const auto reply = scene.read(LogPage::telemetry_host, block * kBlock, kBlock);
