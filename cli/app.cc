@@ -9,7 +9,7 @@
 
 #include "cli/common.h"
 #include "cli/usage.h"
-#include "conformance/runner/runner.h"
+#include "conformance/report/document.h"
 #include "sim/core/world.h"
 
 namespace fb::cli {
@@ -116,13 +116,14 @@ int run_program(int argc, const char* const* argv) {
   block_signals();
   CLI::App app("A simulator and conformance test bench for NVMe over Fabrics and NVMe-MI.");
   app.name("fabricbench");
-  app.set_version_flag("--version", "fabricbench " + std::string(conformance::tool_version()), "Show the version and exit");
+  app.set_version_flag("--version", conformance::version_text(), "Show version, commit, ledger and compiler, and exit");
   app.require_subcommand(1);
   app.fallthrough(false);
   set_help(app, "  fabricbench run --suite fabrics --report report\n"
                 "  fabricbench run --dut tcp://192.0.2.7:4420 --report report\n");
   Outcome outcome;
   add_run(app, outcome);
+  add_init(app, outcome);
   add_selftest(app, outcome);
   add_list(app, outcome);
   add_requirements(app, outcome);

@@ -8,10 +8,12 @@
 #include <optional>
 
 #include "cli/common.h"
+#include "cli/document.h"
 #include "cli/host_session.h"
 #include "cli/remote_seeds.h"
 #include "cli/usage.h"
 #include "conformance/campaign/campaign.h"
+#include "conformance/report/document.h"
 #include "conformance/report/report.h"
 #include "conformance/runner/json_problem.h"
 
@@ -75,7 +77,7 @@ void print_faults_json() {
   for (const fault::KindFacts& facts : fault::all_kinds()) {
     kinds.push_back({{"kind", facts.name}, {"where", fault::name_of(facts.site)}, {"what", facts.story}, {"undetectable", facts.lies}});
   }
-  std::puts(nlohmann::ordered_json{{"faults", kinds}}.dump(1).c_str());
+  print_document({{"faults", kinds}});
 }
 
 /// "data: stale" -> "data-stale".
@@ -293,7 +295,7 @@ int campaign(const CampaignArguments& arguments) {
   remote.reset();
   progress.clear();
   const std::vector<std::string> replays = replay_names(arguments, result);
-  const std::string json = result_json(options, result, replays).dump(1) + "\n";
+  const std::string json = versioned(result_json(options, result, replays)).dump(1) + "\n";
   const std::string file = (std::filesystem::path(arguments.out) / "campaign.json").string();
   const bool keep = arguments.keep || result.interrupted || !replays.empty();
   const std::string problem = keep ? write_files(file, json, options, result, replays) : std::string();

@@ -11,6 +11,7 @@
 
 #include "base/wrap.h"
 #include "cli/common.h"
+#include "cli/document.h"
 #include "conformance/evidence/capture_source.h"
 #include "conformance/evidence/tls_opener.h"
 #include "conformance/monitors/monitors.h"
@@ -124,7 +125,7 @@ void print_json(const monitors::Monitors& judges, const Reading& reading, const 
   const std::string& problem = reading.problem.empty() ? nothing : reading.problem;
   json["complete"] = problem.empty() && json["missing"].empty();
   if (!problem.empty()) json["problem"] = problem;
-  std::puts(json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  print_document(std::move(json));
 }
 
 /// What is said behind the findings.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/document.h"
 #include "cli/usage.h"
 #include "sim/rdma/verbs/device_list.h"
 
@@ -42,8 +43,7 @@ void print_json(const std::vector<verbs::DeviceFacts>& devices) {
                    {"mtu", one.mtu_bytes},
                    {"addresses", addresses}});
   }
-  const nlohmann::ordered_json document = {{"devices", all}};
-  fmt::print("{}\n", document.dump(1));
+  print_document({{"devices", all}});
 }
 
 int run_devices(bool json) {

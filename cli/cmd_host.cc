@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/document.h"
 #include "cli/drive/driver.h"
 #include "cli/drive/sessions.h"
 #include "cli/host_session.h"
@@ -33,8 +34,6 @@ int guarded(const HostArguments& arguments, Body&& body) {
 }
 
 using Json = nlohmann::ordered_json;
-
-void print_json(const Json& json) { std::puts(json.dump(1, ' ', false, Json::error_handler_t::replace).c_str()); }
 
 const char* kind_of(const host::DiscoveredEntry& entry) {
   return entry.subtype == fabrics::SubsystemType::nvm        ? "subsystem"
@@ -81,7 +80,7 @@ struct DiscoverArguments {
 int run_discover(HostSession& session, const DiscoverArguments& arguments) {
   if (!arguments.persistent) {
     const host::DiscoveryResult found = session.discover(!arguments.no_referrals);
-    arguments.host.json ? print_json(log_json(found)) : print_log(found);
+    arguments.host.json ? print_document(log_json(found)) : print_log(found);
     return 0;
   }
   try {
@@ -118,7 +117,7 @@ Json namespaces_json(HostSession& session) {
 int run_connect(HostSession& session, bool json) {
   const host::Controller& controller = session.connect();
   if (json) {
-    print_json({{"subnqn", controller.facts().subnqn},
+    print_document({{"subnqn", controller.facts().subnqn},
                 {"cntlid", controller.facts().cntlid},
                 {"io_queues", controller.facts().io_queues},
                 {"io_entries", controller.facts().io_entries},
@@ -155,7 +154,7 @@ Json identify_json(ByteView bytes) {
 int run_identify(HostSession& session, bool json) {
   const host::Controller& controller = session.connect();
   if (json) {
-    print_json({{"controller", identify_json(controller.facts().identify)}, {"namespaces", namespaces_json(session)}});
+    print_document({{"controller", identify_json(controller.facts().identify)}, {"namespaces", namespaces_json(session)}});
     return 0;
   }
   fmt::print("{}\n", describe<nvme::IdentifyController>(controller.facts().identify));
@@ -174,7 +173,7 @@ struct ReadWriteArguments {
 };
 
 void report_blocks(const HostArguments& arguments, const char* did, std::uint64_t blocks, std::uint64_t lba) {
-  if (arguments.json) print_json({{"did", did}, {"blocks", blocks}, {"lba", lba}});
+  if (arguments.json) print_document({{"did", did}, {"blocks", blocks}, {"lba", lba}});
   else fmt::print("{} {} block{} {} LBA {}\n", did, blocks, blocks == 1 ? "" : "s", std::string_view(did) == "read" ? "from" : "at", lba);
 }
 
@@ -231,7 +230,7 @@ int run_zones(HostSession& session, const ZoneArguments& arguments) {
       if (zone.write_pointer != nvme::kNoWritePointer) one["write_pointer"] = zone.write_pointer;
       zones.push_back(std::move(one));
     }
-    print_json({{"zones", std::move(zones)}});
+    print_document({{"zones", std::move(zones)}});
     return 0;
   }
   fmt::print("{:>12} {:>12} {:>12}  state\n", "start", "capacity", "pointer");
@@ -266,7 +265,7 @@ int run_zone(HostSession& session, const ZoneArguments& arguments) {
   const nvme::ZoneSendAction action = kZoneActions.at(arguments.action);
   const nvme::Status status = session.name_space().zone_send(action, arguments.lba, arguments.all).wait();
   if (!status.ok()) throw UserError(arguments.action + ": " + nvme::to_string(status));
-  if (arguments.host.json) print_json({{"action", arguments.action}, {"lba", arguments.lba}, {"all", arguments.all}});
+  if (arguments.host.json) print_document({{"action", arguments.action}, {"lba", arguments.lba}, {"all", arguments.all}});
   else fmt::print("{}: done\n", arguments.action);
   return 0;
 }
@@ -334,7 +333,7 @@ int print_io(IoRun& run, const IoArguments& arguments) {
   if (!run.failed()) json["read"] = figures_json(run.read_all());
   json["verified"] = arguments.verify && !run.failed();
   json["failure"] = run.failure();
-  print_json(json);
+  print_document(json);
   return run.failed() ? exit_code::red : exit_code::good;
 }
 
@@ -354,7 +353,7 @@ int run_load(HostSession& session, host::Namespace& space, const LoadOptions& op
     for (const LoadFigures::Second& one : figures.timeline) {
       timeline.push_back({{"reads", one.reads}, {"writes", one.writes}, {"bytes", one.bytes}});
     }
-    print_json({{"write", figures_json(figures.writes)},
+    print_document({{"write", figures_json(figures.writes)},
                 {"read", figures_json(figures.reads)},
                 {"timeline", timeline},
                 {"reads_compared", figures.verified},

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cli/document.h"
 #include "cli/suite_options.h"
 #include "cli/usage.h"
 #include "conformance/report/report.h"
@@ -38,7 +39,7 @@ Deviations deviations_for(const Selection& selection) {
   return found;
 }
 
-std::string deviations_json(const Deviations& found) {
+nlohmann::ordered_json deviations_json(const Deviations& found) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const auto* deviation : found) {
     all.push_back({{"name", deviation->name},
@@ -46,7 +47,7 @@ std::string deviations_json(const Deviations& found) {
                    {"requirement", deviation->requirement},
                    {"what", deviation->what}});
   }
-  return nlohmann::ordered_json{{"deviations", all}}.dump(1) + "\n";
+  return {{"deviations", all}};
 }
 
 std::string deviations_text(const Deviations& found) {
@@ -66,12 +67,12 @@ std::string drives_text() {
   return text + std::to_string(mi::drive_variants().size()) + " drives\n";
 }
 
-std::string drives_json() {
+nlohmann::ordered_json drives_json() {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const mi::DriveVariant& variant : mi::drive_variants()) {
     all.push_back({{"name", variant.name}, {"what", "a drive " + std::string(variant.what)}});
   }
-  return nlohmann::ordered_json{{"drives", all}}.dump(1) + "\n";
+  return {{"drives", all}};
 }
 
 }  // namespace
@@ -92,12 +93,14 @@ void add_list(CLI::App& app, Outcome& outcome) {
     if (arguments->drives) {
       const bool any = !chosen.suites.empty() || !chosen.cases.empty() || !chosen.roles.empty() || !chosen.transport.empty();
       if (arguments->deviations || any) throw UserError("--drives lists drives: it goes with --json only");
-      std::fputs((arguments->json ? drives_json() : drives_text()).c_str(), stdout);
+      if (arguments->json) print_document(drives_json());
+      else std::fputs(drives_text().c_str(), stdout);
       return;
     }
     if (arguments->deviations) {
       const Deviations found = deviations_for(chosen);
-      std::fputs((arguments->json ? deviations_json(found) : deviations_text(found)).c_str(), stdout);
+      if (arguments->json) print_document(deviations_json(found));
+      else std::fputs(deviations_text(found).c_str(), stdout);
       return;
     }
     const auto cases = or_throw(select(all_cases(), chosen));

@@ -17,6 +17,7 @@
 #include "base/suggest.h"
 #include "cli/common.h"
 #include "cli/control/control_socket.h"
+#include "cli/document.h"
 #include "cli/drive_control.h"
 #include "cli/mctp_bus.h"
 #include "cli/mctp_counters.h"
@@ -213,7 +214,7 @@ int run_exec(const MctpArguments& arguments) {
   if (arguments.json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::parse(counters_json(drives_of(bus)));
     json["exit_status"] = code;
-    std::puts(json.dump(1).c_str());
+    print_document(std::move(json));
   }
   return code;
 }
@@ -239,7 +240,7 @@ int serve_serial(const MctpArguments& arguments) {
   CountersFile counters(arguments.counters);
   SerialDrive served(*world, bus_options(arguments), arguments.serial);
   if (arguments.json) {
-    std::puts(nlohmann::ordered_json{{"url", "serial:" + served.peer_path()}, {"serial", served.drive().serial()}}.dump().c_str());
+    print_document({{"url", "serial:" + served.peer_path()}, {"serial", served.drive().serial()}}, -1);
   } else {
     std::printf("serving serial:%s %s\n", served.peer_path().c_str(), served.drive().serial().c_str());
   }
@@ -273,7 +274,7 @@ int run_serve(const MctpArguments& arguments) {
     std::printf("endpoint mctp:%u,%u %s\n", drive->network(), drive->node().endpoint().eid(), drive->serial().c_str());
   }
   if (arguments.json) {
-    std::puts(said.dump().c_str());
+    print_document(std::move(said), -1);
   } else {
     std::printf("serving %s\nLD_PRELOAD=%s %s=%s", server->path().c_str(), preload_path(directory.path()).c_str(),
                 mctp::kSocketVariable, server->path().c_str());

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cli/document.h"
 #include "cli/networkdirect.h"
 #include "cli/usage.h"
 
@@ -58,7 +59,7 @@ void install(const NetworkDirectArguments& arguments) {
     throw UserError("this system has no catalogue of providers; " + narrow(kLibrariesVariable) + "=" + id + "=" + shown +
                     " in the environment does the same for a program");
   }
-  if (arguments.json) std::puts(nlohmann::ordered_json{{"installed", {{"guid", id}, {"path", shown}}}}.dump(1).c_str());
+  if (arguments.json) print_document({{"installed", {{"guid", id}, {"path", shown}}}});
   else std::printf("installed %s %s\n", id.c_str(), shown.c_str());
 }
 
@@ -82,7 +83,7 @@ void remove(const NetworkDirectArguments& arguments) {
     if (!arguments.json) std::printf("removed %s %s\n", narrow(print_guid(entry.id)).c_str(), narrow(entry.path).c_str());
     removed.push_back({{"guid", narrow(print_guid(entry.id))}, {"path", narrow(entry.path)}});
   }
-  if (arguments.json) std::puts(nlohmann::ordered_json{{"removed", removed}}.dump(1).c_str());
+  if (arguments.json) print_document({{"removed", removed}});
 }
 
 std::string text_of(const Address& address) {
@@ -139,8 +140,7 @@ void list(const NetworkDirectArguments& arguments) {
   for (const ProviderEntry& entry : providers()) all.push_back(describe(entry));
   WSACleanup();
   if (arguments.json) {
-    const nlohmann::ordered_json whole = {{"providers", all}};
-    std::puts(whole.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    print_document({{"providers", all}});
   } else {
     std::fputs(list_text(all).c_str(), stdout);
   }

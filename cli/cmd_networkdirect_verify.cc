@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "cli/document.h"
 #include "cli/networkdirect.h"
 #include "cli/program.h"
 #include "cli/usage.h"
@@ -101,7 +102,7 @@ int verify(const VerifyArguments& arguments) {
   if (arguments.json) {
     auto json = json_of(report, end);
     json["provider"] = narrow(behind.library);
-    std::puts(json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    print_document(std::move(json));
   } else {
     std::fputs(text_of(report, end).c_str(), stdout);
   }

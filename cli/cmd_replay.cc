@@ -152,7 +152,7 @@ void add_replay(CLI::App& app, Outcome& outcome) {
   CLI::App* command = app.add_subcommand(
       "replay", "Run a case again from its replay token or a results.json, or a world from a campaign's file");
   set_help(*command,
-           "  fabricbench replay fb1:connect_refuses_sqsize_zero:v=0.1.0:seed=1:dut=embedded:...\n"
+           "  fabricbench replay fb1:connect_refuses_sqsize_zero:v=0.2.0:seed=1:dut=embedded:...\n"
            "  fabricbench replay report/results.json --case connect_refuses_sqsize_zero\n"
            "  fabricbench replay campaign/data-stale-17.json --report report\n"
            "  fabricbench replay campaign/rule-tcp-plen-controller-4.json --times 20\n",

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/document.h"
 #include "cli/usage.h"
 #include "conformance/report/matrix.h"
 #include "sim/capture/pcapng.h"
@@ -28,8 +29,7 @@ int write_matrix(const ReportArguments& arguments) {
   const std::string page = or_throw(conformance::matrix_html(arguments.folders, arguments.output));
   or_throw(capture::write_atomically(arguments.output, Bytes(page.begin(), page.end())));
   if (arguments.json) {
-    const nlohmann::ordered_json json = {{"runs", arguments.folders}, {"page", arguments.output}};
-    std::puts(json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    print_document({{"runs", arguments.folders}, {"page", arguments.output}});
   } else {
     std::printf("matrix of %zu runs in %s\n", arguments.folders.size(), arguments.output.c_str());
   }

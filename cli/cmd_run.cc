@@ -6,11 +6,14 @@
 #include <chrono>
 #include <map>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/authentication.h"
 #include "cli/common.h"
+#include "cli/document.h"
 #include "cli/rdma_device.h"
+#include "cli/run_config.h"
 #include "cli/suite_options.h"
 #include "cli/tls_options.h"
 #include "cli/usage.h"
@@ -46,6 +49,9 @@ struct RunArguments {
   bool list_lanes = false;
   bool twice = false;
   bool slow = false;
+  std::string annotations;
+  std::string config;
+  bool no_config = false;
   bool json = false;
   bool verbose = false;
   TlsArguments tls;
@@ -98,6 +104,14 @@ Product product_of(const RunArguments& arguments) {
     throw UserError(arguments.authentication.secret_file + ": no secret for " + std::string(kBenchHostNqn));
   }
   return product;
+}
+
+/// For the report: what the controller declares. Nothing where it does not answer any more.
+std::vector<std::pair<std::string, std::string>> ask_product(const Product& product) {
+  DeclarationCache declarations;
+  const Declared& declared = declarations.of(product, nullptr, product.transport);
+  if (!declared.known) return {};
+  return facts_of_product(declared);
 }
 
 void check_date(const std::string& date) {
@@ -165,6 +179,7 @@ int finish(const RunArguments& arguments, RunResult& run, const ReportFacts& fac
       std::printf("report in %s%s\n", arguments.report.c_str(), page.empty() ? "/index.html" : (": " + page).c_str());
     }
   }
+  if (!arguments.annotations.empty()) std::fputs(github_annotations(run, facts).c_str(), stdout);
   or_throw(written);
   if (run.interrupted) return exit_code::interrupted;
   // Nobody is there: what is left of a report says so, and so does this line.
@@ -190,13 +205,14 @@ int list_lanes(bool json) {
     if (!json) std::printf("%-20s  %s\n", std::string(lane.name).c_str(), std::string(lane.text).c_str());
     all["lanes"].push_back({{"name", lane.name}, {"text", lane.text}});
   }
-  if (json) std::printf("%s\n", all.dump(2).c_str());
+  if (json) print_document(std::move(all));
   return exit_code::good;
 }
 
 /// Options that would have no effect.
 void check_company(const RunArguments& arguments) {
   if (arguments.captures_given && arguments.report.empty()) throw UserError("--captures is about a report: add --report DIR");
+  if (arguments.json && !arguments.annotations.empty()) throw UserError("--annotations and --json both need standard output");
   if (arguments.dut != "embedded") return;
   if (!arguments.local.empty()) throw UserError("--local is for a product at an address (--dut URL); the embedded one needs none");
   if (arguments.slow) throw UserError("--slow is for a product in real time (--dut URL); in virtual time every case is run");
@@ -259,9 +275,20 @@ int run_suite(const RunArguments& arguments) {
   RunResult run = run_cases(cases, options);
   facts.duration_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.clear();
+  if (folder && is_real_controller(options.product) && !run.stopped && !run.interrupted) facts.product = ask_product(options.product);
   for (CaseResult& result : run.cases) dispose(result, expectations, date);
   for (std::string& remark : remarks_on(expectations, all_cases(), date)) run.remarks.push_back(std::move(remark));
   return finish(arguments, run, facts, folder, gathered);
+}
+
+/// What a configuration says, where the command line does not: the one that is named, or that of this folder.
+void configure(CLI::App& command, RunArguments& arguments) {
+  if (arguments.no_config || arguments.list_lanes) return;
+  std::error_code error;
+  if (arguments.config.empty() && !std::filesystem::exists(kRunConfigName, error)) return;
+  const std::string path = arguments.config.empty() ? kRunConfigName : arguments.config;
+  apply_run_config(command, path);
+  if (!arguments.json) std::printf("configuration: %s\n", path.c_str());
 }
 
 }  // namespace
@@ -296,6 +323,10 @@ void add_run(CLI::App& app, Outcome& outcome) {
            "  fabricbench run --dut 'host:ssh root@lab fabricbench host drive' --local 192.0.2.1 --transport tcp\n"
            "  fabricbench run --case connect_refuses_sqsize_zero --deviation connect_takes_sqsize_zero\n",
            exit_codes("all as expected", "a FAIL, an ERROR, an unexpected pass or a missed canary"));
+  CLI::Option* const config = command->add_option("--config", arguments->config,
+                                                  "Read options from this file; without it from fabricbench.toml, if there is one here")
+                                  ->type_name("FILE");
+  command->add_flag("--no-config", arguments->no_config, "Read no fabricbench.toml")->excludes(config);
   add_selection(*command, arguments->selection);
   command
       ->add_option("--dut", arguments->dut,
@@ -345,9 +376,13 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_flag("--list-lanes", arguments->list_lanes, "List the lanes");
   command->add_flag("--twice", arguments->twice, "Run each case twice and compare the digests");
   command->add_flag("--slow", arguments->slow, "Also run cases that take long in real time");
+  command->add_option("--annotations", arguments->annotations, "Also print failures as annotations of this CI system: github")
+      ->check(one_of_texts({"github"}))
+      ->type_name("SYSTEM");
   command->add_flag("--json", arguments->json, "Print the results as one JSON document");
   command->add_flag("--verbose", arguments->verbose, "Show why cases were skipped or waived");
-  command->callback([arguments, captures, &outcome] {
+  command->callback([arguments, captures, command, &outcome] {
+    configure(*command, *arguments);
     arguments->captures_given = captures->count() > 0;
     outcome.code = run_suite(*arguments);
   });

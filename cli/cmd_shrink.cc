@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/document.h"
 #include "cli/replay_world.h"
 #include "cli/usage.h"
 #include "conformance/campaign/shrink.h"
@@ -60,7 +61,7 @@ int shrink_file(const ShrinkArguments& arguments) {
                                    {"seconds", result.seconds},
                                    {"story", result.story},
                                    {"replay", out}};
-    std::puts(json.dump(1).c_str());
+    print_document(std::move(json));
   } else {
     for (const std::string& sentence : result.story) std::puts(sentence.c_str());
     std::printf("faults: %zu of %zu are left, steps: %zu of %zu (%zu worlds in %.1f s)\n", result.decisions_after,

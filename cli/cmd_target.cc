@@ -13,6 +13,7 @@
 #include "cli/control/control_socket.h"
 #include "cli/control/target_control.h"
 #include "cli/control/target_words.h"
+#include "cli/document.h"
 #include "cli/rdma_device.h"
 #include "cli/real_session.h"
 #include "cli/tls_options.h"
@@ -269,7 +270,7 @@ void say_where(const TargetArguments& arguments, const TargetSockets& sockets, s
     if (!arguments.json) std::printf("listening %s %s\n", one.url.c_str(), name.c_str());
     said.push_back({{"url", one.url}, {"nqn", name}, {"kind", one.discovery_only ? "discovery" : "subsystem"}});
   }
-  if (arguments.json) std::puts(nlohmann::ordered_json{{"listeners", said}}.dump().c_str());
+  if (arguments.json) print_document({{"listeners", said}}, -1);
   flush_output();
 }
 

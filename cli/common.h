@@ -89,6 +89,7 @@ inline std::string counted(std::uint64_t count, std::string_view word) { return 
 
 // Each command adds itself to the program.
 void add_run(CLI::App& app, Outcome& outcome);
+void add_init(CLI::App& app, Outcome& outcome);
 void add_report(CLI::App& app, Outcome& outcome);
 void add_selftest(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);

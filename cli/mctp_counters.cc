@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/result.h"
+#include "conformance/report/document.h"
 #include "wire/mi/message.h"
 
 namespace fb::cli {
@@ -61,7 +62,7 @@ Json of_drive(MctpDrive& drive) {
 std::string counters_json(const std::vector<MctpDrive*>& drives) {
   Json made = {{"endpoints", Json::array()}};
   for (MctpDrive* const drive : drives) made["endpoints"].push_back(of_drive(*drive));
-  return made.dump(2) + "\n";
+  return conformance::versioned(std::move(made)).dump(2) + "\n";
 }
 
 CountersFile::CountersFile(const std::string& path) : path_(path) {

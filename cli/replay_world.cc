@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
+#include "cli/document.h"
 #include "conformance/campaign/run_world.h"
 #include "conformance/campaign/shrink.h"
 #include "conformance/report/exchange.h"
@@ -94,7 +95,7 @@ int replay_world(const std::string& path, const std::string& report, bool json, 
                                        {"as_recorded", same},                {"capture", capture},
                                        {"runs", times},                      {"shown", shown},
                                        {"story", story}};
-    std::puts(document.dump(1).c_str());
+    print_document(std::move(document));
   } else {
     for (const std::string& sentence : story) std::puts(sentence.c_str());
     const std::string verdict(name_of(outcome.verdict));

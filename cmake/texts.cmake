@@ -1,8 +1,12 @@
-# fb_texts(path PATTERNS *.ext ... INTO folder HEADER header ROW type FUNCTION name [WHOLE_NAMES]): the files become
+# fb_texts(path PATTERNS *.ext ... INTO folder HEADER header ROW type FUNCTION name
+# [NAMESPACE namespace] [WHOLE_NAMES]): the files become
 # texts inside the program, so that it needs them nowhere. `name` gives a vector of `type`, a name and a text each;
 # names go without their extension unless WHOLE_NAMES are asked for.
 function(fb_texts path)
-  cmake_parse_arguments(arg "WHOLE_NAMES" "INTO;HEADER;ROW;FUNCTION" "PATTERNS" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE_NAMES" "INTO;HEADER;ROW;FUNCTION;NAMESPACE" "PATTERNS" ${ARGN})
+  if(NOT arg_NAMESPACE)
+    set(arg_NAMESPACE fb::conformance)
+  endif()
   list(TRANSFORM arg_PATTERNS PREPEND ${CMAKE_SOURCE_DIR}/${path}/)
   file(GLOB parts CONFIGURE_DEPENDS ${arg_PATTERNS})
   set(rows "")
@@ -20,14 +24,14 @@ function(fb_texts path)
   file(CONFIGURE OUTPUT ${out} CONTENT [[
 #include "@arg_HEADER@"
 
-namespace fb::conformance {
+namespace @arg_NAMESPACE@ {
 
 std::vector<@arg_ROW@> @arg_FUNCTION@() {
   return {
 @rows@  };
 }
 
-}  // namespace fb::conformance
+}  // namespace @arg_NAMESPACE@
 ]] @ONLY)
   fb_target_name(${arg_INTO} target)
   target_sources(${target} PRIVATE ${out})

@@ -14,7 +14,7 @@ namespace fb::conformance {
 
 namespace {
 
-constexpr const char* kFiles[] = {"results.json", "junit.xml", "results.tap", "index.html"};
+constexpr const char* kFiles[] = {"results.json", "junit.xml", "results.tap", "results.sarif", "summary.md", "index.html"};
 constexpr std::size_t kWithoutPage = std::size(kFiles) - 1;  // these hold the verdicts
 
 /// Whether a run of some version could have left that capture: what else lies there is somebody's.
@@ -126,6 +126,8 @@ Result<void> ReportFolder::write(RunResult& run, const ReportFacts& facts, const
       const std::string text = i == 0   ? results_json(run, facts)
                                : i == 1 ? junit_xml(run, facts)
                                : i == 2 ? tap_text(run, facts)
+                               : i == 3 ? sarif_json(run, facts)
+                               : i == 4 ? summary_markdown(run, facts)
                                         : page_html(run, facts, gathered);
       const auto written = capture::write_atomically(path_ + "/" + kFiles[i], Bytes(text.begin(), text.end()));
       if (written) break;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "conformance/report/document.h"
 #include "conformance/report/page_parts.h"
 #include "conformance/report/page_tables.h"
 #include "conformance/requirements/ledger.h"
@@ -113,7 +114,7 @@ Json edges_json(const EdgeCounts& counts) {
 
 void add_run(Json& json, const RunResult& run, const ReportFacts& facts) {
   const Summary s = summarize(run);
-  json["tool"] = {{"name", kToolName}, {"version", tool_version()}};
+  json["tool"] = tool_json();
   json["seed"] = std::to_string(facts.seed);  // numbers in the page's script hold 53 bits
   json["dut"] = facts.dut;
   json["deviations"] = facts.deviations;
@@ -197,7 +198,7 @@ std::string page_html(const RunResult& run, const ReportFacts& facts, const Gath
 
 std::string world_html(const WorldFacts& facts, const Ladder& ladder) {
   PageTables tables;
-  Json json{{"tool", {{"name", kToolName}, {"version", tool_version()}}},
+  Json json{{"tool", tool_json()},
             {"name", facts.name},
             {"verdict", facts.verdict},
             {"signature", facts.signature},

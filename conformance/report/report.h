@@ -1,10 +1,11 @@
-// What is drawn from the results of a run: results.json, JUnit XML, TAP, the terminal summary. The page is in
-// page.h, several runs beside each other in matrix.h.
+// What is drawn from the results of a run: results.json, JUnit XML, TAP, SARIF, Markdown, the terminal summary.
+// The page is in page.h, several runs beside each other in matrix.h.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/runner/runner.h"
@@ -19,6 +20,8 @@ struct ReportFacts {
   std::vector<std::string> deviations;
   std::string started;  ///< 2026-11-21T06:12:37Z
   double duration_s = 0;
+  /// What the product declares, a name and a value each; empty where it was not asked.
+  std::vector<std::pair<std::string, std::string>> product = {};
   bool replayable = true;  ///< a command shows each case again
 };
 
@@ -29,6 +32,10 @@ struct Summary {
 };
 /// `fail` counts those that no waiver covers; the first six add up to the number of cases.
 Summary summarize(const RunResult& run);
+
+struct Declared;
+/// For ReportFacts: what a controller says of itself.
+std::vector<std::pair<std::string, std::string>> facts_of_product(const Declared& declared);
 
 /// "0123456789abcdef".
 std::string digest_text(std::uint64_t digest);
@@ -47,6 +54,12 @@ std::string results_json(const RunResult& run, const ReportFacts& facts);
 std::string junit_xml(const RunResult& run, const ReportFacts& facts);
 /// TAP version 14: ok and not ok as JUnit has passed and failed.
 std::string tap_text(const RunResult& run, const ReportFacts& facts);
+/// SARIF 2.1.0, for code scanning: a rule for each requirement, a result for each case that failed, was waived or could not be decided.
+std::string sarif_json(const RunResult& run, const ReportFacts& facts);
+/// Markdown for the page of a CI job: the counts, what makes the run red, and what is waived.
+std::string summary_markdown(const RunResult& run, const ReportFacts& facts);
+/// Workflow commands of GitHub Actions that annotate a run with what makes it red.
+std::string github_annotations(const RunResult& run, const ReportFacts& facts);
 /// At most 80 columns (but tokens are never broken). `verbose` lists skipped cases too.
 std::string terminal_summary(const RunResult& run, const ReportFacts& facts, const std::string& folder,
                              bool verbose);
@@ -79,8 +92,9 @@ class ReportFolder {
   std::string capture_problem() const;
   /// Why there is no page for people to read, which does not change the verdict; empty: there is one.
   std::string page_problem() const;
-  /// results.json, junit.xml, results.tap and index.html, each as a whole or not at all, in this order. Where space is short,
-  /// captures make room, those of passed cases first. The Problem is the first file that could not be written nevertheless.
+  /// results.json, junit.xml, results.tap, results.sarif, summary.md and index.html, each as a whole or not at all,
+  /// in this order. Where space is short, captures make room, those of passed cases first. The Problem is the
+  /// first file that could not be written nevertheless.
   Result<void> write(RunResult& run, const ReportFacts& facts, const Gatherer* gathered = nullptr) const;
 
  private:

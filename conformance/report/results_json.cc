@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "conformance/report/document.h"
 #include "conformance/report/finding_json.h"
 #include "conformance/report/report.h"
 #include "conformance/requirements/ledger.h"
@@ -95,8 +96,8 @@ Coverage coverage_of(const Requirement& requirement, const std::vector<const Cas
   return found;
 }
 
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string text_of(Json content) {
+  return versioned(std::move(content)).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -144,9 +145,13 @@ std::string replay_text(const CaseResult& result, const ReportFacts& facts) {
 std::string results_json(const RunResult& run, const ReportFacts& facts) {
   const Summary summary = summarize(run);
   Json json;
-  json["tool"] = {{"name", kToolName}, {"version", tool_version()}};
+  json["tool"] = tool_json();
   json["seed"] = facts.seed;
   json["dut"] = facts.dut;
+  if (!facts.product.empty()) {
+    json["product"] = Json::object();
+    for (const auto& [name, value] : facts.product) json["product"][name] = value;
+  }
   json["deviations"] = facts.deviations;
   json["started"] = facts.started;
   json["duration_s"] = facts.duration_s;
@@ -173,7 +178,7 @@ std::string results_json(const RunResult& run, const ReportFacts& facts) {
   }
   json["cases"] = Json::array();
   for (const CaseResult& result : run.cases) json["cases"].push_back(case_json(result, facts));
-  return text_of(json);
+  return text_of(std::move(json));
 }
 
 std::string selftest_json(const SelftestResult& result) {
@@ -201,7 +206,7 @@ std::string selftest_json(const SelftestResult& result) {
   json["interrupted"] = result.interrupted;
   json["deviations_without_case"] = result.without_case;
   json["broken"] = result.broken;
-  return text_of(json);
+  return text_of(std::move(json));
 }
 
 std::string list_json(const std::vector<const CaseInfo*>& cases) {
@@ -216,7 +221,7 @@ std::string list_json(const std::vector<const CaseInfo*>& cases) {
                              {"transports", info->options.transports},
                              {"deviations", deviation_names(info->requirement)}});
   }
-  return text_of(json);
+  return text_of(std::move(json));
 }
 
 std::string coverage_json(const std::vector<const CaseInfo*>& cases) {
@@ -245,7 +250,7 @@ std::string coverage_json(const std::vector<const CaseInfo*>& cases) {
                                     {"cases", coverage.cases},
                                     {"deviations", deviation_names(one.id)}});
   }
-  return text_of(json);
+  return text_of(std::move(json));
 }
 
 std::string coverage_text(const std::vector<const CaseInfo*>& cases) {

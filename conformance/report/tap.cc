@@ -20,7 +20,7 @@ std::string on_a_line(std::string_view text) {
 }
 
 /// A YAML scalar between double quotes.
-std::string quoted(std::string_view text) {
+std::string scalar(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -45,25 +45,25 @@ std::string directive(const CaseResult& result) {
 
 void append_details(std::string& out, const CaseResult& result, const ReportFacts& facts) {
   out += "  ---\n";
-  out += fmt::format("  title: {}\n", quoted(title_of(*result.info)));
+  out += fmt::format("  title: {}\n", scalar(title_of(*result.info)));
   out += fmt::format("  verdict: {}\n  disposition: {}\n  requirement: {}\n", name_of(result.verdict), name_of(result.disposition),
-                     quoted(result.info->requirement));
+                     scalar(result.info->requirement));
   if (const Requirement* const rule = find_requirement(result.info->requirement); rule != nullptr) {
-    out += fmt::format("  section: {}\n", quoted(fmt::format("{} {}, {}", rule->document, rule->revision, rule->section)));
+    out += fmt::format("  section: {}\n", scalar(fmt::format("{} {}, {}", rule->document, rule->revision, rule->section)));
   }
-  out += fmt::format("  message: {}\n", quoted(headline_of(result)));
-  if (!result.capture.empty()) out += fmt::format("  capture: {}\n", quoted(result.capture));
+  out += fmt::format("  message: {}\n", scalar(headline_of(result)));
+  if (!result.capture.empty()) out += fmt::format("  capture: {}\n", scalar(result.capture));
   if (!result.findings.empty()) {
     out += "  findings:\n";
     for (const Finding& one : result.findings) {
-      out += fmt::format("    - what: {}\n      expected:\n", quoted(one.what));
-      for (const std::string& expected : one.expected) out += fmt::format("        - {}\n", quoted(expected));
-      out += fmt::format("      seen: {}\n", quoted(one.seen));
+      out += fmt::format("    - what: {}\n      expected:\n", scalar(one.what));
+      for (const std::string& expected : one.expected) out += fmt::format("        - {}\n", scalar(expected));
+      out += fmt::format("      seen: {}\n", scalar(one.seen));
     }
   }
-  if (!result.waiver_problem.empty()) out += fmt::format("  waiver: {}\n", quoted(result.waiver_problem));
+  if (!result.waiver_problem.empty()) out += fmt::format("  waiver: {}\n", scalar(result.waiver_problem));
   if (const std::string replay = replay_text(result, facts); !replay.empty()) {
-    out += fmt::format("  replay: {}\n", quoted("fabricbench replay " + replay));
+    out += fmt::format("  replay: {}\n", scalar("fabricbench replay " + replay));
   }
   out += "  ...\n";
 }
@@ -81,7 +81,7 @@ std::string tap_text(const RunResult& run, const ReportFacts& facts) {
   }
   if (run.stopped) {
     out += fmt::format("not ok {} - product_stays_up\n  ---\n  message: {}\n  ...\n", ++number,
-                       quoted(run.stopped->text()));
+                       scalar(run.stopped->text()));
   }
   if (!run.canary_not_run()) {
     out += fmt::format("{} {} - canary_is_caught\n", run.canary_caught ? "ok" : "not ok", ++number);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace fb::conformance {
 
@@ -15,6 +16,20 @@ const Requirement* find_requirement(std::string_view id) {
 
 namespace {
 
+/// FNV-1a, with an end behind each text so that no two lists are one.
+class Fingerprint {
+ public:
+  void add(std::string_view text) {
+    for (const char c : text) step(static_cast<std::uint8_t>(c));
+    step(0xFF);
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  void step(std::uint8_t byte) { value_ = (value_ ^ byte) * 0x100000001B3; }
+  std::uint64_t value_ = 0xCBF29CE484222325;
+};
+
 /// The part of `list` before `mark`, which is taken off.
 std::string_view take(std::string_view& list, std::string_view mark) {
   const std::size_t at = std::min(list.find(mark), list.size());
@@ -24,6 +39,17 @@ std::string_view take(std::string_view& list, std::string_view mark) {
 }
 
 }  // namespace
+
+std::string ledger_version() {
+  Fingerprint print;
+  for (const Requirement& one : ledger()) {
+    for (const std::string_view text : {one.id, one.document, one.revision, one.section, one.level, one.text, one.confidence, one.state}) {
+      print.add(text);
+    }
+    for (const std::string_view answer : one.answers) print.add(answer);
+  }
+  return fmt::format("{:08x}", static_cast<std::uint32_t>(print.value() ^ (print.value() >> 32)));
+}
 
 std::string citation(const Requirement& requirement) {
   std::string text(requirement.document);

@@ -34,6 +34,9 @@ struct Requirement {
 /// Every entry, by id.
 std::span<const Requirement> ledger();
 
+/// Another text where an entry changed: "1a2b3c4d".
+std::string ledger_version();
+
 /// The entry of that id, or nullptr.
 const Requirement* find_requirement(std::string_view id);
 

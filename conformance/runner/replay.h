@@ -1,7 +1,7 @@
 // One short text that says which case ran under which seed against what: enough to run it again on
 // another machine, byte for byte.
 //
-//   fb1:connect_refuses_sqsize_zero:v=0.1.0:seed=1:dut=embedded:dev=a,b:5F3A
+//   fb1:connect_refuses_sqsize_zero:v=0.2.0:seed=1:dut=embedded:dev=a,b:5F3A
 #pragma once
 
 #include <cstdint>

@@ -31,9 +31,11 @@ def run_action(folder, arguments, report="the report"):
 def test_the_action_runs_the_suite(tmp_path):
     done, outputs = run_action(tmp_path, "--suite fabrics --case 'connect_refuses_*'")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert outputs == {"report": "the report", "junit": "the report/junit.xml", "exit-code": "0"}
+    assert outputs == {"report": "the report", "junit": "the report/junit.xml", "sarif": "the report/results.sarif", "exit-code": "0"}
     assert (tmp_path / outputs["junit"]).is_file()
-    assert "passed" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    assert (tmp_path / outputs["sarif"]).is_file()
+    assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text() == (tmp_path / "the report" / "summary.md").read_text()
+    assert "::error" not in done.stdout
 
 
 @pytest.mark.parametrize("arguments, code", [
@@ -41,6 +43,7 @@ def test_the_action_runs_the_suite(tmp_path):
 def test_the_action_fails_as_the_command_does(tmp_path, arguments, code):
     done, outputs = run_action(tmp_path, arguments)
     assert (done.returncode, outputs["exit-code"]) == (code, str(code)), done.stdout + done.stderr
+    assert ("::error title=fail" in done.stdout) == (code == 1)
 
 
 def test_each_value_that_the_action_names_exists():

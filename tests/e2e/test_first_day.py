@@ -12,7 +12,7 @@ import pytest
 
 from conftest import PROGRAM, Target
 
-COMMANDS = [[], ["run"], ["selftest"], ["list"], ["requirements"], ["report"], ["proxy"], ["ctl"], ["replay"], ["campaign"], ["shrink"], ["check"], ["devices"],
+COMMANDS = [[], ["run"], ["init"], ["selftest"], ["list"], ["requirements"], ["report"], ["proxy"], ["ctl"], ["replay"], ["campaign"], ["shrink"], ["check"], ["devices"],
             ["target"], ["host"], *[["host", one] for one in ("discover", "connect", "identify", "read", "write", "zones", "append", "zone",
                                                              "io", "drive")],
             ["mctp"], ["mctp", "exec"], ["mctp", "serve"],
@@ -115,6 +115,10 @@ NONSENSE = [
     (["shrink", "x.json", "--seconds", "-1"], "--seconds"),
     # Options that would have no effect.
     (["run", "--captures", "failures"], "--captures is about a report"),
+    (["run", "--config", "/nonexistent.toml"], "/nonexistent.toml: cannot be read"),
+    (["run", "--annotations", "gitlab"], "'gitlab' is none of github"),
+    (["init", "/proc/none"], "/proc/none"),
+    (["init", "--ci", "travis"], "'travis' is none of github, gitlab, jenkins, none"),
     (["run", "--local", "127.0.0.1"], "--local is for a product at an address"),
     (["list", "--drives", "--suite", "mi"], "--drives"),
     (["list", "--deviations", "--suite", "nosuch"], "no suite 'nosuch'"),

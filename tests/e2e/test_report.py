@@ -442,6 +442,37 @@ def test_a_check_follows_its_schema(folder, results):
     jsonschema.Draft202012Validator(schema).validate(json.loads(done.stdout))
 
 
+def test_sarif_names_what_did_not_pass(folder, results):
+    log = json.loads((folder / "results.sarif").read_text())
+    (run_,) = log["runs"]
+    wanted = sorted(case["name"] for case in results["cases"] if case["verdict"] in ("fail", "error", "inconclusive"))
+    assert FAILING in wanted
+    assert sorted(one["message"]["text"].split(":")[0] for one in run_["results"]) == wanted
+    rules = [rule["id"] for rule in run_["tool"]["driver"]["rules"]]
+    assert len(set(rules)) == len(rules) == len({case["requirement"] for case in results["cases"]})
+    for one in run_["results"]:
+        assert rules[one["ruleIndex"]] == one["ruleId"]
+        assert (folder / one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]).is_file()
+
+
+def test_the_summary_for_a_job_names_the_failures(folder, clean_folder, results):
+    text = (folder / "summary.md").read_text()
+    assert text.startswith("## fabricbench: failures\n") and results["digest"] in text
+    assert FAILING.replace("_", "\\_") in text.split("### Failures")[1]
+    clean = (clean_folder / "summary.md").read_text()
+    assert clean.startswith("## fabricbench: all as expected\n") and "### Failures" not in clean
+
+
+def test_annotations_are_those_of_the_failures(tmp_path):
+    done = run("run", "--case", FAILING, "--deviation", DEVIATION, "--annotations", "github", cwd=tmp_path)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("::error ")]
+    assert done.returncode == 1 and lines and all(FAILING in line for line in lines)
+    done = run("run", "--case", FAILING, "--annotations", "github", cwd=tmp_path)
+    assert done.returncode == 0 and "::error" not in done.stdout
+    done = run("run", "--case", FAILING, "--annotations", "github", "--json", cwd=tmp_path)
+    assert done.returncode == 2 and done.stdout == "" and len(done.stderr.splitlines()) == 1
+
+
 def read_tap(path):
     """(name, role, transport) -> (verdict, disposition), and the points by themselves."""
     lines = path.read_text().splitlines()

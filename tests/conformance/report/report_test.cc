@@ -1,8 +1,10 @@
+#include "conformance/report/document.h"
 #include "conformance/report/page.h"
 #include "conformance/report/report.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -134,6 +136,60 @@ TEST(JUnit, EscapesWhatXmlCannotHold) {
   std::filesystem::remove(path);
 }
 
+TEST(Sarif, HasAResultForWhatDidNotPassAndARuleForEachRequirement) {
+  RunResult run = run_of({Verdict::pass, Verdict::fail, Verdict::fail, Verdict::inconclusive, Verdict::skip});
+  run.cases[2].disposition = Disposition::waived;
+  run.cases[2].waiver = "fixed in 3.2";
+  const auto log = nlohmann::json::parse(sarif_json(run, kFacts));
+  EXPECT_EQ(log["version"], "2.1.0");
+  const auto& one = log["runs"][0];
+  const auto& rules = one["tool"]["driver"]["rules"];
+  ASSERT_EQ(rules.size(), 1u);
+  EXPECT_EQ(rules[0]["id"], "fabrics.connect.sqsize.minimum");
+  ASSERT_EQ(one["results"].size(), 3u);
+  for (const auto& result : one["results"]) {
+    EXPECT_EQ(rules[result["ruleIndex"].get<std::size_t>()]["id"], result["ruleId"]);
+    EXPECT_EQ(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "captures/a.pcapng");
+  }
+  EXPECT_EQ(one["results"][0]["level"], "error");
+  EXPECT_FALSE(one["results"][0].contains("suppressions"));
+  EXPECT_EQ(one["results"][1]["suppressions"][0]["justification"], "fixed in 3.2");
+  EXPECT_EQ(one["results"][2]["kind"], "open");
+  EXPECT_EQ(one["results"][2]["level"], "none");
+}
+
+TEST(JobPage, IsMarkdownThatTextOfAProductCannotLeave) {
+  RunResult run = run_of({Verdict::pass, Verdict::error, Verdict::skip});
+  run.cases[1].reason = "a | b <b> `c`\n# d";
+  const std::string page = summary_markdown(run, kFacts);
+  EXPECT_NE(page.find("## fabricbench: failures"), std::string::npos);
+  EXPECT_NE(page.find("| 1 | 0 | 1 | 0 | 0 | 1 |"), std::string::npos);
+  EXPECT_NE(page.find("a \\| b &lt;b&gt; \\`c\\` \\# d"), std::string::npos) << page;
+  EXPECT_NE(summary_markdown(run_of({Verdict::pass}), kFacts).find("all as expected"), std::string::npos);
+}
+
+TEST(JobPage, AnnotationsAreOneLineEachAndNoMoreThanAJobShows) {
+  RunResult run = run_of({Verdict::pass, Verdict::error});
+  run.cases[1].reason = "100 %\nmore";
+  std::string text = github_annotations(run, kFacts);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  EXPECT_TRUE(text.starts_with("::error title=error connect_")) << text;
+  EXPECT_NE(text.find("::100 %25%0Amore%0Afabrics.connect.sqsize.minimum"), std::string::npos) << text;
+  text = github_annotations(run_of(std::vector<Verdict>(30, Verdict::fail)), kFacts);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10);
+  EXPECT_NE(text.find("21 more failures"), std::string::npos) << text;
+  EXPECT_EQ(github_annotations(run_of({Verdict::pass, Verdict::skip}), kFacts), "");
+}
+
+TEST(Document, NamesItsSchemaAndTheProgramThatMadeIt) {
+  for (const std::string& text : {results_json(run_of({Verdict::pass}), kFacts), list_json({}), coverage_json({}), selftest_json({})}) {
+    EXPECT_EQ(text.substr(0, 24), "{\n  \"schema_version\": 1,");
+  }
+  const auto tool = nlohmann::json::parse(results_json(run_of({Verdict::pass}), kFacts))["tool"];
+  for (const char* key : {"version", "commit", "ledger", "compiler"}) EXPECT_FALSE(tool[key].get<std::string>().empty()) << key;
+  EXPECT_NE(version_text().find(tool["commit"].get<std::string>()), std::string::npos);
+}
+
 TEST(Folder, IsWrittenAsAWholeOrNotAtAll) {
   const auto path = std::filesystem::temp_directory_path() / "fabricbench_folder_test";
   std::filesystem::remove_all(path);
@@ -142,7 +198,7 @@ TEST(Folder, IsWrittenAsAWholeOrNotAtAll) {
   ASSERT_TRUE(folder.write(run, kFacts));
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(path)) names.insert(entry.path().filename());
-  EXPECT_EQ(names, (std::set<std::string>{"captures", "index.html", "junit.xml", "results.json", "results.tap"})) << "no temporary file is left";
+  EXPECT_EQ(names, (std::set<std::string>{"captures", "index.html", "junit.xml", "results.json", "results.sarif", "results.tap", "summary.md"})) << "no temporary file is left";
   // What an earlier run left is gone, and what is somebody else's stays.
   for (const char* name : {"captures/gone_case.pcapng", "captures/notes.txt", "mine.txt"}) std::ofstream(path / name) << "x";
   ASSERT_TRUE(ReportFolder::open(path.string()));
