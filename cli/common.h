@@ -91,6 +91,7 @@ inline std::string counted(std::uint64_t count, std::string_view word) { return 
 void add_run(CLI::App& app, Outcome& outcome);
 void add_init(CLI::App& app, Outcome& outcome);
 void add_report(CLI::App& app, Outcome& outcome);
+void add_statement(CLI::App& app, Outcome& outcome);
 void add_selftest(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);
 void add_requirements(CLI::App& app, Outcome& outcome);
