@@ -28,7 +28,7 @@ bool changes_reservations(const Exchange& one) {
 bool is_read(const Exchange& one) { return one.is(IoOpcode::read) || one.is(IoOpcode::compare) || one.is(IoOpcode::verify); }
 bool is_write(const Exchange& one) {
   return one.is(IoOpcode::write) || one.is(IoOpcode::write_zeroes) || one.is(IoOpcode::write_uncorrectable) ||
-         one.is(IoOpcode::dataset_management) || one.is(IoOpcode::flush);
+         one.is(IoOpcode::dataset_management);
 }
 
 /// The registrants of a namespace and its reservation.
@@ -310,8 +310,9 @@ class Reservations final : public Subject {
       holders += added ? 1 : 0;
       if (!table.of_all()) table.holder = host;
     }
-    const std::size_t expected = !table.held() ? 0 : table.of_all() ? table.keys.size() : 1;
-    return holders == expected ? std::optional(table) : std::nullopt;
+    // Of a reservation of all registrants known products report one of them as its holder.
+    const std::size_t least = table.held() ? 1 : 0, most = table.of_all() ? table.keys.size() : least;
+    return holders >= least && holders <= most ? std::optional(table) : std::nullopt;
   }
 
   static std::string difference(const Exchange& one, const State& state, const Table& reported) {

@@ -1,6 +1,6 @@
 // What programs get of a device on a consumer of NDK, on providers that answer at once, later, and
 // as it comes.
-#include "conformance/cases/consumer_trouble.h"
+#include "conformance/cases/consumer_company.h"
 #include "conformance/cases/ndk/consumer_scene.h"
 
 namespace fb::conformance {
@@ -70,7 +70,8 @@ void sweep_fast_regions(ConsumerStage& stage, Check& check) {
         check.require(line.qp().post_send(own), "the program writes out of a fast region");
         const auto written = program.completion();
         check.that(written && written->status == rdma::CompletionStatus::success, "a Write out of a fast region succeeds", "it does not");
-        check.bytes("what it brought", ByteView(stage.peer_memory().bytes).subspan(30000, length), ByteView(room).subspan(100 + offset, length));
+        check.bytes("what it brought", ByteView(stage.peer_memory().bytes).subspan(30000, length),
+                    ByteView(room).subspan(100 + offset, length));
       }
       rdma::SendRequest access;
       access.opcode = one.reads ? SendOpcode::rdma_read : SendOpcode::rdma_write;

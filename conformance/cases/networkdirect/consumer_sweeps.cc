@@ -2,7 +2,7 @@
 #include <array>
 #include <span>
 
-#include "conformance/cases/consumer_trouble.h"
+#include "conformance/cases/consumer_company.h"
 #include "conformance/cases/networkdirect/consumer_scene.h"
 
 namespace fb::conformance {

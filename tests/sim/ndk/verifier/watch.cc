@@ -30,6 +30,10 @@ class WatchingVerifier final : public ndk::testing::Watch {
   WatchingVerifier(Kernel& kernel, bool strict) : strict_(strict), verifier_(kernel, {}, findings_) {}
   ~WatchingVerifier() override {
     if (strict_) {
+      // Tests of a provider connect before they post a Receive, and poll queues that have a callback: advised against only.
+      std::erase_if(findings_.all, [](const Finding& finding) {
+        return finding.rule->rule == Rule::receives_late || finding.rule->rule == Rule::cq_never_armed;
+      });
       EXPECT_EQ(findings_.story(), "");
       EXPECT_EQ(verifier_.living_objects(), 0u);
     }
