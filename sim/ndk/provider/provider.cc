@@ -45,10 +45,10 @@ NDK_ADAPTER_INFO info_of(const rdma::DeviceLimits& limits, const ProviderOptions
   if (limits.fast_registration) info.AdapterFlags |= NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE_SUPPORTED;
   if (options.loopback) info.AdapterFlags |= NDK_ADAPTER_FLAG_LOOPBACK_CONNECTIONS_SUPPORTED;
   info.RdmaTechnology = options.technology;
-  if (options.points.contains(departure::kNoResize)) info.AdapterFlags &= ~NDK_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED;
-  if (options.points.contains(departure::kNoModeration)) info.AdapterFlags &= ~NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION_SUPPORTED;
+  if (options.points.contains(departure::kNoResize)) info.AdapterFlags &= ~ULONG{NDK_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED};
+  if (options.points.contains(departure::kNoModeration)) info.AdapterFlags &= ~ULONG{NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION_SUPPORTED};
   if (options.points.contains(departure::kNoReadInvalidate)) {
-    info.AdapterFlags &= ~NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE_SUPPORTED;
+    info.AdapterFlags &= ~ULONG{NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE_SUPPORTED};
   }
   lower(info, options);
   return info;
