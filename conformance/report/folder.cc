@@ -132,7 +132,8 @@ Result<void> ReportFolder::write(RunResult& run, const ReportFacts& facts, const
       const auto written = capture::write_atomically(path_ + "/" + kFiles[i], Bytes(text.begin(), text.end()));
       if (written) break;
       if (is_lack_of_space(written.error()) && make_room(run)) {
-        i = 0;  // what they say of captures is different now
+        // What they say of captures is different now; the former ones only take room.
+        for (std::error_code ignored; i > 0; --i) std::filesystem::remove(path_ + "/" + kFiles[i - 1], ignored);
         continue;
       }
       if (i < kWithoutPage) {
