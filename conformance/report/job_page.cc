@@ -1,6 +1,7 @@
 // What a CI job shows of a run: a page in Markdown, and annotations.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "conformance/report/document.h"
@@ -19,17 +20,19 @@ constexpr std::size_t kTextMax = 300;
 
 /// Text in a cell of a table: nothing of it is Markdown or HTML.
 std::string cell(std::string_view text) {
+  const bool is_cut = text.size() > kTextMax;
+  std::size_t end = std::min(text.size(), kTextMax);
+  // A character is not cut in two.
+  while (is_cut && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
   std::string out;
-  for (const char c : text.substr(0, kTextMax)) {
+  for (const char c : text.substr(0, end)) {
     if (c == '&') out += "&amp;";
     else if (c == '<') out += "&lt;";
     else if (c == '>') out += "&gt;";
     else if (std::string_view("\\|`*_[]#~").find(c) != std::string_view::npos) out += std::string("\\") + c;
     else out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   }
-  // A character is not cut in two.
-  while (text.size() > kTextMax && !out.empty() && (static_cast<unsigned char>(out.back()) & 0xC0) == 0x80) out.pop_back();
-  return text.size() > kTextMax ? out + " ..." : out;
+  return is_cut ? out + " ..." : out;
 }
 
 std::string where_of(const CaseResult& result) {
