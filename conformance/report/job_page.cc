@@ -69,8 +69,9 @@ void append_table(std::string& out, std::string_view title, std::string_view hea
 }
 
 std::string red_line(const CaseResult& result) {
-  return fmt::format("| {} | {} | {} | {} |\n", verdict_text(result), cell(fmt::format("{} ({})", name_in_lane(result), result.transport)),
-                     cell(headline_with_waiver(result)), cell(where_of(result)));
+  const std::string name = fmt::format("{} ({}, {})", title_of(*result.info), name_in_lane(result), result.transport);
+  return fmt::format("| {} | {} | {} | {} |\n", verdict_text(result), cell(name), cell(headline_with_waiver(result)),
+                     cell(where_of(result)));
 }
 
 std::string waived_line(const CaseResult& result) {

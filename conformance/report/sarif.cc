@@ -50,8 +50,8 @@ Json rule_json(std::string_view id, const Requirement* rule) {
 
 std::string message_of(const CaseResult& result) {
   if (result.disposition == Disposition::unexpected_pass)
-    return fmt::format("{}: passed, but {}", name_in_lane(result), result.waiver_problem);
-  return fmt::format("{}: {}", name_in_lane(result), headline_of(result));
+    return fmt::format("{}: {}; passed, but {}", name_in_lane(result), title_of(*result.info), result.waiver_problem);
+  return fmt::format("{}: {}; {}", name_in_lane(result), title_of(*result.info), headline_of(result));
 }
 
 Json result_json(const CaseResult& result, const ReportFacts& facts, std::size_t rule_index) {

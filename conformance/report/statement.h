@@ -31,6 +31,15 @@ struct Statement {
   std::string sha256;     ///< of results.json
   std::string signature;  ///< of the same, in base64; empty: it was not signed
   std::string key;        ///< the fingerprint of the public key
+
+  /// The last three, as far as they are there.
+  Facts signing() const {
+    Facts facts = {{"SHA-256 of results.json", sha256}};
+    if (signature.empty()) return facts;
+    facts.emplace_back("Signature (base64)", signature);
+    facts.emplace_back("SHA-256 of the public key", key);
+    return facts;
+  }
 };
 
 /// From the text of a results.json. The Problem says what is wrong with it.

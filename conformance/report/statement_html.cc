@@ -73,12 +73,7 @@ std::string statement_html(const Statement& statement) {
     out += "</td></tr>\n";
   }
   out += "</tbody></table>\n";
-  Statement::Facts signature = {{"SHA-256 of results.json", statement.sha256}};
-  if (!statement.signature.empty()) {
-    signature.emplace_back("Signature (base64)", statement.signature);
-    signature.emplace_back("SHA-256 of the public key", statement.key);
-  }
-  return out + facts_table("Signature", signature) + "</body>\n</html>\n";
+  return out + facts_table("Signature", statement.signing()) + "</body>\n</html>\n";
 }
 
 }  // namespace fb::conformance

@@ -181,12 +181,7 @@ Result<std::string> statement_pdf(const Statement& statement) {
   }
   document.heading("Requirements", 12);
   for (const Statement::Row& row : statement.rows) add_row(document, row);
-  Statement::Facts signature = {{"SHA-256 of results.json", statement.sha256}};
-  if (!statement.signature.empty()) {
-    signature.emplace_back("Signature (base64)", statement.signature);
-    signature.emplace_back("SHA-256 of the public key", statement.key);
-  }
-  add_facts(document, "Signature", signature);
+  add_facts(document, "Signature", statement.signing());
   std::string bytes = document.bytes();
   if (!document.good()) return Failure{Problem{fmt::format("the PDF could not be made (error {:04X}h)", document.error())}};
   return bytes;
