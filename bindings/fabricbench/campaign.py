@@ -226,7 +226,7 @@ def seed_outcomes(workload: str = "mixed", *, plan: Plan | None = None, seeds: r
                   note: Callable[[str], None] = lambda text: None) -> Generator[SeedOutcome, None, None]:
     """Each seed's outcome in the order of seeds, as soon as it and those before it are there.
 
-    Arguments and errors are those of run(). `note` is told what a person should know. Whoever stops before the end closes
+    Arguments and errors are those of run(). `note` is told what a person should know. A caller that stops before the end closes
     the generator: what runs on a cluster is cancelled then.
     """
     job = _job_of(workload, plan, steps, deviations, twice)

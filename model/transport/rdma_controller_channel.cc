@@ -92,7 +92,8 @@ bool RdmaControllerChannel::open() {
   }
   const std::size_t size = nvme::kSqeSize + capsule_room_;
   receives_ = make_block(*fabric_.domain_, size * request_.entries);
-  for (std::uint32_t i = 0; i < request_.entries; ++i) post_receive(i);
+  const std::uint32_t posted = departs(hooks(), "rdma.accept.receives") ? (request_.entries + 1) / 2 : request_.entries;
+  for (std::uint32_t i = 0; i < posted; ++i) post_receive(i);
   return true;
 }
 

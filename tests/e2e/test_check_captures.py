@@ -1,9 +1,11 @@
 """Captures of all kinds: what holds nothing to judge is no pass, what is no NVMe is no finding, and what is missing is said."""
 
+import fcntl
 import gzip
 import shutil
 import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -220,11 +222,21 @@ def test_findings_come_as_they_are_captured():
     assert process.returncode == 1 and b"1 finding of" in out and err == b""
 
 
+def wait_until_read(pipe):
+    """Until the reader of the pipe has taken everything, and a little longer, so that it has looked at it."""
+    for _ in range(300):
+        (left,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))
+        if left == 0:
+            break
+        time.sleep(0.1)
+    time.sleep(1)
+
+
 def test_a_live_capture_that_is_interrupted_is_summed_up():
     process = subprocess.Popen([PROGRAM, "check", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdin.write(pcap(Wire().session().packets)[:-5])
     process.stdin.flush()
-    time.sleep(1)
+    wait_until_read(process.stdin)
     process.terminate()
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130 and b"no findings of" in out and err == b""

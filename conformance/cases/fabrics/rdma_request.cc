@@ -119,6 +119,55 @@ CONFORMANCE_CASE(accept_carries_a_queue_size, "fabrics.rdma.accept.private-data"
   check.bytes("reserved bytes", ByteView{queue.private_data()}.subspan(4, 28), Bytes(28));
 }
 
+CONFORMANCE_CASE(capsules_at_once_meet_a_receive_each, "fabrics.rdma.accept.receives", roles::controller,
+                 needs{&a_namespace}) {
+  constexpr std::uint16_t kFew = 8;
+  constexpr std::size_t kRoom = 8192, kResponses = 16 * kRoom;
+  RawAssociation& association = bench.associate();
+  const host::ConnectCommand connect = association.io_connect({}, kFew);
+  Record<fabrics::RdmaRequest> request;
+  request.set(rq::qid, connect.sqe.get(cs::qid))
+      .set(rq::hrqsize, kFew)
+      .set(rq::hsqsize, kFew - 1u)
+      .set(rq::cntlid, association.cntlid());
+  rdma::ConnectionParameters parameters;
+  parameters.private_data = request.bytes();
+  parameters.responder_resources = 16;
+  parameters.rnr_retry_count = 0;
+  VerbsUser user(bench.world(), bench.device());
+  VerbsQueue& queue = user.connect(bench.at(), parameters);
+  // A controller that relies on RNR NAKs may say no to a host that does not.
+  check.precondition(queue.wait_event(ConnectionEvent::established, 10_s), "a host without RNR retries is accepted");
+  const unsigned crqsize = Record<fabrics::RdmaAccept>{queue.private_data()}.get(fabrics::rdma_accept::crqsize);
+  const unsigned commands = std::min(crqsize, kFew - 1u);
+  VerbsMemory& memory = user.memory(kResponses + 16 * kFew);
+  // Each has its room: the capsule, and behind it the data.
+  const auto send = [&](unsigned number, const nvme::Sqe& sqe, std::size_t bytes) {
+    const std::size_t at = number * kRoom;
+    const auto sgl = nvme::SglDescriptor::keyed(memory.address() + at + nvme::kSqeSize, static_cast<std::uint32_t>(bytes), memory.rkey());
+    const Bytes capsule = capsule_of(sqe, static_cast<std::uint16_t>(number), sgl, {});
+    std::copy(capsule.begin(), capsule.end(), memory.bytes.begin() + static_cast<std::ptrdiff_t>(at));
+    return queue.post_receive(memory, number, kResponses + 16 * number, 16) && queue.post_send({}, memory, at, nvme::kSqeSize);
+  };
+  const auto succeeds = [&](std::string_view what) {
+    const auto came = queue.wait_receive(10_s);
+    check.require(came.has_value() && came->status == rdma::CompletionStatus::success, std::string(what) + " is answered",
+                  "it is not");
+    const auto cqe = View<nvme::CqeLayout>::over(ByteView(memory.bytes).subspan(kResponses + 16 * came->id, 16));
+    check.that(cqe->get(nvme::cqe::status).ok(), std::string(what) + " succeeds", "it does not");
+  };
+  const ByteView said = connect.data.bytes();
+  std::copy(said.begin(), said.end(), memory.bytes.begin() + nvme::kSqeSize);
+  check.require(send(0, host::as_sqe(connect.sqe), said.size()), "the capsule of Connect is sent");
+  succeeds("Connect");
+  const std::uint32_t block = bench.declared().block_bytes;
+  for (unsigned i = 1; i <= commands; ++i) {
+    const bool sent = send(i, host::as_sqe(host::write(bench.nsid(), bench.first_lba(), 1)), block);
+    check.require(sent, "the capsule of a Write is sent");
+  }
+  for (unsigned i = 1; i <= commands; ++i) succeeds("each of " + std::to_string(commands) + " Writes that were sent at once");
+}
+
 CONFORMANCE_CASE(accept_offers_no_reads, "fabrics.rdma.accept.depths", roles::controller) {
   VerbsUser user(bench.world(), bench.device());
   constexpr std::uint8_t kServed = 2;

@@ -240,4 +240,20 @@ CONFORMANCE_CASE(ndk_consumer_rule_listen_twice, "ndk.consumer.listen-twice", ro
   keeps_ndk(bench, check, NdkRule::listen_twice);
 }
 
+CONFORMANCE_CASE(ndk_consumer_rule_cq_never_armed, "ndk.consumer.cq-never-armed", roles::consumer) {
+  keeps_ndk(bench, check, NdkRule::cq_never_armed);
+}
+
+CONFORMANCE_CASE(ndk_consumer_rule_connector_refused_reused, "ndk.consumer.connector-after-refusal", roles::consumer) {
+  keeps_ndk(bench, check, NdkRule::connector_refused_reused);
+}
+
+CONFORMANCE_CASE(ndk_consumer_rule_ports_shared, "ndk.consumer.own-port", roles::consumer) {
+  keeps_ndk(bench, check, NdkRule::ports_shared);
+}
+
+CONFORMANCE_CASE(ndk_consumer_rule_receives_late, "ndk.consumer.receive-first", roles::consumer) {
+  keeps_ndk(bench, check, NdkRule::receives_late);
+}
+
 }  // namespace fb::conformance

@@ -268,6 +268,17 @@ CONFORMANCE_CASE(nd_complete_connect_may_take_its_time, "networkdirect.connectio
   says(check, "Accept", ended(bench, ND_PENDING, c->accepting, *c->b.connector), {ND_SUCCESS});
 }
 
+CONFORMANCE_CASE(nd_a_withdrawn_acceptance_is_not_completed, "networkdirect.connection.complete-withdrawn", roles::provider) {
+  NdRequest request;  // outlives the connection
+  const auto c = bench.nd().reply();
+  c->b.connector->CancelOverlappedRequests();
+  bench.nd().pass(kNdQuiet);
+  const HRESULT called = c->a.connector->CompleteConnect(&request);
+  says(check, "CompleteConnect", ended(bench, called, request, *c->a.connector),
+       {ND_IO_TIMEOUT, ND_CONNECTION_INVALID, ND_CONNECTION_ABORTED, ND_CONNECTION_REFUSED});
+  refused(check, "another Connect", ask_for(c->a, listening_at(*c), request));
+}
+
 CONFORMANCE_CASE(nd_nowhere_is_no_destination, "networkdirect.connection.nowhere", roles::provider) {
   NdRequest request;
   const auto c = bench.nd().prepare();

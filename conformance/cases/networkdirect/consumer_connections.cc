@@ -116,6 +116,41 @@ CONFORMANCE_CASE(nd_consumer_asks_to_be_told_of_the_end, "networkdirect.consumer
   keeps(bench, check, Rule::notify_disconnect_missing, {{"connector", "CompleteConnect"}, {"connector", "Accept"}}, connect_both_ways);
 }
 
+CONFORMANCE_CASE(nd_consumer_asks_what_the_peer_said_before_it_answers, "networkdirect.consumer.data-before-answer", roles::consumer) {
+  keeps(bench, check, Rule::connection_data_late, {{"connector", "CompleteConnect"}, {"connector", "Accept"}}, connect_both_ways);
+}
+
+CONFORMANCE_CASE(nd_consumer_tries_again_with_another_connector, "networkdirect.consumer.connector-after-refusal", roles::consumer) {
+  keeps(bench, check, Rule::connector_refused_reused, {{"connector", "Connect"}}, [](NdConsumer& nd) {
+    NdLine& line = nd.program().ask(nd.peer_at());
+    must(line.rejected > 0, "a refusal, for nobody listens");
+    nd.peer_listens();
+    nd.program().ask(line, nd.peer_at(), nd_parameters());
+    nd.connect();
+  });
+}
+
+CONFORMANCE_CASE(nd_consumer_connects_from_different_ports, "networkdirect.consumer.own-port", roles::consumer) {
+  keeps(bench, check, Rule::ports_shared, {{"connector", "Bind"}, {"connector", "Connect"}}, [](NdConsumer& nd) {
+    nd.connect();
+    nd.connect();
+  });
+}
+
+CONFORMANCE_CASE(nd_consumer_receives_from_the_beginning, "networkdirect.consumer.receive-first", roles::consumer) {
+  keeps(bench, check, Rule::receives_late, {{"queue pair", "Receive"}, {"connector", "CompleteConnect"}, {"connector", "Accept"}},
+        [](NdConsumer& nd) {
+          nd.peer_listens();
+          NdProgram& program = nd.program();
+          NdLine& line = program.line();
+          must(program.receive(line), "the consumer takes a Receive before it connects");
+          program.ask(line, nd.peer_at(), nd_parameters());
+          must(line.established > 0, "a connection");
+          exchange(nd, line);
+          nd.connect_from_peer();
+        });
+}
+
 CONFORMANCE_CASE(nd_consumer_binds_before_it_listens, "networkdirect.consumer.listen-bound", roles::consumer) {
   keeps(bench, check, Rule::listen_before_bind, {{"listener", "Listen"}}, connect_from_peer);
 }

@@ -132,6 +132,8 @@ DEVIATION(rdma_accepts_in_other_format, "fabrics.rdma.accept.private-data", Prod
           "accepts with private data of another record format", Departs{"rdma.accept.recfmt"});
 DEVIATION(rdma_accepts_with_larger_queue, "fabrics.rdma.accept.private-data", Product::controller,
           "accepts with a CRQSIZE above the host's queue", Departs{"rdma.accept.crqsize"});
+DEVIATION(rdma_has_fewer_receives_than_it_says, "fabrics.rdma.accept.receives", Product::controller,
+          "has half as many receives as its CRQSIZE says", Departs{"rdma.accept.receives"});
 DEVIATION(rdma_accepts_with_reserved_bytes, "fabrics.rdma.accept.private-data", Product::controller,
           "accepts with reserved bytes set", hooks<AcceptWithNoise>());
 DEVIATION(rdma_offers_reads, "fabrics.rdma.accept.depths", Product::controller,

@@ -207,6 +207,14 @@ DEVIATION(ndk_consumer_qp_connected_again, "ndk.consumer.queue-pair-reused", Pro
           "breaks the rule: a queue pair serves one connection", Departs{"qp.connected_again"});
 DEVIATION(ndk_consumer_qp_closed_connected, "ndk.consumer.closed-connected", Product::ndk_consumer,
           "closes a connected queue pair without NdkDisconnect", Departs{"qp.closed_connected"});
+DEVIATION(ndk_consumer_cq_never_armed, "ndk.consumer.cq-never-armed", Product::ndk_consumer,
+          "never arms its completion queues", Departs{"cq.never_armed"});
+DEVIATION(ndk_consumer_connector_refused_reused, "ndk.consumer.connector-after-refusal", Product::ndk_consumer,
+          "calls NdkConnect again on a connector that was refused", Departs{"connect.refused_reused"});
+DEVIATION(ndk_consumer_port_shared, "ndk.consumer.own-port", Product::ndk_consumer,
+          "connects from one port always", Departs{"connect.port_shared"});
+DEVIATION(ndk_consumer_receives_late, "ndk.consumer.receive-first", Product::ndk_consumer,
+          "posts no receive before there is a connection", Departs{"receive.late"});
 DEVIATION(ndk_consumer_listener_listens_twice, "ndk.consumer.listen-twice", Product::ndk_consumer,
           "breaks the rule: NdkListen is called once", Departs{"listener.listens_twice"});
 

@@ -72,6 +72,8 @@ DEVIATION(nd_impatient_accept, "networkdirect.connection.patience-request", Prod
           "gives up a request that waits for Accept", Departs{departure::kImpatientAccept});
 DEVIATION(nd_impatient_complete, "networkdirect.connection.patience-reply", Product::nd_provider,
           "gives up a reply that waits for CompleteConnect", Departs{departure::kImpatientComplete});
+DEVIATION(nd_completes_after_end, "networkdirect.connection.complete-withdrawn", Product::nd_provider,
+          "completes a connection that the accepting side has withdrawn", Departs{departure::kCompletesAfterEnd});
 DEVIATION(nd_local_port_hidden, "networkdirect.connection.local-address", Product::nd_provider,
           "does not say its own port", Departs{departure::kLocalPortHidden});
 DEVIATION(nd_peer_address_wrong, "networkdirect.connection.peer-address", Product::nd_provider,

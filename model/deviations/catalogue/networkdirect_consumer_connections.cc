@@ -49,6 +49,14 @@ DEVIATION(nd_consumer_abandons_requests, "networkdirect.consumer.request-answere
           "releases connectors with a request that it has not answered", Departs{"connector.unanswered"});
 DEVIATION(nd_consumer_watches_no_connection, "networkdirect.consumer.notify-disconnect", Product::nd_consumer,
           "never asks to be told of a disconnect", Departs{"connector.not_watched"});
+DEVIATION(nd_consumer_asks_data_late, "networkdirect.consumer.data-before-answer", Product::nd_consumer,
+          "asks for the read limits of a connection that stands", Departs{"connector.asked_late"});
+DEVIATION(nd_consumer_reuses_refused_connectors, "networkdirect.consumer.connector-after-refusal", Product::nd_consumer,
+          "calls Connect again on a connector that was refused", Departs{"connector.refused_reused"});
+DEVIATION(nd_consumer_shares_a_port, "networkdirect.consumer.own-port", Product::nd_consumer,
+          "binds all its connectors to one port", Departs{"connector.port_shared"});
+DEVIATION(nd_consumer_receives_late, "networkdirect.consumer.receive-first", Product::nd_consumer,
+          "posts no Receive before there is a connection", Departs{"post.receive_late"});
 DEVIATION(nd_consumer_listens_unbound, "networkdirect.consumer.listen-bound", Product::nd_consumer,
           "listens without Bind", Departs{"listener.not_bound"});
 DEVIATION(nd_consumer_listens_twice, "networkdirect.consumer.listen-once", Product::nd_consumer,

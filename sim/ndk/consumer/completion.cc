@@ -90,6 +90,7 @@ void CompletionCore::arm() {
   if (armed_ && (armed_for_all_ || solicited_only_)) return;
   armed_ = true;
   armed_for_all_ = !solicited_only_;
+  if (s.departs("cq.never_armed")) return;
   ULONG type = solicited_only_ ? NDK_CQ_NOTIFY_SOLICITED : NDK_CQ_NOTIFY_ANY;
   if (s.departs("cq.armed_wrongly")) type = 7;
   cq_->Dispatch->NdkArmCq(cq_, type);

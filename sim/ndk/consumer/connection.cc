@@ -12,6 +12,8 @@ namespace reject_reason = rdma::reject_reason;
 
 namespace {
 
+constexpr std::uint16_t kPortForAll = 50999;  // of a departure
+
 std::uint8_t clip(ULONG reads) { return static_cast<std::uint8_t>(std::min<ULONG>(reads, 255)); }
 
 bool says_something(ByteView private_data) {
@@ -74,7 +76,7 @@ void QueuePairCore::start_connect() {
         if (object == nullptr) {
           if (!closing()) on_failed(status, true);
         } else if (with_connector(*reinterpret_cast<NDK_CONNECTOR*>(object), true)) {
-          SocketAddress from({s.options.address, parameters_.source_port});
+          SocketAddress from({s.options.address, s.departs("connect.port_shared") ? kPortForAll : parameters_.source_port});
           SocketAddress to(to_);
           if (s.departs("connect.too_much_data")) private_data_.resize(s.info.MaxCallerData + 1);
           if (s.departs("disconnect.unconnected")) {
@@ -133,6 +135,7 @@ void QueuePairCore::on_complete(NTSTATUS status) {
     ULONG length = 0;
     connector_->Dispatch->NdkGetConnectionData(connector_, nullptr, nullptr, nullptr, &length);
   }
+  if (s.departs("receive.late")) go_on_receiving();
   report({Report::Kind::established, 0, facts_});
 }
 
@@ -189,6 +192,7 @@ void QueuePairCore::on_accept(NTSTATUS status) {
   if (status != STATUS_SUCCESS) return on_failed(status, false);
   phase_ = Phase::connected;
   if (state_ != QpState::error) state_ = QpState::ready_to_send;
+  if (s.departs("receive.late")) go_on_receiving();
   report({Report::Kind::established, 0, facts_});
 }
 
@@ -202,6 +206,7 @@ void QueuePairCore::on_failed(NTSTATUS status, bool active) {
       if (active && connector_ != nullptr) end.facts.fetch(*connector_);
       end.reason = active && !says_something(end.facts.private_data) ? reject_reason::invalid_service_id
                                                                      : reject_reason::consumer_defined;
+      if (active && connector_ != nullptr && s.departs("connect.refused_reused")) ask_again();
       break;
     case ConnectFailure::unreachable:
       end.kind = Report::Kind::unreachable;
@@ -252,6 +257,17 @@ void QueuePairCore::disconnect() {
   give_up_connector();
   to_error();
   report({Report::Kind::disconnected, 0, {}});
+}
+
+/// A departure: the same connector for another attempt.
+void QueuePairCore::ask_again() {
+  SocketAddress from({s.options.address, 0}), to(to_);
+  request(
+      [&](auto done, PVOID context) {
+        return connector_->Dispatch->NdkConnect(connector_, qp_, from.get(), from.length, to.get(), to.length, 0, 0, nullptr, 0, done,
+                                                context);
+      },
+      [](NTSTATUS, NDK_OBJECT_HEADER*) {});
 }
 
 /// A departure: the same queue pair for another connection.

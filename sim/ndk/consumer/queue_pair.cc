@@ -133,7 +133,8 @@ bool QueuePairCore::post_receive(const rdma::ReceiveRequest& request) {
   if (request.sges.size() > std::max(options_.max_receive_sges, 1u)) return false;
   if (state_ == QpState::error) return push_flushed(request.id, CompletionOpcode::receive), true;
   const SgeList sges(s, request.sges);
-  if (ready() && sges.missing == nullptr && late_receives_.empty()) return issue_receive(request.id, sges);
+  const bool kept_back = phase_ != Phase::connected && s.departs("receive.late");
+  if (ready() && sges.missing == nullptr && late_receives_.empty() && !kept_back) return issue_receive(request.id, sges);
   if (late_receives_.size() + receives_posted_ >= options_.receive_entries) return false;
   late_receives_.push_back({request.id, {request.sges.begin(), request.sges.end()}});
   if (ready()) go_on_receiving();
@@ -152,6 +153,7 @@ bool QueuePairCore::issue_receive(std::uint64_t id, const SgeList& sges) {
 }
 
 void QueuePairCore::go_on_receiving() {
+  if (phase_ != Phase::connected && s.departs("receive.late")) return;
   while (!late_receives_.empty() && ready() && state_ != QpState::error) {
     const SgeList sges(s, late_receives_.front().sges);
     if (sges.missing != nullptr) {

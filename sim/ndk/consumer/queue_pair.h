@@ -108,6 +108,7 @@ class QueuePairCore final : public Object {
   void peer_gone();
   void give_up_connector();
   void reconnect();
+  void ask_again();
   bool with_connector(NDK_CONNECTOR& connector, bool active);
   static VOID on_disconnect_event(PVOID context);
   static VOID on_disconnect_event_ex(PVOID context, ULONG reason);

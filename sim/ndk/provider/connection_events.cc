@@ -86,6 +86,8 @@ void Connector::on_rejected(std::uint16_t reason, ByteView private_data) {
     spent(adapter().departs(departure::kAbortedAcceptSucceeds) ? STATUS_SUCCESS : STATUS_CONNECTION_ABORTED);
   } else if (state_ == State::completing) {
     spent(STATUS_CONNECTION_ABORTED);
+  } else {
+    on_disconnected();
   }
 }
 

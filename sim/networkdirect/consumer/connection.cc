@@ -14,6 +14,8 @@ namespace reject_reason = rdma::reject_reason;
 
 namespace {
 
+constexpr std::uint16_t kPortForAll = 50999;  // of a departure
+
 enum : unsigned { kConnect, kComplete, kAccept, kNotifyDisconnect, kDisconnect };
 
 bool says_something(ByteView data) {
@@ -65,7 +67,7 @@ void QueuePair::connect(const Endpoint& to, const rdma::ConnectionParameters& pa
   hold_reply_ = parameters.hold_reply;
   HRESULT status = s_.adapter.CreateConnector(IID_IND2Connector, s_.mailbox->file(), connector_.out());
   if (FAILED(status)) return on_failed(status);
-  const SocketAddress local({s_.address, parameters.source_port});
+  const SocketAddress local({s_.address, s_.departs("connector.port_shared") ? kPortForAll : parameters.source_port});
   if (!s_.departs("connector.not_bound")) {
     status = connector_->Bind(local.get(), local.length);
     if (FAILED(status)) return on_failed(status);
@@ -172,6 +174,7 @@ void QueuePair::on_failed(HRESULT status) {
   Facts told;
   const ConnectFailure failure = connect_failure(status);
   if (failure == ConnectFailure::refused && attempt && connector_) told.fetch(*connector_);
+  if (attempt && connector_) depart_refused();
   give_up_connector();
   if (!attempt) to_error();
   switch (failure) {

@@ -61,6 +61,24 @@ void QueuePair::depart_after_accept(const rdma::ConnectionParameters& parameters
 
 void QueuePair::depart_established() {
   if (s_.departs("connector.rejected_connected")) connector_->Reject(nullptr, 0);
+  if (s_.departs("connector.asked_late")) connector_->GetReadLimits(nullptr, nullptr);
+  for (const auto& [id, sges] : std::exchange(receives_kept_back_, {})) post_receive({id, sges});
+}
+
+/// Kept until there is a connection: true.
+bool QueuePair::depart_receive(const rdma::ReceiveRequest& request) {
+  if (phase_ == Phase::connected) return false;
+  receives_kept_back_.emplace_back(request.id, std::vector<rdma::Sge>(request.sges.begin(), request.sges.end()));
+  return true;
+}
+
+/// Once more with the same connector.
+void QueuePair::depart_refused() {
+  if (!s_.departs("connector.refused_reused")) return;
+  const SocketAddress to(to_);
+  s_.mailbox->start_unheard([&](OVERLAPPED* overlapped) {
+    return connector_->Connect(object_.get(), to.get(), to.length, 0, 0, nullptr, 0, overlapped);
+  });
 }
 
 /// The queue pair for another connection.

@@ -126,6 +126,7 @@ bool QueuePair::post_receive(const rdma::ReceiveRequest& request) {
     push_flushed(request.id, CompletionOpcode::receive);
     return true;
   }
+  if (s_.departs("post.receive_late") && depart_receive(request)) return true;
   const SgeList sges(s_, request.sges);
   return object_->Receive(reinterpret_cast<void*>(request.id), sges.data(), sges.size()) == ND_SUCCESS;
 }

@@ -99,6 +99,8 @@ class QueuePair final : public rdma::QueuePair, RequestOwner {
   void depart_established();
   void depart_after_accept(const rdma::ConnectionParameters& parameters);
   void depart_disconnected();
+  void depart_refused();
+  bool depart_receive(const rdma::ReceiveRequest& request);
 
   Shared& s_;
   rdma::QueuePairOptions options_;
@@ -116,6 +118,7 @@ class QueuePair final : public rdma::QueuePair, RequestOwner {
   Endpoint to_;
   bool hold_reply_ = false;
   Facts facts_;
+  std::vector<std::pair<std::uint64_t, std::vector<rdma::Sge>>> receives_kept_back_;  // by a departure
   std::deque<Report> reports_;
   Timer<QueuePair, &QueuePair::deliver> event_{"networkdirect.qp", *this};
 };

@@ -130,6 +130,8 @@ HRESULT ConnectorCore::connect(IUnknown* queue_pair, const struct sockaddr* to, 
 
 HRESULT ConnectorCore::complete_connect(OVERLAPPED* overlapped) {
   if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
+  if (state_ == State::over && adapter_->departs(departure::kCompletesAfterEnd)) return ND_SUCCESS;
+  if (timed_out_) return ND_IO_TIMEOUT;
   if (state_ != State::replied) return unconnected();
   const bool impatient = adapter_->departs(departure::kImpatientComplete);
   if (impatient && adapter_->world().now() - waiting_since_ > kPatience) return ND_IO_TIMEOUT;
@@ -356,7 +358,17 @@ void ConnectorCore::on_rejected(rdma::QueuePair&, std::uint16_t reason, ByteView
     spent(kAccept, adapter_->departs(departure::kRefusedAcceptSucceeds) ? ND_SUCCESS : refused);
   } else if (state_ == State::completing) {
     spent(kCompleteConnect, ND_CONNECTION_ABORTED);
+  } else if (state_ == State::replied) {
+    timed_out_ = reason == rdma::reject_reason::timeout;
+    on_reply_withdrawn();
   }
+}
+
+/// CompleteConnect will find no connection.
+void ConnectorCore::on_reply_withdrawn() {
+  state_ = State::over;
+  std::exchange(queue_pair_, nullptr)->ended();
+  release_address();
 }
 
 void ConnectorCore::on_unreachable(rdma::QueuePair&) {
@@ -378,11 +390,7 @@ void ConnectorCore::give_up() {
 
 void ConnectorCore::on_disconnected(rdma::QueuePair&) {
   switch (state_) {
-    case State::replied:  // the peer took its word back: CompleteConnect finds no connection
-      state_ = State::over;
-      std::exchange(queue_pair_, nullptr)->ended();
-      release_address();
-      return;
+    case State::replied: return on_reply_withdrawn();
     case State::completing: return spent(kCompleteConnect, ND_CONNECTION_ABORTED);
     case State::accepting: return spent(kAccept, ND_CONNECTION_ABORTED);
     case State::connected:

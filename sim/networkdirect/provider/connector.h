@@ -76,6 +76,7 @@ class ConnectorCore final : public Core, public rdma::ConnectionHandler, public 
   void attempt_failed(HRESULT status);
   void spent(unsigned request, HRESULT status);
   void on_disconnected_locally();
+  void on_reply_withdrawn();
   void release_connection();
   void release_address();
   void give_up();
@@ -85,6 +86,7 @@ class ConnectorCore final : public Core, public rdma::ConnectionHandler, public 
   State state_ = State::idle;
   bool passive_ = false;
   bool was_connected_ = false;
+  bool timed_out_ = false;  // for the peer, before CompleteConnect
   bool disconnect_asked_ = false;  // by this end, which may do so once, before or after the peer
   Instant asked_at_;
   Timer<ConnectorCore, &ConnectorCore::give_up> giving_up_{"networkdirect.connect.give_up", *this};

@@ -199,6 +199,7 @@ inline constexpr std::string_view kFailedConnectDropsReceives = "nd.failed_conne
 inline constexpr std::string_view kRejectTwice = "nd.reject_twice";
 inline constexpr std::string_view kImpatientAccept = "nd.impatient_accept";
 inline constexpr std::string_view kImpatientComplete = "nd.impatient_complete";
+inline constexpr std::string_view kCompletesAfterEnd = "nd.completes_after_end";
 inline constexpr std::string_view kLocalPortHidden = "nd.local_port_hidden";
 inline constexpr std::string_view kEphemeralLow = "nd.ephemeral_low";
 inline constexpr std::string_view kShortAddressTouched = "nd.short_address_touched";

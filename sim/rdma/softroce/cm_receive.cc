@@ -414,14 +414,15 @@ void ConnectionManager::on_rej(ByteView mad) {
     move(*connection, CmEvent::receive_rej);
     remove(*connection);
   } else {
-    const bool reply_refused = awaits_rtu(connection->state);
+    // Before there was a connection, on either side.
+    const bool refused = awaits_rtu(connection->state) || connection->state == CmState::mra_rep_sent;
     if (!move(*connection, CmEvent::receive_late_rej)) return;
     trace().mark("cm.rej.late");
     CmQueuePair* qp = detach(*connection);
     enter_timewait(*connection);
     if (qp == nullptr) return;
     qp->to_error();
-    if (reply_refused) return qp->rejected(rej.get(cm::rej::reason), rej.get(cm::rej::private_data));
+    if (refused) return qp->rejected(rej.get(cm::rej::reason), rej.get(cm::rej::private_data));
     qp->disconnected();
   }
 }

@@ -83,6 +83,10 @@ const std::map<std::string_view, std::string_view> kRuleOf = {
     {"qp.connected_again", "queue_pair_reused"},
     {"qp.closed_connected", "closed_connected"},
     {"listener.listens_twice", "listen_twice"},
+    {"cq.never_armed", "cq_never_armed"},
+    {"connect.refused_reused", "connector_refused_reused"},
+    {"connect.port_shared", "ports_shared"},
+    {"receive.late", "receives_late"},
 };
 
 struct Departing final : ConsumerHooks {
@@ -142,6 +146,8 @@ void use_everything(DeviceRig& rig) {
   rig.b->refuse = false;
   End left(rig.a->device);
   connect(rig, left);
+  End beside(rig.a->device);
+  connect(rig, beside);
 }
 
 std::set<std::string> found_with(std::string_view point, const Way& way, bool shared) {

@@ -105,6 +105,34 @@ TEST(Connections, TheActiveSideRejectsAReplyAndAcceptIsRefused) {
   }
 }
 
+/// Nothing gets through.
+struct Silence final : net::LinkFilter {
+  net::Verdict on_packet(net::PacketContext&) override { return net::Verdict::dropped(); }
+};
+
+TEST(Connections, CompleteConnectTellsATimeoutFromAWithdrawal) {
+  for (const bool timeout : {false, true}) {
+    Rig rig;
+    Connection c(rig);
+    Silence silence;
+    Request connect, accept, complete;
+    c.ask(connect);
+    ASSERT_EQ(c.b.connector->Accept(c.b.qp.get(), 0, 0, nullptr, 0, &accept), ND_PENDING);
+    ASSERT_EQ(rig.finish(connect), ND_SUCCESS);
+    if (timeout) {
+      // The accepting side hears of nobody who needs more time, and gives up.
+      rig.network.set_filter(rig.host_a, rig.host_b, &silence);
+      EXPECT_EQ(rig.finish(accept), ND_IO_TIMEOUT);
+    } else {
+      EXPECT_EQ(c.b.connector->CancelOverlappedRequests(), ND_SUCCESS);
+    }
+    rig.settle();
+    EXPECT_EQ(c.a.connector->CompleteConnect(&complete), timeout ? ND_IO_TIMEOUT : ND_CONNECTION_INVALID);
+    const Address to(rig.b.ip(), Connection::kPort);
+    EXPECT_TRUE(FAILED(c.a.connector->Connect(c.a.qp.get(), to.get(), to.length, 0, 0, nullptr, 0, &complete)));
+  }
+}
+
 TEST(Connections, NobodyListens) {
   Rig rig;
   Connection c(rig);
