@@ -25,9 +25,9 @@ if(FABRICBENCH_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# The Python module is a shared object made of the same objects as the command. Hidden symbols keep its calls as
+# The Python module and the library for C++ are shared objects made of the same objects as the command. Hidden symbols keep its calls as
 # direct as in a program.
-if(FABRICBENCH_PYTHON)
+if(FABRICBENCH_PYTHON OR FABRICBENCH_LIBRARY)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
   set(CMAKE_CXX_VISIBILITY_PRESET hidden)
   set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)

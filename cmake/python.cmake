@@ -45,11 +45,11 @@ function(fb_python_package path)
   if(SKBUILD)
     set(into ${arg_NAME})
   endif()
-  install(TARGETS fb_python LIBRARY DESTINATION ${into})
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/${path}/${arg_NAME}/ DESTINATION ${into}
+  install(TARGETS fb_python LIBRARY DESTINATION ${into} COMPONENT python)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/${path}/${arg_NAME}/ DESTINATION ${into} COMPONENT python
           FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
   # By name: the rest of that folder are links into the sources.
   set(generated enums.py options.py sc.pyi wire.pyi)
   list(TRANSFORM generated PREPEND ${package}/)
-  install(FILES ${generated} DESTINATION ${into})
+  install(FILES ${generated} DESTINATION ${into} COMPONENT python)
 endfunction()

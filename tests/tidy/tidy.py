@@ -14,6 +14,7 @@ SEES = {
     "model": ["base", "wire", "sim"],
     "conformance": ["base", "wire", "sim", "model"],
     "cli": ["base", "wire", "sim", "model", "conformance"],
+    "api": ["base", "wire", "sim", "model", "conformance"],
     "bindings": ["base", "wire", "sim", "model", "conformance"],
 }
 # Python that is looked at for its size alone.
