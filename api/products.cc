@@ -216,8 +216,7 @@ bool Association::live() const { return part_->controller->state() == fb::host::
 std::uint16_t Association::cntlid() const { return part_->controller->facts().cntlid; }
 
 Bytes Association::identify() const {
-  const fb::ByteView bytes = part_->controller->facts().identify.bytes();
-  return Bytes(bytes.begin(), bytes.end());
+  return part_->controller->facts().identify;
 }
 
 std::vector<std::uint32_t> Association::namespaces() const {
