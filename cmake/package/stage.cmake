@@ -37,9 +37,11 @@ License: Apache-2.0
   # Rights of a checkout depend on who made it.
   execute_process(COMMAND chmod -R u=rwX,go=rX ${stage} COMMAND_ERROR_IS_FATAL ANY)
   file(GLOB_RECURSE libraries ${stage}/usr/lib/*.so ${stage}/usr/lib/*.so.* ${stage}/usr/lib/*.a)
-  if(libraries)
-    execute_process(COMMAND chmod 644 ${libraries} COMMAND_ERROR_IS_FATAL ANY)
-  endif()
+  foreach(library IN LISTS libraries)
+    if(NOT IS_SYMLINK ${library})  # a link may lead into another package
+      execute_process(COMMAND chmod 644 ${library} COMMAND_ERROR_IS_FATAL ANY)
+    endif()
+  endforeach()
   file(GLOB archives ${stage}/usr/lib/*.a)
   if(archives)
     execute_process(COMMAND strip --strip-debug ${archives} COMMAND_ERROR_IS_FATAL ANY)

@@ -25,7 +25,7 @@ struct FABRICBENCH_API MiReply {
 
 class FABRICBENCH_API Bus {
  public:
-  struct Part;  ///< inside of the library
+  struct FABRICBENCH_INSIDE Part;
   /// Attaches a drive and assigns an endpoint identifier to it, which it returns.
   std::uint8_t add_drive(const DriveOptions& options = {});
   /// An NVMe-MI command of the MI command set.

@@ -4,3 +4,5 @@
 #pragma once
 
 #define FABRICBENCH_API __attribute__((visibility("default")))
+/// What the library keeps to itself.
+#define FABRICBENCH_INSIDE __attribute__((visibility("hidden")))

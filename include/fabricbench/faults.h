@@ -10,7 +10,7 @@ namespace fabricbench {
 
 class FABRICBENCH_API Faults {
  public:
-  struct Part;  ///< inside of the library
+  struct FABRICBENCH_INSIDE Part;
   /// A plan in YAML, as for `fabricbench campaign --faults`. Before the first subsystem and host of the world.
   void plan(const std::string& yaml);
   /// Single faults, such as "packet:host->target#7 drop", in place of a plan.

@@ -29,7 +29,7 @@ struct ConnectOptions {
 /// An association with a controller, with its namespaces. Lives as long as the world.
 class FABRICBENCH_API Association {
  public:
-  struct Part;  ///< inside of the library
+  struct FABRICBENCH_INSIDE Part;
   /// "live", "connecting", "gone" ...
   std::string state() const;
   bool live() const;
@@ -66,7 +66,7 @@ struct RawQueueOptions {
 /// Validates nothing and corrects nothing. Lives as long as the world.
 class FABRICBENCH_API RawQueue {
  public:
-  struct Part;  ///< inside of the library
+  struct FABRICBENCH_INSIDE Part;
   /// The transport's connection; throws CommandError where it is refused.
   void connect();
   /// The Fabrics Connect command, with an SQSIZE of your own where there is one.
@@ -86,7 +86,7 @@ class FABRICBENCH_API RawQueue {
 
 class FABRICBENCH_API Host {
  public:
-  struct Part;  ///< inside of the library
+  struct FABRICBENCH_INSIDE Part;
   const std::string& hostnqn() const;
   const std::string& address() const;
   /// Throws CommandError where the controller refuses.

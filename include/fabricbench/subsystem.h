@@ -24,7 +24,7 @@ struct NamespaceOptions {
 
 class FABRICBENCH_API Subsystem {
  public:
-  struct Part;  ///< inside of the library
+  struct FABRICBENCH_INSIDE Part;
   const std::string& nqn() const;
   const std::string& address() const;
   /// Its NSID: the lowest that is free.

@@ -32,7 +32,7 @@ struct FABRICBENCH_API Finding {
 
 class FABRICBENCH_API World {
  public:
-  struct Part;  ///< inside of the library
+  struct FABRICBENCH_INSIDE Part;
   explicit World(std::uint64_t seed = 1);
   ~World();
   World(const World&) = delete;
