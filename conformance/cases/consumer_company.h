@@ -17,7 +17,7 @@ inline void sweep_neighbours(ConsumerStage& stage, Check& check) {
     std::array<VerbsQueue*, kLines> peers = {};
     for (std::size_t i = 0; i < kLines; ++i) {
       lines[i] = &stage.connect();
-      peers[i] = stage.peer().accepted();
+      peers[i] = &stage.peer_accepted();
       check.require(peers[i]->wait_event(ConnectionEvent::established, Duration::s(10)), "the peer is connected");
     }
     if (destroyed) {

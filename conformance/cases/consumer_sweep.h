@@ -34,7 +34,7 @@ class ConsumerSweep {
       if (!stage.program().completion() || !queue_->wait_send(Duration::s(10)))
         throw CannotArrange{"no message comes"};
     } else {
-      queue_ = stage.peer().accepted();
+      queue_ = &stage.peer_accepted();
     }
     program_bytes_.resize(kSweepBytes);
     program_region_ = stage.program().domain().register_memory(program_bytes_, NdProgram::kAll);
@@ -487,7 +487,7 @@ inline void sweep_failures(ConsumerStage& stage, Check& check) {
 inline void sweep_notices(ConsumerStage& stage, Check& check) {
   NdProgram& program = stage.program();
   NdLine& line = stage.connect();
-  VerbsQueue& queue = *stage.peer().accepted();
+  VerbsQueue& queue = stage.peer_accepted();
   check.require(queue.wait_event(ConnectionEvent::established, Duration::s(10)),
                 "the peer is connected");
   const auto message = [&](bool solicited) {
@@ -555,13 +555,14 @@ inline void sweep_notices(ConsumerStage& stage, Check& check) {
 inline void sweep_shared(ConsumerStage& stage, Check& check) {
   NdProgram& program = stage.program({.shared_receives = true});
   stage.peer_listens();
-  NdLine* lines[] = {&program.ask(stage.peer_at()), nullptr};
-  VerbsQueue* queues[] = {stage.peer().accepted(), nullptr};
-  lines[1] = &program.ask(stage.peer_at());
-  queues[1] = stage.peer().accepted();
-  for (int i = 0; i < 2; ++i)
-    check.require(queues[i]->wait_event(ConnectionEvent::established, Duration::s(10)),
-                  "the peer is connected");
+  NdLine* lines[2] = {};
+  VerbsQueue* queues[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    lines[i] = &program.ask(stage.peer_at());
+    check.require(lines[i]->established > 0, "the program is connected");
+    queues[i] = &stage.peer_accepted();
+    check.require(queues[i]->wait_event(ConnectionEvent::established, Duration::s(10)), "the peer is connected");
+  }
   const rdma::Sge sge = program.region().sge(0, 64);
   check.that(!lines[0]->qp().post_receive({1, {&sge, 1}}),
              "a receive beside the shared queue is refused", "it is taken");

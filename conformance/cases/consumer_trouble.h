@@ -67,7 +67,7 @@ void use_everything(ConsumerStage& stage, Check& check, bool again, Memory&& mem
   NdProgram& program = *step("the beginning of a program", [&] { return &stage.program({.shared_receives = true}); });
   stage.peer_listens();
   NdLine& line = *step("a connection", [&] { return &stage.connect(); });
-  VerbsQueue& peer = *stage.peer().accepted();
+  VerbsQueue& peer = stage.peer_accepted();
   check.require(peer.wait_event(ConnectionEvent::established, Duration::s(10)), "the peer is connected");
   // More than once, since what was refused must not be counted.
   for (std::uint32_t round = 0; round < 3; ++round) {
@@ -330,7 +330,7 @@ inline void sweep_limits(ConsumerStage& stage, Check& check) {
   using rdma::SendOpcode;
   NdProgram& program = stage.program();
   NdLine& line = stage.connect();
-  VerbsQueue& queue = *stage.peer().accepted();
+  VerbsQueue& queue = stage.peer_accepted();
   check.require(queue.wait_event(ConnectionEvent::established, Duration::s(10)), "the peer is connected");
   const rdma::DeviceLimits limits = program.device().limits();
   std::uint64_t id = 1000;
@@ -428,7 +428,7 @@ inline void sweep_limits(ConsumerStage& stage, Check& check) {
 inline void sweep_any_notices(ConsumerStage& stage, Check& check) {
   NdProgram& program = stage.program();
   NdLine& line = stage.connect();
-  VerbsQueue& queue = *stage.peer().accepted();
+  VerbsQueue& queue = stage.peer_accepted();
   check.require(queue.wait_event(ConnectionEvent::established, Duration::s(10)), "the peer is connected");
   enum class Armed : std::uint8_t { no, solicited, all };
   Armed armed = Armed::no;
@@ -495,7 +495,7 @@ inline void sweep_low_limits(ConsumerStage& stage, Check& check) {
   stage.peer_listens();
   NdLine& line = program.ask(stage.peer_at());
   check.require(line.established > 0, "there is a connection");
-  VerbsQueue& queue = *stage.peer().accepted();
+  VerbsQueue& queue = stage.peer_accepted();
   check.require(queue.wait_event(ConnectionEvent::established, Duration::s(10)), "the peer is connected");
   const rdma::Sge sge = program.region().sge(0, 64);
   check.that(!line.qp().post_receive({1, {&sge, 1}}), "a receive beside the shared queue is refused", "it is taken");

@@ -36,6 +36,11 @@ void ConsumerStage::peer_listens(const ListenTerms& terms) {
   if (!std::exchange(peer_listens_, true)) peer_->listen(kPeerPort, terms);
 }
 
+VerbsQueue& ConsumerStage::peer_accepted() {
+  if (peer_->accepted() == nullptr) throw CannotArrange{"the peer has accepted no connection"};
+  return *peer_->accepted();
+}
+
 VerbsQueue& ConsumerStage::peer_asks(const rdma::ConnectionParameters& parameters) {
   asked_ = &peer_->connect(program_at(), parameters);
   return *asked_;

@@ -28,6 +28,8 @@ class ConsumerStage {
   VerbsMemory& peer_memory() { return *peer_memory_; }
   /// The peer listens, and answers as it is told the first time.
   void peer_listens(const ListenTerms& terms = {});
+  /// The connection that the peer accepted last. CannotArrange when there is none.
+  VerbsQueue& peer_accepted();
   /// The peer asks the program for a connection; its answer is an event of the queue.
   VerbsQueue& peer_asks() { return peer_asks(nd_parameters()); }
   VerbsQueue& peer_asks(const rdma::ConnectionParameters& parameters);

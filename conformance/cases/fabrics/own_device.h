@@ -14,4 +14,10 @@ inline std::optional<std::string> keys_can_be_invalidated(const Declared& declar
   return "the bench's own RDMA device (--device) has no keys that a peer could invalidate";
 }
 
+/// Only our own device tells.
+inline std::optional<std::string> counts_rnr_naks(const Declared& declared) {
+  if (!declared.known || declared.rdma.fast_registration) return {};
+  return "the bench's own RDMA device (--device) does not count RNR NAKs";
+}
+
 }  // namespace fb::conformance::fabrics_cases

@@ -1,6 +1,8 @@
 // Connection requests and accepts: the private data of the connection manager's messages.
 #include "conformance/cases/fabrics/common.h"
+#include "conformance/cases/fabrics/own_device.h"
 #include "conformance/runner/verbs_user.h"
+#include "sim/rdma/softroce/softroce.h"
 #include "wire/fabrics/rdma_private_data.h"
 
 namespace fb::conformance {
@@ -120,7 +122,7 @@ CONFORMANCE_CASE(accept_carries_a_queue_size, "fabrics.rdma.accept.private-data"
 }
 
 CONFORMANCE_CASE(capsules_at_once_meet_a_receive_each, "fabrics.rdma.accept.receives", roles::controller,
-                 needs{&a_namespace}) {
+                 needs{&a_namespace}, needs{&counts_rnr_naks}) {
   constexpr std::uint16_t kFew = 8;
   constexpr std::size_t kRoom = 8192, kResponses = 16 * kRoom;
   RawAssociation& association = bench.associate();
@@ -133,11 +135,12 @@ CONFORMANCE_CASE(capsules_at_once_meet_a_receive_each, "fabrics.rdma.accept.rece
   rdma::ConnectionParameters parameters;
   parameters.private_data = request.bytes();
   parameters.responder_resources = 16;
-  parameters.rnr_retry_count = 0;
   VerbsUser user(bench.world(), bench.device());
   VerbsQueue& queue = user.connect(bench.at(), parameters);
-  // A controller that relies on RNR NAKs may say no to a host that does not.
-  check.precondition(queue.wait_event(ConnectionEvent::established, 10_s), "a host without RNR retries is accepted");
+  check.precondition(queue.wait_event(ConnectionEvent::established, 10_s), "the connection is accepted");
+  const auto* const device = dynamic_cast<const softroce::SoftRoceDevice*>(&bench.device());
+  check.precondition(device != nullptr, "the bench's device counts RNR NAKs");
+  const std::uint64_t before = device->counters().rnr_naks_received;
   const unsigned crqsize = Record<fabrics::RdmaAccept>{queue.private_data()}.get(fabrics::rdma_accept::crqsize);
   const unsigned commands = std::min(crqsize, kFew - 1u);
   VerbsMemory& memory = user.memory(kResponses + 16 * kFew);
@@ -166,6 +169,7 @@ CONFORMANCE_CASE(capsules_at_once_meet_a_receive_each, "fabrics.rdma.accept.rece
     check.require(sent, "the capsule of a Write is sent");
   }
   for (unsigned i = 1; i <= commands; ++i) succeeds("each of " + std::to_string(commands) + " Writes that were sent at once");
+  check.equal("RNR NAKs that the host has got", device->counters().rnr_naks_received - before, std::uint64_t{0});
 }
 
 CONFORMANCE_CASE(accept_offers_no_reads, "fabrics.rdma.accept.depths", roles::controller) {

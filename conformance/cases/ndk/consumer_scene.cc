@@ -112,8 +112,8 @@ std::string use_ndk_consumer(NdkConsumer& ndk, bool shared) {
       const rdma::Sge sge = region->sge(0, 64);
       line.qp().post_receive({1000, {&sge, 1}});
       program.ask(line, ndk.peer_at(), nd_parameters());
-      if (line.established == 0 || ndk.peer().accepted() == nullptr) throw CannotArrange{"the program is not connected"};
-      VerbsQueue& peer = *ndk.peer().accepted();
+      if (line.established == 0) throw CannotArrange{"the program is not connected"};
+      VerbsQueue& peer = ndk.peer_accepted();
       peer.wait_event(ConnectionEvent::established, Duration::s(10));
       peer.qp().disconnect();
       program.wait("the end", [&] { return line.disconnected > 0; });

@@ -44,7 +44,7 @@ void sweep_fast_regions(ConsumerStage& stage, Check& check) {
         Try{0, 16, false, true, true, false}, Try{5, 16, false, true, false, true}}) {
     for (const std::uint64_t shift : {0u, 77u, 4095u}) {
       NdLine& line = stage.connect();
-      VerbsQueue& queue = *stage.peer().accepted();
+      VerbsQueue& queue = stage.peer_accepted();
       check.require(queue.wait_event(ConnectionEvent::established, Duration::s(10)),
                     "the peer is connected");
       const auto region = program.domain().allocate_fast_region(3 * 4096 + 4096);
@@ -117,7 +117,7 @@ void sweep_invalidation(ConsumerStage& stage, Check& check) {
   NdProgram& program = stage.program();
   check.precondition(program.device().limits().remote_invalidation, "messages invalidate");
   NdLine& line = stage.connect();
-  VerbsQueue& queue = *stage.peer().accepted();
+  VerbsQueue& queue = stage.peer_accepted();
   check.require(queue.wait_event(ConnectionEvent::established, Duration::s(10)),
                 "the peer is connected");
   Bytes data(5000, 0x3D);
@@ -186,7 +186,7 @@ void sweep_invalidation(ConsumerStage& stage, Check& check) {
 /// A fast region: registered, used by the peer, invalidated, and registered anew over other memory.
 void use_fast_region(ConsumerStage& stage, Check& check, NdLine& line, const auto& step) {
   NdProgram& program = stage.program();
-  VerbsQueue& peer = *stage.peer().accepted();
+  VerbsQueue& peer = stage.peer_accepted();
   const auto succeeds = [&](const rdma::SendRequest& request) {
     const auto done = program.perform(line, request, 0, 0);
     if (done.status != rdma::CompletionStatus::success) throw CannotArrange{std::string(rdma::name_of(done.status))};

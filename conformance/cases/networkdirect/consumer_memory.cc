@@ -67,7 +67,7 @@ CONFORMANCE_CASE(nd_consumer_leaves_buffers_alone, "networkdirect.consumer.buffe
   NdLine& line = nd.connect();
   const Bytes sent(nd.program().memory().begin(), nd.program().memory().begin() + 2000);
   must(nd.program().perform(line, {}, 0, 2000).status == rdma::CompletionStatus::success, "a Send succeeds");
-  must(nd.peer().accepted()->wait_receive(Duration::s(1)).has_value(), "the message comes");
+  must(nd.peer_accepted().wait_receive(Duration::s(1)).has_value(), "the message comes");
   check.bytes("the message", nd.peer().received(0, sent.size()), sent);
 }
 

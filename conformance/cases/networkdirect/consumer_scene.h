@@ -64,7 +64,7 @@ inline void exchange(NdConsumer& nd, NdLine& line) {
   NdProgram& program = nd.program();
   must(program.receive(line), "the consumer takes a Receive");
   must(program.perform(line, {}).status == rdma::CompletionStatus::success, "a Send succeeds");
-  VerbsQueue& peer = *nd.peer().accepted();
+  VerbsQueue& peer = nd.peer_accepted();
   must(peer.wait_event(ConnectionEvent::established, Duration::s(10)), "the peer is connected");
   must(peer.post_send({}, nd.peer_memory(), 0, 64), "the peer sends");
   const auto came = program.completion();

@@ -18,7 +18,7 @@ void open_and_close(NdConsumer& nd, NdLine& line, rdma::MemoryRegion& region) {
   read.opcode = rdma::SendOpcode::rdma_read;
   read.remote_address = window->address();
   read.rkey = window->rkey();
-  VerbsQueue& peer = *nd.peer().accepted();
+  VerbsQueue& peer = nd.peer_accepted();
   must(peer.wait_event(ConnectionEvent::established, Duration::s(10)), "the peer is connected");
   must(peer.post_send(read, nd.peer_memory(), 0, kLength), "the peer reads");
   const auto done = peer.wait_send(Duration::s(10));

@@ -57,6 +57,12 @@ void QueuePairCore::create_queue_pair() {
   const ULONG receives = std::clamp<ULONG>(options_.receive_entries, 1, info.MaxReceiveQueueDepth);
   const ULONG send_sges = std::clamp<ULONG>(options_.max_send_sges, 1, info.MaxInitiatorRequestSge);
   const ULONG receive_sges = std::clamp<ULONG>(options_.max_receive_sges, 1, info.MaxReceiveRequestSge);
+  // Before Accept and Connect, which wait for the queue pair too: the peer may send as soon as they are called.
+  when_settled([this] {
+    if (closing()) return;
+    if (!ready()) return broken();
+    go_on_receiving();
+  });
   create<NDK_QP>(
       [&](auto completion, PVOID context, NDK_QP** place) {
         if (shared_queue_ != nullptr) {
@@ -69,12 +75,6 @@ void QueuePairCore::create_queue_pair() {
       },
       [this](NTSTATUS status, NDK_OBJECT_HEADER* object) {
         qp_ = reinterpret_cast<NDK_QP*>(object);
-        if (closing()) return settle(status);
-        // Waited for before any other request of this queue pair.
-        when_settled([this] {
-          if (!ready()) return broken();
-          go_on_receiving();
-        });
         settle(status);
       });
 }
