@@ -86,6 +86,14 @@ BusBench::BusBench(World& world, const Environment& environment) : Bench(world),
   EmbeddedSetup setup = environment.setup();
   hooks_ = environment.deviations->mctp_hooks(deviations::Product::bus);
   network_ = std::make_unique<mctp::Network>(world, setup.managed->network);
+  // The bus of a case may be the second one; nobody is on the first.
+  if (environment.around().second_port) {
+    if (medium_behind() == "pcie") {
+      network_->add_pcie();
+    } else {
+      network_->add_smbus();
+    }
+  }
   if (medium_ == "serial") {
     segment_ = network_->add_serial(setup.managed->serial);
   } else if (medium_ == "pcie") {
@@ -93,7 +101,7 @@ BusBench::BusBench(World& world, const Environment& environment) : Bench(world),
   } else {
     segment_ = network_->add_smbus(setup.managed->smbus);
   }
-  network_->owner().endpoint(0).set_hooks(hooks_.get());
+  network_->owner().endpoint(segment_).set_hooks(hooks_.get());
   add_device();
 }
 
@@ -110,6 +118,11 @@ PlayedDevice& BusBench::add_device() {
 PlayedDevice& BusBench::add_device_behind() {
   BENCH_ASSERT(bridge_ != nullptr, "the bridge comes first");
   return play(medium_behind(), behind_, devices_behind_++, 0x2F);
+}
+
+PlayedDevice& BusBench::add_device_on_another_bus() {
+  const std::size_t segment = medium_behind() == "pcie" ? network_->add_pcie() : network_->add_smbus();
+  return play(medium_behind(), segment, 0, 0x30);
 }
 
 PlayedDevice& BusBench::play(std::string_view medium, std::size_t segment, unsigned number, std::uint8_t mark) {

@@ -56,6 +56,8 @@ class BusBench final : public Bench {
   /// The device at the first address; a further one at the next (not on a serial line).
   PlayedDevice& device() { return *devices_.front(); }
   PlayedDevice& add_device();
+  /// A device at the first address of a second bus of the product, of the other kind.
+  PlayedDevice& add_device_on_another_bus();
   /// A bridge of the product on the bus, which asks for so many EIDs, and a bus of the other kind behind it. Cases over_buses.
   mctp::Bridge& add_bridge(std::uint8_t pool = kBridgePool);
   mctp::PhysicalAddress bridge_address() const;
@@ -67,6 +69,8 @@ class BusBench final : public Bench {
   /// What the product then knows, by EID.
   const std::map<mctp::Eid, mctp::KnownEndpoint>& known() const { return network_->known(); }
   mctp::Network& product() { return *network_; }
+  /// The part of the product that owns the bus of the case.
+  mctp::BusOwner& bus_owner() { return network_->bus_owner(segment_); }
   std::string_view medium() const { return medium_; }
 
  private:

@@ -393,6 +393,10 @@ std::vector<Lane> make_lanes() {
                  .text = "The owner of the network has EID 80 and a pool of 100 EIDs from 98 on",
                  .concerns = bus_owners,
                  .vary = use_other_eids});
+  all.push_back({.name = "mctp-second-bus",
+                 .text = "The bus is the second of its owner, which has another one",
+                 .concerns = bus_owners,
+                 .around = {.second_port = true}});
   all.push_back({.name = "mi-revision-1-1",
                  .text = "An endpoint of NVMe-MI 1.1",
                  .concerns = endpoints,

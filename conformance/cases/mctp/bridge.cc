@@ -289,6 +289,13 @@ CONFORMANCE_CASE(bridges_refuse_more_eids_than_they_use, "mctp.bridge.pool.exces
                  answer.describe());
       check.equal("bytes behind its completion code", answer.data().size(), 0u);
     }
+    // As many as it may use, of which the last would be the broadcast EID.
+    for (const unsigned start : {0xFFu - BusBench::kBridgePool + 1u, 0xFFu, 0x00u}) {
+      const OwnerAnswer answer =
+          ask(scene.near, Command::allocate_endpoint_ids, {operation, BusBench::kBridgePool, static_cast<std::uint8_t>(start)});
+      check.that(answer.answered() && !answer.ok(), fmt::format("Allocate Endpoint IDs {} from {} on fails", operation, start),
+                 answer.describe());
+    }
   }
   allocates(check, scene.near, {2, 0, 0}, kAccepted, first, "Allocate Endpoint IDs 2 afterwards");
 }
@@ -464,10 +471,29 @@ CONFORMANCE_CASE(bridges_learn_routes_from_their_owner, "mctp.bridge.update", ro
 
 CONFORMANCE_CASE(routing_updates_are_of_their_bus, "mctp.bridge.update.own-bus", roles::bus, over_buses) {
   const Bridged scene = bridged(bench, check);
-  const OwnerAnswer answer =
-      ask(scene.far, Command::routing_information_update, update({{0, 1, scene.other.eid(), address_of(scene.farther)}}));
-  check.that(answer.answered(), "Routing Information Update from behind the bridge is answered", answer.describe());
+  const auto tell = [&](PlayedDevice& from, const Bytes& data) {
+    const OwnerAnswer answer = ask(from, Command::routing_information_update, data);
+    check.that(answer.answered(), "Routing Information Update is answered", answer.describe());
+  };
+  // From behind the bridge, of who is in front of it: one by one, as endpoints and as ranges of one.
+  for (const std::uint8_t type : {std::uint8_t{0}, std::uint8_t{1}}) {
+    for (PlayedDevice* device : {&scene.near, &scene.other}) {
+      tell(scene.far, update({{type, 1, device->eid(), address_of(scene.farther)}}));
+      leads_to(check, scene, device->eid(), device);
+    }
+  }
+  // Behind an entry that it may change.
+  tell(scene.far, update({{0, 1, 0xD0, address_of(scene.farther)}, {0, 1, scene.other.eid(), address_of(scene.farther)}}));
   leads_to(check, scene, scene.other.eid(), &scene.other);
+  // And the other way round.
+  turn_to_bridge(bench, scene, scene.near);
+  for (PlayedDevice* device : {&scene.far, &scene.farther}) {
+    tell(scene.near, update({{0, 1, device->eid(), address_of(scene.other)}}));
+    forget_all(scene);
+    for (const MctpPacket& packet : message(scene.near, device->eid(), 6, true, 0, 70)) scene.near.raw().send(packet);
+    check.equal("packets for who is behind the bridge, there", vendor_packets(*device).size(), 2u);
+    check.equal("packets for who is behind the bridge, at another device in front of it", vendor_packets(scene.other).size(), 0u);
+  }
 }
 
 // ---- what the owner makes of a bridge ----

@@ -234,6 +234,70 @@ CONFORMANCE_CASE(every_version_is_listed, "mctp.control.version.list", roles::en
   }
 }
 
+namespace {
+
+// As many as a response of 64 bytes holds.
+constexpr std::uint8_t kVersionsMost = 14, kTypesMost = 59, kVendorsMany = 40;
+
+void as_many_as_fit(EmbeddedSetup& setup) {
+  mctp::DeviceOptions& node = setup.managed->drive.node;
+  std::erase_if(node.types, [](const mctp::TypeSupport& one) { return one.type != mi::kNvmeMiType; });
+  node.base_versions.clear();
+  for (std::uint8_t i = 0; i < kVersionsMost; ++i) {
+    node.base_versions.push_back({0xF1, 0xF3, static_cast<std::uint8_t>(i < 10 ? 0xF0 + i : i + 6), 0});
+  }
+  for (std::uint8_t type = 0x08; node.types.size() < kTypesMost; ++type) node.types.push_back({type, {{0xF1, 0xF0, 0xFF, 0}}});
+  for (std::uint8_t i = 0; i < kVendorsMany; ++i) {
+    node.vendors.push_back({mctp::control::VendorFormat::pci, std::uint32_t{0x1000} + i, static_cast<std::uint16_t>(0x2000 + 3 * i)});
+  }
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(as_many_versions_are_listed_as_fit, "mctp.control.version.list", roles::endpoint, needs(control_messages),
+                 arranged("fourteen versions of the base", &as_many_as_fit)) {
+  for (const unsigned type : {0xFFu, 0x00u}) {
+    const ControlAnswer answer = ask_version(bench, type);
+    const std::string what = fmt::format("versions of {:02X}h", type);
+    if (!completion_is(check, answer, Completion::success, what)) continue;
+    const auto list = versions(check, answer, what);
+    if (!check.equal("number of " + what, list.size(), std::size_t{kVersionsMost})) continue;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      check.equal(fmt::format("update number {} of {}", i, what), list[i][2], i < 10 ? 0xF0 + i : i + 6);
+    }
+  }
+}
+
+CONFORMANCE_CASE(as_many_message_types_are_listed_as_fit, "mctp.control.types.list", roles::endpoint, needs(control_messages),
+                 arranged("59 message types", &as_many_as_fit)) {
+  const ControlAnswer answer = bench.control(Command::get_message_type_support);
+  if (!completion_is(check, answer, Completion::success, "Get Message Type Support")) return;
+  check.require(answer.data().size() == 1u + kTypesMost, "59 types are listed", answer.describe());
+  const ByteView list = answer.data().subspan(1);
+  check.equal("count of types", answer.data()[0], kTypesMost);
+  check.equal("times that 04h is listed", std::count(list.begin(), list.end(), mi::kNvmeMiType), 1);
+  check.equal("times that 00h is listed", std::count(list.begin(), list.end(), 0), 0);
+  for (std::uint8_t type = 0x08; type < 0x08 + kTypesMost - 1; ++type) {
+    check.equal(fmt::format("times that {:02X}h is listed", type), std::count(list.begin(), list.end(), type), 1);
+    completion_is(check, ask_version(bench, type), Completion::success, fmt::format("versions of {:02X}h, which is listed", type));
+  }
+}
+
+CONFORMANCE_CASE(many_vendors_are_listed, "mctp.control.vendor.list", roles::endpoint, needs(control_messages),
+                 arranged("forty vendors", &as_many_as_fit)) {
+  for (std::uint8_t selector = 0; selector < kVendorsMany; ++selector) {
+    const ControlAnswer answer = bench.control(Command::get_vendor_support, {selector});
+    const std::string what = fmt::format("vendor support {}", selector);
+    if (!completion_is(check, answer, Completion::success, what)) return;
+    const unsigned set = 0x2000u + 3u * selector;
+    const Bytes expected = {static_cast<std::uint8_t>(selector + 1 == kVendorsMany ? 0xFF : selector + 1), 0, 0x10, selector,
+                            static_cast<std::uint8_t>(set >> 8), static_cast<std::uint8_t>(set & 0xFF)};
+    check.bytes(what, answer.data(), expected);
+  }
+  completion_is(check, bench.control(Command::get_vendor_support, {kVendorsMany}), Completion::invalid_data,
+                "vendor support behind the last");
+}
+
 // ---- the network, and rates ----
 
 CONFORMANCE_CASE(the_network_is_named, "mctp.control.network", roles::endpoint, needs(control_messages),

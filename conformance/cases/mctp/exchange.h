@@ -99,12 +99,16 @@ inline bool asks_for_time(const SeenPacket& seen) {
          body[4] == static_cast<std::uint8_t>(mi::Status::more_processing);
 }
 
-/// Every packet that comes until the product has nothing more to say.
+/// Every packet that comes until the product has nothing more to say. A message without its end yet has as long as a new one:
+/// a product that runs beside other programs may stop between two packets.
 inline std::vector<SeenPacket> what_comes(EndpointBench& bench) {
   RawMctp& peer = bench.peer();
   peer.wait_until_said();
   std::vector<SeenPacket> seen;
-  while (auto packet = peer.next_packet(seen.empty() ? Duration::s(2) : bench.answer_within() * 2)) {
+  const auto patience = [&] {
+    return seen.empty() || !seen.back().packet.eom ? Duration::s(2) : bench.answer_within() * 2;
+  };
+  while (auto packet = peer.next_packet(patience())) {
     if (!asks_for_time(*packet)) seen.push_back(std::move(*packet));
   }
   peer.forget();

@@ -19,6 +19,9 @@ struct PlayedBridge {
   unsigned count = 0, first = 0, operation = 0;
   std::vector<Bytes> updates;  ///< data of Routing Information Update
   std::vector<unsigned> asked_behind;
+  /// Entries of an answer to Get Routing Table Entries; handles count by threes.
+  unsigned per_answer = 64;
+  bool silent = false;
 };
 void play_bridge(BusBench& bench, PlayedBridge& state, bool takes, unsigned behind = 0) {
   bench.device().script = [&, takes, behind](const SeenMessage& request, Bytes good) {
@@ -28,6 +31,7 @@ void play_bridge(BusBench& bench, PlayedBridge& state, bool takes, unsigned behi
       good.insert(good.end(), data.begin(), data.end());
       return good;
     };
+    if (state.silent) return Bytes{};
     const auto command = static_cast<Command>(request.body[2]);
     const mctp::Eid own = bench.device().eid();
     if (request.destination != mctp::kNullEid && request.destination != own && request.destination != mctp::kBroadcastEid) {
@@ -46,8 +50,12 @@ void play_bridge(BusBench& bench, PlayedBridge& state, bool takes, unsigned behi
         state.updates.emplace_back(request.body.begin() + 3, request.body.end());
         return with({});
       case Command::get_routing_table: {
-        Bytes table = {0xFF, static_cast<std::uint8_t>(behind)};
-        for (unsigned i = 0; i < behind; ++i) {
+        constexpr unsigned kStep = 3;
+        const unsigned from = request.body[3] / kStep * state.per_answer;
+        const unsigned to = std::min(behind, from + state.per_answer);
+        const unsigned next = to < behind ? request.body[3] + kStep : 0xFFu;
+        Bytes table = {static_cast<std::uint8_t>(next), static_cast<std::uint8_t>(to - std::min(from, to))};
+        for (unsigned i = from; i < to; ++i) {
           const auto eid = static_cast<std::uint8_t>(state.first + i);
           table.insert(table.end(), {1, eid, 0x01, 0x02, 0x0B, 2, 0x01, static_cast<std::uint8_t>(i)});
         }
@@ -158,6 +166,51 @@ CONFORMANCE_CASE(owners_ask_who_is_behind_a_bridge, "mctp.bus.bridge.learn", rol
   }
   check.that(std::none_of(asked.begin(), asked.end(), [&](unsigned eid) { return eid < state.first || eid >= state.first + 3; }),
              "nobody else is asked through the bridge", words(asked.empty() ? 0u : asked.back()));
+}
+
+CONFORMANCE_CASE(owners_read_routing_tables_to_their_end, "mctp.bus.bridge.learn", roles::bus, over_buses) {
+  for (const unsigned per_answer : {1u, 2u, 4u}) {
+    PlayedBridge state;
+    state.per_answer = per_answer;
+    play_bridge(bench, state, true, kAsked);
+    bench.enumerate();
+    check.precondition(bench.device().eid() != 0, "the bridge is given an EID");
+    const auto& asked = state.asked_behind;
+    for (unsigned i = 0; i < kAsked; ++i) {
+      const auto eid = static_cast<mctp::Eid>(state.first + i);
+      const std::string what = fmt::format("EID {} of a table that comes by {}", eid, per_answer);
+      check.that(std::count(asked.begin(), asked.end(), eid) >= 1, what + " is asked", "it is not");
+    }
+    // The next round begins with a bridge that has gone and has come back.
+    state.silent = true;
+    bench.enumerate();
+    bench.device().raw().set_eid(mctp::kNullEid);
+  }
+}
+
+CONFORMANCE_CASE(with_a_bridge_its_eids_are_gone, "mctp.bus.owner.gone", roles::bus, over_buses) {
+  PlayedBridge state;
+  play_bridge(bench, state, true, 3);
+  PlayedDevice& other = bench.add_device();
+  bench.enumerate();
+  const mctp::Eid own = bench.device().eid();
+  check.precondition(own != 0 && other.eid() != 0 && state.count == kAsked, "the bridge is given its EIDs");
+  check.precondition(ask(other, Command::resolve_endpoint_id, {own}).ok(), "the bridge's EID is resolved");
+  state.silent = true;
+  bench.enumerate();
+  check.precondition(bench.known().count(own) == 0, "the owner has noticed that the bridge is gone");
+  std::vector<mctp::Eid> gone = {own};
+  for (unsigned i = 0; i < state.count; ++i) gone.push_back(static_cast<mctp::Eid>(state.first + i));
+  for (const Route& one : routing_table(other, check)) {
+    for (const mctp::Eid eid : gone) {
+      check.that(!in_range(eid, one.first, one.size), "no entry covers an EID of a bridge that has gone", words(eid));
+    }
+  }
+  for (const mctp::Eid eid : gone) {
+    check.that(!ask(other, Command::resolve_endpoint_id, {eid}).ok(), fmt::format("EID {} of the bridge is no longer resolved", eid));
+    check.equal(fmt::format("entries for EID {} of the bridge", eid), bench.known().count(eid), 0u);
+  }
+  check.that(ask(other, Command::resolve_endpoint_id, {other.eid()}).ok(), "who is still there is resolved");
 }
 
 CONFORMANCE_CASE(reclaimed_eids_come_last, "mctp.bus.eid.reclaimed-last", roles::bus, over_smbus) {

@@ -284,13 +284,27 @@ CONFORMANCE_CASE(abort_leaves_the_other_slot_alone, "mi.abort.other", roles::end
   }
 }
 
-CONFORMANCE_CASE(abort_ends_a_pause, "mi.abort.pause", roles::endpoint, needs(revision_2_0), needs(packets)) {
+CONFORMANCE_CASE(abort_ends_a_pause, "mi.abort.pause", roles::endpoint, needs(packets)) {
+  // Before 2.0 each slot has a flag of its own.
+  const bool of_both = bench.declared().at_least(2, 0);
   for (const unsigned slot : {0u, 1u}) {
     const Held held = hold_answer(bench, check, slot);
     precondition(check, held.pause, "Pause");
     success(check, bench.primitive(Primitive::abort, slot ^ 1), "Abort of the other slot while paused");
-    check.equal("PFLG after Abort", paused(bench, slot), false);
+    check.equal("PFLG of the slot that was aborted", paused(bench, slot ^ 1), false);
+    check.equal("PFLG of the other slot after Abort", paused(bench, slot), !of_both);
+    if (!of_both) {
+      stopped(bench, check, {held.terms.tag}, "no packet of the answer that is still paused");
+      success(check, bench.primitive(Primitive::resume), "Resume");
+    }
     success(check, bench.answer(held.terms), "the answer of the slot that was not aborted");
+    bench.step("Abort of the slot that is paused");
+    const Held gone = hold_answer(bench, check, slot);
+    precondition(check, gone.pause, "Pause");
+    success(check, bench.primitive(Primitive::abort, slot), "Abort of the slot whose answer is paused");
+    check.equal("PFLG of that slot", paused(bench, slot), false);
+    success(check, bench.primitive(Primitive::resume), "Resume");
+    for (const unsigned one : {0u, 1u}) serves(bench, check, "a command afterwards", one);
   }
 }
 

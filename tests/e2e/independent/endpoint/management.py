@@ -45,14 +45,14 @@ def success(data=b"", response=0):
 class Slot:
     def __init__(self):
         self.state, self.answer, self.task, self.assembly = IDLE, None, None, None
+        self.going = asyncio.Event()  # clear: paused. Of each slot its own, before NVMe-MI 2.0
+        self.going.set()
 
 
 class Management:
     def __init__(self):
         self.slots = (Slot(), Slot())
         self.flags, self.reset_seen = 0, True
-        self.going = asyncio.Event()
-        self.going.set()
         self.admin = Admin()
         self.composite = self.changed = 0
         self.vpd = vpd()
@@ -106,7 +106,7 @@ class Management:
     async def _transmit(self, slot, source, tag, answer):
         pieces = [answer[at:at + UNIT] for at in range(0, len(answer), UNIT)]
         for place, piece in enumerate(pieces):
-            await self.going.wait()
+            await slot.going.wait()
             await self.mctp.packet(source, tag, place, len(pieces), piece)
         slot.state = IDLE
 
@@ -127,15 +127,18 @@ class Management:
         elif operation in (0, 1) and message[1] & 1:
             await say(parameter(1))
         elif operation == 0:
-            self.going.clear()
+            for one in self.slots:
+                if one.state != IDLE:
+                    one.going.clear()
             await done()
         elif operation == 1:
             await done()
-            self.going.set()
+            for one in self.slots:
+                one.going.set()
         elif operation == 2:
             await done(self._abort(slot))
         elif operation == 3:
-            state = self.flags | (not self.going.is_set()) << 15 | self.reset_seen << 14 | slot.state
+            state = self.flags | (not slot.going.is_set()) << 15 | self.reset_seen << 14 | slot.state
             if argument & 1:
                 self.flags, self.reset_seen = 0, False
             await done(state)
@@ -146,6 +149,7 @@ class Management:
 
     def _abort(self, slot):
         was, slot.state, slot.answer = slot.state, IDLE, None
+        slot.going.set()
         if was == RECEIVE:
             self.mctp.open.pop(slot.assembly).timer.cancel()
             return 1
@@ -164,7 +168,7 @@ class Management:
             slot.task.cancel()
         slot.state = TRANSMIT
         await done(1)
-        self.going.set()
+        slot.going.set()
         again = stored if first == 0 else stored[:4] + stored[first * UNIT:]
         slot.task = asyncio.ensure_future(self._transmit(slot, *to, again))
         return None
