@@ -43,14 +43,14 @@ void Findings::finish() {
   std::stable_sort(all_.begin(), all_.end(), [](const Finding& a, const Finding& b) { return a.packet < b.packet; });
 }
 
-Monitors::Monitors(const evidence::DissectorOptions& options, bool with_oracle) : dissector_(options) {
+Monitors::Monitors(const evidence::DissectorOptions& options, bool with_oracle, oracle::Declaration declared) : dissector_(options) {
   // Those who watch the form of what is said go first: a queue that they suspect is not judged further.
   for (const auto make : {&judge_of_rdma_packets, &judge_of_rdma_answers, &judge_of_connections, &judge_of_pdus,
                           &judge_of_tcp_data, &judge_of_keys, &judge_of_associations, &judge_of_queues, &judge_of_mctp,
                           &judge_of_management}) {
     judges_.push_back(make(findings_, options.complete));
   }
-  if (with_oracle) judges_.push_back(oracle::judge_by_oracle(findings_, options.complete));
+  if (with_oracle) judges_.push_back(oracle::judge_by_oracle(findings_, options.complete, std::move(declared)));
   for (const auto& judge : judges_) dissector_.add(*judge);
 }
 

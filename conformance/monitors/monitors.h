@@ -11,6 +11,7 @@
 
 #include "conformance/evidence/dissector.h"
 #include "conformance/monitors/finding.h"
+#include "conformance/oracle/declaration.h"
 
 namespace fb::monitors {
 
@@ -20,7 +21,7 @@ class Monitors final : public TraceSink {
  public:
   /// `complete` in simulated worlds: what was not seen was not said. Without the oracle where products are changed by other means
   /// than those that are traced.
-  explicit Monitors(const evidence::DissectorOptions& options = {}, bool with_oracle = true);
+  explicit Monitors(const evidence::DissectorOptions& options = {}, bool with_oracle = true, oracle::Declaration declared = {});
   ~Monitors() override;
 
   void on_event(const TraceEvent& event) override { dissector_.on_event(event); }

@@ -26,6 +26,12 @@ bool only_advises(Rule rule) {
   return requirement != nullptr && requirement->level != "mandatory";
 }
 
+bool judges_hosts(Rule rule) {
+  const conformance::Requirement* const requirement = conformance::find_requirement(facts_of(rule).requirement);
+  return facts_of(rule).layer == Layer::oracle && requirement != nullptr && requirement->roles.size() == 1 &&
+         requirement->roles.front() == "host";
+}
+
 std::string_view name_of(Layer layer) {
   constexpr std::string_view kNames[] = {"rdma", "cm", "nvme", "tcp", "mctp", "mi", "oracle"};
   return kNames[static_cast<std::size_t>(layer)];

@@ -164,7 +164,47 @@ std::string_view name_of(Layer layer);
   X(oracle_firmware_slots, "oracle.firmware.slots", oracle, "firmware slots change by commits and activations alone") \
   X(oracle_firmware_running, "oracle.firmware.running", oracle, "the running firmware changes by activations alone") \
   X(oracle_self_test, "oracle.self-tests.results", oracle, "each self-test adds one result, in front of those before") \
-  X(oracle_sanitize, "oracle.sanitize.log", oracle, "the sanitize log follows the operations")
+  X(oracle_sanitize, "oracle.sanitize.log", oracle, "the sanitize log follows the operations") \
+  X(oracle_host_identity, "fabrics.host.connect.io-identity", oracle, "I/O queues connect with the names of their admin queue") \
+  X(oracle_host_cntlid, "fabrics.host.connect.io-cntlid", oracle, "I/O queues connect to the controller of their admin queue") \
+  X(oracle_host_io_kato, "fabrics.host.connect.io-kato", oracle, "KATO is 0 in Connect of an I/O queue") \
+  X(oracle_host_queue_size, "fabrics.host.init.queue-size", oracle, "SQSIZE of an I/O queue is at most CAP.MQES") \
+  X(oracle_host_queue_count, "fabrics.host.init.number-of-queues", oracle, "QIDs of I/O queues are at most the number that was granted") \
+  X(oracle_host_queues_value, "nvme.host.number-of-queues.value", oracle, "Number of Queues does not ask for 65,536 queues") \
+  X(oracle_host_queues_time, "nvme.host.number-of-queues.time", oracle, "Number of Queues is set before the first I/O queue is connected") \
+  X(oracle_host_same, "fabrics.host.paths.identity", oracle, "a host has one Host Identifier for all its controllers") \
+  X(oracle_host_cc, "fabrics.host.init.cc", oracle, "CC selects what CAP offers, and the entry sizes of the NVM command set") \
+  X(oracle_host_cc_rest, "fabrics.host.init.cc-rest", oracle, "CC selects an arbitration that CAP offers, and its reserved bits are 0") \
+  X(oracle_host_ready, "fabrics.host.init.admin-after-ready", oracle, "admin commands follow CSTS.RDY = 1") \
+  X(oracle_host_reset_order, "fabrics.host.init.reset-order", oracle, "CC.EN is set again after CSTS.RDY = 0") \
+  X(oracle_host_shutdown, "fabrics.host.shutdown.quiet", oracle, "no command but those of the shutdown follows CC.SHN") \
+  X(oracle_host_disconnect, "fabrics.host.disconnect.io-only", oracle, "Disconnect is sent on I/O queues of controllers that support it") \
+  X(oracle_host_authenticates, "auth.host.demand.first", oracle, "a queue whose Connect asks for authentication authenticates first") \
+  X(oracle_host_keep_alive, "fabrics.host.keep-alive.sent", oracle, "Keep Alive, or traffic that counts, comes within KATT") \
+  X(oracle_host_reserved, "nvme.host.reserved", oracle, "reserved fields of commands are 0") \
+  X(oracle_host_nsid_unused, "nvme.host.nsid.unused", oracle, "NSID is 0 in commands that do not use it") \
+  X(oracle_host_nsid, "nvme.host.nsid.active", oracle, "I/O commands have NSIDs of the active namespace list") \
+  X(oracle_host_lba_range, "nvme.host.lba-range", oracle, "I/O commands stay within NSZE") \
+  X(oracle_host_mdts, "nvme.host.mdts", oracle, "no command transfers more than MDTS allows") \
+  X(oracle_host_limits, "nvme.host.command-limits", oracle, "commands keep to WZSL, VSL, WUSL and the limits of Dataset Management") \
+  X(oracle_host_copy_limits, "nvme.host.copy-limits", oracle, "Copy keeps to MSSRL, MCL and MSRC") \
+  X(oracle_host_length, "nvme.host.sgl-length", oracle, "descriptors are as long as the data of their command") \
+  X(oracle_host_no_data, "nvme.host.no-data", oracle, "commands without data describe none") \
+  X(oracle_host_optional, "nvme.host.optional-commands", oracle, "optional I/O commands are claimed by the controller") \
+  X(oracle_host_event_requests, "nvme.host.aer.limit", oracle, "at most AERL + 1 Asynchronous Event Requests are outstanding") \
+  X(oracle_host_events, "nvme.host.aer.claimed", oracle, "notices are enabled that OAES claims") \
+  X(oracle_host_abort_names, "nvme.host.abort.names", oracle, "Abort names a command that was sent on a queue of the association") \
+  X(oracle_host_aborts, "nvme.host.abort.limit", oracle, "at most ACL + 1 Aborts are outstanding") \
+  X(oracle_host_log_range, "nvme.host.log.extended", oracle, "long logs and log offsets are for controllers with extended data") \
+  X(oracle_host_save, "nvme.host.features.save", oracle, "features are saved on controllers that support it") \
+  X(oracle_host_capsule_tcp, "tcp.host.capsule.room", oracle, "in-capsule data over TCP fits IOCCSZ, and 8,192 bytes on admin queues") \
+  X(oracle_host_capsule_rdma, "fabrics.host.capsule-size", oracle, "capsules over RDMA fit IOCCSZ, and 64 bytes on admin queues") \
+  X(oracle_host_in_capsule, "fabrics.host.rdma.in-capsule-claimed", oracle, "in-capsule data over RDMA goes to controllers that claim it") \
+  X(oracle_host_sgl_tcp, "tcp.host.sgl.transport", oracle, "data over TCP is in the capsule at offset 0, or in a Transport Data Block") \
+  X(oracle_host_sgl_rdma, "fabrics.host.rdma.descriptor", oracle, "data over RDMA has keyed descriptors, or is in the capsule") \
+  X(oracle_host_reference_tag, "nvme.host.protection.reference", oracle, "checked reference tags begin with the LBA for type 1") \
+  X(oracle_host_zones, "nvme.host.zones.boundary", oracle, "no write goes beyond the end of a zone") \
+  X(oracle_host_append, "nvme.host.zones.append-limit", oracle, "Zone Append transfers at most ZASL")
 
 enum class Rule : std::uint8_t {
 #define FB_MONITOR_ENUM(id, requirement, layer, sentence) id,
@@ -187,5 +227,7 @@ std::span<const RuleFacts> catalogue();
 const RuleFacts& facts_of(Rule rule);
 /// The requirement only recommends: who does not keep to it is told, and breaks nothing.
 bool only_advises(Rule rule);
+/// The oracle's rules on what hosts send.
+bool judges_hosts(Rule rule);
 
 }  // namespace fb::monitors

@@ -1,4 +1,5 @@
 // What a Read returns is what was written last: by Write, Zone Append, Write Zeroes and Copy, for each block of each namespace.
+// A command that is refused changes nothing, and what Write Uncorrectable has marked is not read.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,6 +27,7 @@ constexpr std::uint32_t kBlockMin = 512, kBlockMax = (64 << 10) + 256;
 
 struct Range {
   std::uint64_t first = 0, count = 0;
+  std::uint64_t end() const { return first + count < first ? kNever : first + count; }
   bool meets(const Range& other) const { return first < other.first + other.count && other.first < first + count; }
 };
 
@@ -40,6 +42,17 @@ std::uint64_t hash_of(ByteView block) {
   return hash;
 }
 
+/// The controller says that it has not carried out a command which changes blocks. Of other commands, and with other answers, some
+/// of it may have been done.
+bool is_refused(const Exchange& one) {
+  if (!one.is(IoOpcode::write) && !one.is(IoOpcode::write_zeroes)) return false;
+  const nvme::Status status = one.status();
+  const auto is = [&](nvme::Status other) { return nvme::same_code(status, other); };
+  return is(nvme::sc::invalid_field) || is(nvme::sc::invalid_namespace_or_format) || is(nvme::sc::reservation_conflict) ||
+         is(nvme::sc::namespace_write_protected) || is(nvme::sc::aborted_failed_fused) || is(nvme::sc::aborted_missing_fused) ||
+         (one.is(IoOpcode::write) && is(nvme::sc::lba_out_of_range));
+}
+
 bool is_power_of_two(std::uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
 /// What is known of a block.
@@ -48,30 +61,31 @@ struct Cell {
   std::uint32_t size = 0;        ///< as it was transferred; 0: zeroes, whatever the size
   std::uint64_t changed = 0;     ///< when its last change was over
   std::uint64_t packet = 0;      ///< that asked for it
-  std::uint64_t source = 0;      ///< the block that it was copied from, plus one
+  bool unreadable = false;       ///< marked by Write Uncorrectable
 };
+using Cells = std::map<std::uint64_t, Cell>;
 
 /// A change that is under way, or was lately.
 struct Touch {
   std::uint64_t number = 0;
   Ranges ranges;
+  Cells before = {};  ///< what was known of them
   std::uint64_t ended = kNever;
 };
 
 struct Space {
-  std::map<std::uint64_t, Cell> cells;
+  Cells cells;
   std::vector<Touch> touches;
   std::uint64_t forgotten = 0;  ///< who began before that may not conclude
   bool dead = false;            ///< it changes without commands
 
-  void forget(Range range) {
-    auto from = cells.lower_bound(range.first);
-    const auto to = range.first + range.count < range.first ? cells.end() : cells.lower_bound(range.first + range.count);
-    cells.erase(from, to);
-  }
+  void forget(Range range) { cells.erase(cells.lower_bound(range.first), cells.lower_bound(range.end())); }
   void begin(std::uint64_t number, Ranges ranges) {
-    for (const Range& range : ranges) forget(range);
-    touches.push_back({number, std::move(ranges)});
+    Touch& made = touches.emplace_back(Touch{.number = number, .ranges = std::move(ranges)});
+    for (const Range& range : made.ranges) {
+      const auto to = cells.lower_bound(range.end());
+      for (auto at = cells.lower_bound(range.first); at != to;) made.before.insert(cells.extract(at++));
+    }
     if (touches.size() <= kTouchesKept) return;
     // The oldest that is over; those that never end stay.
     const auto over = std::find_if(touches.begin(), touches.end(), [](const Touch& touch) { return touch.ended != kNever; });
@@ -79,12 +93,16 @@ struct Space {
     forgotten = std::max(forgotten, over->ended);
     touches.erase(over);
   }
-  /// What was touched is not known from now on.
-  void end(std::uint64_t number, std::uint64_t now) {
+  /// What was touched is not known from now on; or is what it was, where the command was refused.
+  void end(const Exchange& one, bool refused) {
     for (Touch& touch : touches) {
-      if (touch.number != number) continue;
-      touch.ended = now;
+      if (touch.number != one.number) continue;
+      touch.ended = one.ended;
       for (const Range& range : touch.ranges) forget(range);
+      const bool same = refused && std::all_of(touch.ranges.begin(), touch.ranges.end(),
+                                               [&](const Range& range) { return alone(one.number, range, one.began); });
+      if (same) cells.merge(touch.before);
+      touch.before.clear();
     }
   }
   /// Whether nobody else touched the range since `began`.
@@ -113,6 +131,7 @@ class Blocks final : public Subject {
     if (one.admin()) return on_admin(one);
     switch (static_cast<IoOpcode>(one.sqe[0])) {
       case IoOpcode::read: return on_read(one);
+      case IoOpcode::verify: return judge_marked(one);
       case IoOpcode::compare: return on_compare(one);
       case IoOpcode::zone_append: return on_append(one);
       default: break;
@@ -120,11 +139,12 @@ class Blocks final : public Subject {
     const Ranges ranges = changes(one);
     if (ranges.empty()) return;
     Space& space = space_of(one);
-    const std::vector<Cell> copied = copied_cells(one, space);
-    space.end(one.number, one.ended);
+    const std::vector<Cell> copied = copied_cells(one);
+    space.end(one, is_refused(one));
     if (!one.ok() || !space.alone(one.number, ranges[0], one.began)) return;
     if (one.is(IoOpcode::write)) return keep(one, space, ranges[0], one.data_out());
     if (one.is(IoOpcode::write_zeroes)) return keep_zeroes(one, space, ranges[0]);
+    if (one.is(IoOpcode::write_uncorrectable)) return keep_marks(one, space, ranges[0]);
     if (one.is(IoOpcode::copy)) keep_copies(one, space, ranges[0], copied);
   }
 
@@ -182,9 +202,9 @@ class Blocks final : public Subject {
       case IoOpcode::write_zeroes:
       case IoOpcode::write_uncorrectable: return {range_of(one)};
       case IoOpcode::copy: {
-        const Ranges sources = sources_of(one);
+        const auto sources = sources_of(one);
         std::uint64_t blocks = 0;
-        for (const Range& source : sources) blocks += source.count;
+        for (const Source& source : sources) blocks += source.range.count;
         return {sources.empty() ? kAll : Range{one.command<nvme::CopySqe>().get(nvme::copy_sqe::sdlba), blocks}};
       }
       case IoOpcode::dataset_management: return deallocated(one);
@@ -207,17 +227,22 @@ class Blocks final : public Subject {
     return ranges;
   }
 
-  /// Of a Copy within its namespace, as far as its ranges were seen.
-  static Ranges sources_of(const Exchange& one) {
+  struct Source {
+    std::uint32_t nsid = 0;
+    Range range;
+  };
+  /// Of a Copy, as far as its ranges were seen.
+  static std::vector<Source> sources_of(const Exchange& one) {
     const auto command = one.command<nvme::CopySqe>();
     const unsigned format = command.get(nvme::copy_sqe::desfmt);
     const std::size_t count = command.get(nvme::copy_sqe::nr).count();
     const ByteView data = one.data_out();
-    if (format > 1 || data.size() < count * nvme::copy_range_bytes(format)) return {};
-    Ranges sources;
+    if (format >= nvme::kCopyFormats || data.size() < count * nvme::copy_range_bytes(format)) return {};
+    std::vector<Source> sources;
     for (std::size_t i = 0; i < count; ++i) {
-      const View<nvme::CopyRange> range{data.subspan(i * nvme::copy_range_bytes(format), nvme::CopyRange::size)};
-      sources.push_back({range.get(nvme::copy_range::slba), range.get(nvme::copy_range::nlb).count()});
+      const std::size_t each = nvme::copy_range_bytes(format);
+      const nvme::CopySource source = nvme::read_copy_source(data.subspan(i * each, each), format, {});
+      sources.push_back({nvme::names_sources(format) ? source.nsid : one.nsid(), {source.slba, source.blocks}});
     }
     return sources;
   }
@@ -245,14 +270,23 @@ class Blocks final : public Subject {
     for (std::uint64_t i = 0; i < range.count; ++i) space.cells[range.first + i] = {0, 0, one.ended, one.packet};
   }
 
-  static std::vector<Cell> copied_cells(const Exchange& one, const Space& space) {
+  static void keep_marks(const Exchange& one, Space& space, Range range) {
+    for (std::uint64_t i = 0; i < range.count; ++i) {
+      space.cells[range.first + i] = {.changed = one.ended, .packet = one.packet, .unreadable = true};
+    }
+  }
+
+  std::vector<Cell> copied_cells(const Exchange& one) const {
     std::vector<Cell> cells;
     if (!one.is(IoOpcode::copy)) return cells;
-    for (const Range& source : sources_of(one)) {
-      for (std::uint64_t i = 0; i < source.count; ++i) {
-        const auto found = space.cells.find(source.first + i);
-        const bool sure = found != space.cells.end() && found->second.changed < one.began;
-        cells.push_back(sure ? found->second : Cell{.changed = kNever});
+    for (const Source& source : sources_of(one)) {
+      const auto space = spaces_.find({one.subsystem().number, source.nsid});
+      for (std::uint64_t i = 0; i < source.range.count; ++i) {
+        cells.push_back({.changed = kNever});
+        if (space == spaces_.end()) continue;
+        const auto found = space->second.cells.find(source.range.first + i);
+        const bool sure = found != space->second.cells.end() && found->second.changed < one.began && !found->second.unreadable;
+        if (sure && !space->second.dead) cells.back() = found->second;
       }
     }
     return cells;
@@ -288,7 +322,7 @@ class Blocks final : public Subject {
     if (space.dead || sanitized_) return;
     auto cell = space.cells.lower_bound(range.first);
     for (; cell != space.cells.end() && cell->first < range.first + range.count; ++cell) {
-      if (cell->second.changed >= one.began) continue;
+      if (cell->second.changed >= one.began || cell->second.unreadable) continue;
       const bool zeroes = cell->second.size == 0;
       if (zeroes ? !is_power_of_two(size) : cell->second.size != size) continue;
       const ByteView block = data.subspan(static_cast<std::size_t>((cell->first - range.first) * size), size);
@@ -298,7 +332,23 @@ class Blocks final : public Subject {
     }
   }
 
+  /// Read, Compare and Verify do not succeed where a block was marked and not written since.
+  void judge_marked(const Exchange& one) {
+    const Range range = range_of(one);
+    const Space& space = space_of(one);
+    if (space.dead || sanitized_) return;
+    for (auto cell = space.cells.lower_bound(range.first); cell != space.cells.end() && cell->first < range.end(); ++cell) {
+      if (!cell->second.unreadable || cell->second.changed >= one.began) continue;
+      judged(Rule::oracle_data);
+      if (!one.ok()) return;
+      return say(Rule::oracle_data,
+                 fmt::format("{} of LBA {} of namespace {} succeeds, which the command in packet {} marked uncorrectable",
+                             nvme::io_opcode_name(one.sqe[0]), cell->first, one.nsid(), cell->second.packet));
+    }
+  }
+
   void on_read(const Exchange& one) {
+    judge_marked(one);
     if (!one.ok()) return;
     each_known(one, one.data_in(one.length_known ? one.length : kNever), [&](std::uint64_t lba, const Cell& cell, bool same) {
       judged(Rule::oracle_data);
@@ -310,8 +360,10 @@ class Blocks final : public Subject {
   }
 
   void on_compare(const Exchange& one) {
+    judge_marked(one);
     const bool differs = nvme::same_code(one.status(), nvme::sc::compare_failure);
-    if (!one.ok() && !differs) return;
+    // Metadata may be protection information, which is checked and not compared.
+    if ((!one.ok() && !differs) || !is_power_of_two(block_bytes(one))) return;
     const Range range = range_of(one);
     std::uint64_t known = 0;
     std::optional<std::uint64_t> other;

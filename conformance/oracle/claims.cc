@@ -58,10 +58,11 @@ class Claims final : public Subject {
   }
 
   void judge_transfer_size(const Exchange& one) {
-    const IdentifyPage* const controller = pages_.find(*one.controller, {static_cast<std::uint8_t>(Cns::controller)});
+    const IdentifyPage* const asked = pages_.find(*one.controller, {static_cast<std::uint8_t>(Cns::controller)});
+    const ByteView controller = asked != nullptr ? ByteView{asked->bytes} : one.controller->declared;
     const auto page = page_bits_.find(one.controller);
-    if (controller == nullptr || page == page_bits_.end() || !one.ok() || !one.length_known) return;
-    const View<nvme::IdentifyController> view{controller->bytes};
+    if (controller.size() < nvme::kIdentifySize || page == page_bits_.end() || !one.ok() || !one.length_known) return;
+    const View<nvme::IdentifyController> view{controller};
     const unsigned mdts = view.get(nvme::id_ctrl::mdts);
     constexpr std::uint32_t kExcludesMetadata = 1u << 16;  // CTRATT.MEM
     if (mdts == 0 || mdts > 40 || (view.get(nvme::id_ctrl::ctratt) & kExcludesMetadata) != 0) return;
@@ -75,12 +76,19 @@ class Claims final : public Subject {
     }
   }
 
+  /// Blocks without metadata: no host has to enable anything for them.
+  bool has_plain_format(const Exchange& one) {
+    const IdentifyPage* const page = pages_.find(*one.controller, {static_cast<std::uint8_t>(Cns::identify_namespace), one.nsid()});
+    if (page == nullptr) return false;
+    return nvme::lba_format_at(page->bytes, nvme::format_in_use(page->bytes)).get(nvme::lba_format::ms) == 0;
+  }
+
   void judge_namespace_exists(const Exchange& one) {
     if (!has_range(one)) return;
     const auto active = active_namespaces(pages_, *one.controller);
     if (!active) return;
     const bool listed = std::binary_search(active->begin(), active->end(), one.nsid());
-    const bool refused = nvme::same_code(one.status(), nvme::sc::invalid_namespace_or_format);
+    const bool refused = nvme::same_code(one.status(), nvme::sc::invalid_namespace_or_format) && has_plain_format(one);
     judged(Rule::oracle_namespace_exists);
     if (listed ? refused : one.ok()) {
       say(Rule::oracle_namespace_exists, fmt::format("{} to namespace {:#x}, which is {} the active namespace list, completes with {}",

@@ -9,6 +9,7 @@
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify.h"
 #include "wire/nvme/identify_controller.h"
+#include "wire/nvme/logs.h"
 
 namespace fb::oracle {
 
@@ -34,6 +35,37 @@ std::optional<std::uint32_t> enabling(std::uint8_t notice) {
   }
 }
 
+/// The log page that an event sends the host to, of those events that have one.
+std::optional<nvme::LogPage> page_of(const nvme::Event& event) {
+  using nvme::LogPage;
+  if (event.type == EventType::error) return LogPage::error_information;
+  if (event.type == EventType::smart) return LogPage::smart;
+  if (event.type == EventType::command_set) {
+    switch (event.info) {
+      case info::command_set_reservation: return LogPage::reservation_notification;
+      case info::command_set_sanitize_completed:
+      case info::command_set_sanitize_unexpected:
+      case info::command_set_sanitize_media_verification: return LogPage::sanitize_status;
+      default: return std::nullopt;
+    }
+  }
+  if (event.type != EventType::notice) return std::nullopt;
+  switch (event.info) {
+    case info::notice_namespace_attribute: return LogPage::changed_namespaces;
+    case info::notice_firmware_activation: return LogPage::firmware_slot;
+    case info::notice_telemetry: return LogPage::telemetry_controller;
+    case info::notice_ana_change: return LogPage::ana;
+    case info::notice_lba_status: return LogPage::lba_status;
+    case info::notice_endurance_group: return LogPage::endurance_group_events;
+    case info::notice_zone_descriptor: return LogPage::changed_zones;
+    case info::notice_discovery_log: return LogPage::discovery;
+    default: return std::nullopt;
+  }
+}
+
+/// Telemetry is claimed by LPA instead.
+bool claimed_by_oaes(std::uint32_t bit) { return bit != enables::telemetry; }
+
 class Events final : public Subject {
  public:
   using Subject::Subject;
@@ -53,12 +85,16 @@ class Events final : public Subject {
     if (is_configuration(one) && one.is(AdminOpcode::set_features) && one.ok()) ++state.sets;
     if (!one.is(AdminOpcode::async_event_request)) return;
     if (one.ok()) judge_enabled(state, one);
+    if (one.ok()) judge_event(state, one);
     judge_limit(state, one);
     --state.requests;
   }
 
   void on_abandoned(const Exchange& one) override {
     if (one.is(AdminOpcode::async_event_request)) --states_[one.controller].requests;
+  }
+  void on_controller(const Controller& controller) override {
+    if (controller.declared.size() >= nvme::kIdentifySize) claim(states_[&controller], controller.declared);
   }
   void on_controller_end(const Controller& controller) override { states_.erase(&controller); }
   void on_reset(const Controller& controller) override { states_[&controller].ever_enabled.reset(); }
@@ -72,6 +108,7 @@ class Events final : public Subject {
   struct State {
     unsigned requests = 0;                       // outstanding
     std::optional<unsigned> requests_max = {};   // AERL + 1
+    std::optional<std::uint32_t> claimed = {};   // OAES
     std::optional<std::uint32_t> ever_enabled = {};  // bits of feature 0Bh that are or were set, since it was read
     unsigned sets = 0;
   };
@@ -86,7 +123,11 @@ class Events final : public Subject {
     const auto command = one.command<nvme::IdentifySqe>();
     const ByteView page = one.data_in(nvme::kIdentifySize);
     if (!one.ok() || page.empty() || command.get(nvme::identify_sqe::cns) != static_cast<std::uint8_t>(nvme::Cns::controller)) return;
+    claim(state, page);
+  }
+  static void claim(State& state, ByteView page) {
     state.requests_max = View<nvme::IdentifyController>{page}.get(nvme::id_ctrl::aerl).raw() + 1u;
+    state.claimed = View<nvme::IdentifyController>{page}.get(nvme::id_ctrl::oaes);
   }
 
   // A value that was set before may have let an event wait that is reported yet.
@@ -103,6 +144,23 @@ class Events final : public Subject {
     if ((*state.ever_enabled & *bit) != 0) return;
     say(Rule::oracle_event_enabled,
         fmt::format("{} is reported, and bit {:#x} of Asynchronous Event Configuration was not set", to_string(event), *bit));
+  }
+
+  /// What the event is about, whoever enabled it.
+  void judge_event(const State& state, const Exchange& one) {
+    const nvme::Event event = nvme::Event::from_dw0(one.answer().get(nvme::cqe::dw0));
+    if (const auto page = page_of(event)) {
+      judged(Rule::oracle_event_enabled);
+      if (static_cast<nvme::LogPage>(event.lid) != *page) {
+        say(Rule::oracle_event_enabled,
+            fmt::format("{} is reported, and its log page is {:02X}h", to_string(event), static_cast<unsigned>(*page)));
+      }
+    }
+    const auto bit = event.type == EventType::notice ? enabling(event.info) : std::nullopt;
+    if (!state.claimed || !bit || !claimed_by_oaes(*bit)) return;
+    judged(Rule::oracle_event_enabled);
+    if ((*state.claimed & *bit) != 0) return;
+    say(Rule::oracle_event_enabled, fmt::format("{} is reported, and OAES does not have bit {:#x}", to_string(event), *bit));
   }
 
   void judge_limit(const State& state, const Exchange& one) {

@@ -3,10 +3,12 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "conformance/oracle/subjects.h"
 #include "wire/nvme/features.h"
+#include "wire/nvme/identify_controller.h"
 
 namespace fb::oracle {
 
@@ -33,12 +35,16 @@ struct Feature {
   std::uint32_t all = 0;       ///< a selector that means all of them
 };
 
+/// Features of which DW0 of Set Features tells the value that it has given.
+constexpr bool is_granted(FeatureId id) { return id == FeatureId::number_of_queues; }
+
 constexpr Feature kFeatures[] = {
     {.id = FeatureId::arbitration, .bits = 0xFFFFFF07, .restored = true},
     {.id = FeatureId::power_management, .bits = 0x1F, .restored = true},
     {.id = FeatureId::temperature_threshold, .bits = 0xFFFF, .selector = 0x3F0000, .restored = true, .all = 0xF0000},
     {.id = FeatureId::error_recovery, .bits = 0xFFFF, .of_namespace = true, .restored = true},
     {.id = FeatureId::volatile_write_cache, .bits = 1, .restored = true},
+    {.id = FeatureId::number_of_queues, .bits = 0xFFFFFFFF},
     {.id = FeatureId::write_atomicity, .bits = 1, .restored = true},
     {.id = FeatureId::async_event_configuration, .bits = 0x3F, .restored = true},
     {.id = FeatureId::host_controlled_thermal_management, .bits = 0xFFFFFFFF},
@@ -82,10 +88,12 @@ class Features final : public Subject {
     if (one.subsystem().discovery) return;
     if (one.is(AdminOpcode::set_features)) return on_set(one);
     if (one.is(AdminOpcode::get_features)) return on_get(one);
+    if (one.is(AdminOpcode::identify)) return on_identify(one);
     if (one.is(nvme::FabricsType::property_set)) touched_[place_of_reset(*one.controller)].last = one.ended;
     if (one.is(nvme::IoOpcode::reservation_register)) forget(one.subsystem(), FeatureId::reservation_persistence);
     const bool renews = one.is(AdminOpcode::namespace_management) || one.is(AdminOpcode::firmware_commit) ||
                         one.is(AdminOpcode::nvme_mi_send) || one.is(AdminOpcode::capacity_management) || one.is(AdminOpcode::sanitize);
+    if (one.is(AdminOpcode::firmware_commit)) capabilities_.clear();
     if (renews) on_unsure(&one.subsystem());
   }
 
@@ -95,9 +103,13 @@ class Features final : public Subject {
     if (const Feature* const feature = feature_of(one)) forget_all(one, *feature);
   }
 
+  void on_controller(const Controller& controller) override {
+    if (selects(controller.declared)) selecting_.insert(controller.number);
+  }
   void on_controller_end(const Controller& controller) override {
     std::erase_if(values_, [&](const auto& of) { return of.first.controller == controller.number; });
     std::erase_if(touched_, [&](const auto& of) { return of.first.controller == controller.number; });
+    std::erase_if(capabilities_, [&](const auto& of) { return of.first.controller == controller.number; });
   }
 
   void on_reset(const Controller& controller) override {
@@ -188,7 +200,52 @@ class Features final : public Subject {
            same_code(status, nvme::sc::feature_not_changeable) || same_code(status, nvme::sc::feature_not_namespace_specific);
   }
 
+  /// Against what SEL = 011b said of the feature.
+  void judge_capabilities(const Exchange& one) {
+    namespace bits = nvme::feature_capability_bits;
+    const auto known = capabilities_.find({one.controller->number, one.subsystem().number, fid_of(one)});
+    if (known == capabilities_.end()) return;
+    const bool saves = one.command<nvme::SetFeaturesSqe>().get(nvme::features_sqe::sv);
+    const auto contradicts = [&](std::uint32_t bit, bool taken, bool refused, std::string_view name) {
+      const bool claimed = (known->second & bit) != 0;
+      judged(Rule::oracle_features);
+      if (claimed ? !refused : !taken) return;
+      say(Rule::oracle_features,
+          fmt::format("Set Features of {:02X}h completes with {}, and its capabilities {} {}", fid_of(one), to_string(one.status()),
+                      claimed ? "are" : "are not", name));
+    };
+    contradicts(bits::changeable, one.ok(), same_code(one.status(), nvme::sc::feature_not_changeable), "changeable");
+    if (saves) contradicts(bits::saveable, one.ok(), same_code(one.status(), nvme::sc::feature_not_saveable), "saveable");
+    const bool of_one = one.nsid() != 0 && one.nsid() != nvme::kAllNamespaces;
+    const bool denied = same_code(one.status(), nvme::sc::feature_not_namespace_specific);
+    if (of_one) contradicts(bits::namespace_specific, false, denied, "namespace specific");
+  }
+  /// Who does not claim Save and Select may not know SEL.
+  static bool selects(ByteView controller) {
+    return controller.size() >= nvme::kIdentifySize &&
+           (View<nvme::IdentifyController>{controller}.get(nvme::id_ctrl::oncs) & nvme::oncs_bits::save_and_select) != 0;
+  }
+  void on_identify(const Exchange& one) {
+    const bool asked = one.command<nvme::IdentifySqe>().get(nvme::identify_sqe::cns) == static_cast<std::uint8_t>(nvme::Cns::controller);
+    if (one.ok() && asked && selects(one.data_in(nvme::kIdentifySize))) selecting_.insert(one.controller->number);
+  }
+  /// They are what the controller is, and stay.
+  void on_capabilities(const Exchange& one) {
+    if (selecting_.count(one.controller->number) == 0) return;
+    const std::uint32_t got = one.answer().get(nvme::cqe::dw0);
+    const Place place{one.controller->number, one.subsystem().number, fid_of(one)};
+    if (const auto known = capabilities_.find(place); known != capabilities_.end()) {
+      judged(Rule::oracle_features);
+      if (known->second != got) {
+        say(Rule::oracle_features,
+            fmt::format("the capabilities of feature {:02X}h are {:#x} after {:#x}", fid_of(one), got, known->second));
+      }
+    }
+    capabilities_[place] = got;
+  }
+
   void on_set(const Exchange& one) {
+    judge_capabilities(one);
     Touched& touched = touched_[place_of(one)];
     --touched.open;
     const Feature* const feature = feature_of(one);
@@ -203,19 +260,22 @@ class Features final : public Subject {
     if (!sure || !one.ok() || several || feature->scope == Scope::unclear) forget_all(one, *feature);
     if (!sure || !one.ok() || several) return;
     Values& values = values_[key];
-    values.current = {command.get(nvme::features_sqe::cdw11) & feature->bits, one.packet};
+    const std::uint32_t given = is_granted(feature->id) ? one.answer().get(nvme::cqe::dw0) : command.get(nvme::features_sqe::cdw11);
+    values.current = {given & feature->bits, one.packet};
     if (saves) values.saved = values.current;
   }
 
   void on_get(const Exchange& one) {
     const Feature* const feature = feature_of(one);
+    const FeatureSelect select = one.command<nvme::GetFeaturesSqe>().get(nvme::features_sqe::sel);
+    if (one.ok() && select == FeatureSelect::capabilities) return on_capabilities(one);
     if (feature == nullptr || !one.ok() || !alone(one)) return;
     const Key key = key_of(one, *feature);
     if (feature->all != 0 && (key.selector & feature->all) == feature->all) return;
     if (feature->of_namespace && (one.nsid() == nvme::kAllNamespaces || one.nsid() == 0)) return;
     const std::uint32_t got = one.answer().get(nvme::cqe::dw0) & feature->bits;
     Values& values = values_[key];
-    switch (one.command<nvme::GetFeaturesSqe>().get(nvme::features_sqe::sel)) {
+    switch (select) {
       case FeatureSelect::current:
         return hold(one, values.current, got, values.current.by_reset ? Rule::oracle_features_reset : Rule::oracle_features);
       case FeatureSelect::default_value: return hold(one, values.preset, got, Rule::oracle_features_default);
@@ -235,6 +295,8 @@ class Features final : public Subject {
 
   std::map<Key, Values> values_;
   std::map<Place, Touched> touched_;
+  std::map<Place, std::uint32_t> capabilities_;
+  std::set<std::uint64_t> selecting_;  // controllers that claim Save and Select
   std::uint64_t last_ = 0, unsure_ = 0;
 };
 

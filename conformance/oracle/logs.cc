@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "conformance/oracle/subjects.h"
 #include "wire/fabrics/discovery_log.h"
+#include "wire/nvme/identify_controller.h"
 #include "wire/nvme/logs.h"
 
 namespace fb::oracle {
@@ -126,13 +129,42 @@ class Logs final : public Subject {
   void on_ana(State& state, const Exchange& one, ByteView data) {
     nvme::AnaWalk walk(data);
     std::map<std::uint32_t, nvme::AnaGroup> groups;
-    for (nvme::AnaGroup group; walk.next(group);) groups[group.id] = group;
+    judged(Rule::oracle_ana);
+    std::uint32_t last = 0;
+    std::set<std::uint32_t> members;
+    for (nvme::AnaGroup group; walk.next(group);) {
+      judge_group(one, group, last, members);
+      last = group.id;
+      groups[group.id] = group;
+    }
+    judge_group_count(one, groups.size());
     if (walk.damaged() || groups.size() != View<nvme::AnaHeader>{data}.get(nvme::ana_header::nagd)) return;
     const std::uint64_t count = walk.change_count();
     if (state.ana_ended != 0 && state.ana_ended < one.began) judge_ana(state, groups, count);
     state.groups = std::move(groups);
     state.ana_count = count;
     state.ana_ended = one.ended;
+  }
+
+  /// Groups ascend, and so do the namespaces of each; a namespace is in one group alone.
+  void judge_group(const Exchange& one, const nvme::AnaGroup& group, std::uint32_t last, std::set<std::uint32_t>& members) {
+    const auto& ids = group.namespaces;
+    const bool ordered = std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) == ids.end();
+    if (group.id <= last) say(Rule::oracle_ana, fmt::format("ANA group {} stands behind group {}", group.id, last));
+    if (!ordered) say(Rule::oracle_ana, fmt::format("the namespaces of ANA group {} do not ascend", group.id));
+    for (const std::uint32_t nsid : ids) {
+      if (!members.insert(nsid).second) say(Rule::oracle_ana, fmt::format("namespace {:#x} is in two ANA groups", nsid));
+    }
+    if (one.controller->declared.size() < nvme::kIdentifySize) return;
+    const View<nvme::IdentifyController> page{one.controller->declared};
+    if (group.id > page.get(nvme::id_ctrl::anagrpmax)) {
+      say(Rule::oracle_ana, fmt::format("ANA group {} is above ANAGRPMAX, which is {}", group.id, page.get(nvme::id_ctrl::anagrpmax)));
+    }
+  }
+  void judge_group_count(const Exchange& one, std::size_t groups) {
+    if (one.controller->declared.size() < nvme::kIdentifySize) return;
+    const std::uint32_t most = View<nvme::IdentifyController>{one.controller->declared}.get(nvme::id_ctrl::nanagrpid);
+    if (groups > most) say(Rule::oracle_ana, fmt::format("there are {} ANA groups, and NANAGRPID is {}", groups, most));
   }
 
   void judge_ana(const State& state, const std::map<std::uint32_t, nvme::AnaGroup>& groups, std::uint64_t count) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "conformance/oracle/subjects.h"
@@ -18,6 +19,7 @@ using nvme::IoOpcode;
 using nvme::LogPage;
 using nvme::SanitizeState;
 using nvme::SelfTestCode;
+using nvme::SelfTestOutcome;
 
 /// The log page that an answer brings from its start on; nothing for other pages, or where less came.
 ByteView whole_log(const Exchange& one, LogPage page, std::size_t length) {
@@ -34,6 +36,7 @@ class SelfTests final : public Subject {
 
   void on_command(const Exchange& one) override {
     last_ = one.began;
+    note_cause(one);
     if (!one.is(AdminOpcode::device_self_test)) return;
     states_.try_emplace(one.controller);
     for (auto& [controller, state] : states_) {
@@ -58,25 +61,62 @@ class SelfTests final : public Subject {
     const ByteView log = whole_log(one, LogPage::self_test, nvme::SelfTestLog::size);
     if (!log.empty()) on_log(one, log);
   }
-  void on_controller_end(const Controller& controller) override { states_.erase(&controller); }
+  void on_controller_end(const Controller& controller) override {
+    states_.erase(&controller);
+    each(controller.subsystem, [](State& state) { state.causes.insert(SelfTestOutcome::aborted_by_reset); });
+  }
+  void on_reset(const Controller& controller) override {
+    each(controller.subsystem, [](State& state) { state.causes.insert(SelfTestOutcome::aborted_by_reset); });
+  }
   void on_unsure(const Subsystem* subsystem) override {
-    for (auto& [controller, state] : states_) {
-      if (subsystem != nullptr && controller->subsystem != subsystem) continue;
+    each(subsystem, [&](State& state) {
       state.known = false;
       state.touched = last_;
-    }
+    });
   }
 
  private:
   static constexpr std::size_t kResult = nvme::SelfTestResult::size;
+  struct Test {
+    unsigned code = 0;
+    std::uint32_t nsid = 0;
+  };
   struct State {
     bool known = false, lost = false;
     unsigned open = 0;  // commands under way
     unsigned operation = 0, percent = 0;
-    std::vector<unsigned> started = {};  // since the log was read
+    std::uint32_t nsid = 0;                  // of the operation, where it is known
+    std::vector<Test> started = {};          // since the log was read
+    std::set<SelfTestOutcome> causes = {};   // what may have ended a test since then
+    std::set<std::uint32_t> formatted = {};
     Bytes results = {};
     std::uint64_t touched = 0, packet = 0;
   };
+
+  template <class Visit>
+  void each(const Subsystem* subsystem, Visit&& visit) {
+    for (auto& [controller, state] : states_) {
+      if (subsystem == nullptr || controller->subsystem == subsystem) visit(state);
+    }
+  }
+  /// Of outcomes that say why a test was aborted.
+  void note_cause(const Exchange& one) {
+    std::optional<SelfTestOutcome> cause;
+    if (one.is(AdminOpcode::sanitize)) cause = SelfTestOutcome::aborted_by_sanitize;
+    if (one.is(AdminOpcode::format_nvm)) cause = SelfTestOutcome::aborted_by_format;
+    const bool removes = one.is(AdminOpcode::namespace_management) || one.is(AdminOpcode::namespace_attachment) ||
+                         one.is(AdminOpcode::capacity_management);
+    if (removes) cause = SelfTestOutcome::aborted_by_removal;
+    const bool aborts = one.is(AdminOpcode::device_self_test) &&
+                        one.command<nvme::SelfTestSqe>().get(nvme::self_test_sqe::stc) == SelfTestCode::abort;
+    if (aborts) cause = SelfTestOutcome::aborted_by_command;
+    if (one.is(nvme::FabricsType::property_set)) cause = SelfTestOutcome::aborted_by_reset;
+    if (!cause) return;
+    each(one.controller->subsystem, [&](State& state) {
+      state.causes.insert(*cause);
+      if (one.is(AdminOpcode::format_nvm)) state.formatted.insert(one.nsid());
+    });
+  }
 
   void on_started(const Exchange& one) {
     State& state = states_[one.controller];
@@ -85,7 +125,7 @@ class SelfTests final : public Subject {
     state.touched = one.ended;
     const SelfTestCode code = one.command<nvme::SelfTestSqe>().get(nvme::self_test_sqe::stc);
     if (!one.ok() || code == SelfTestCode::abort) return;
-    state.started.push_back(static_cast<unsigned>(code));
+    state.started.push_back({static_cast<unsigned>(code), one.nsid()});
   }
 
   void on_log(const Exchange& one, ByteView log) {
@@ -96,23 +136,27 @@ class SelfTests final : public Subject {
     const unsigned operation = view.get(nvme::self_test_log::operation), percent = view.get(nvme::self_test_log::percent);
     if (state.known) judge(state, operation, percent, results);
     state.known = true;
+    // Of several that began, which one goes on is the one that began last.
+    if (!state.started.empty()) state.nsid = state.started.back().nsid;
     state.operation = operation;
     state.percent = percent;
     state.started.clear();
+    state.causes.clear();
+    state.formatted.clear();
     state.results.assign(results.begin(), results.end());
     state.packet = one.packet;
   }
 
   void judge(const State& state, unsigned operation, unsigned percent, ByteView results) {
     judged(Rule::oracle_self_test);
-    std::vector<unsigned> ended;
-    if (state.operation != 0) ended.push_back(state.operation);
+    std::vector<Test> ended;
+    if (state.operation != 0) ended.push_back({state.operation, state.nsid});
     ended.insert(ended.end(), state.started.begin(), state.started.end());
     if (operation != 0) {
-      if (ended.empty() || ended.back() != operation) {
+      if (ended.empty() || ended.back().code != operation) {
         return say(Rule::oracle_self_test,
                    fmt::format("self-test {:X}h is going on, and by packet {} and the commands since it is {}", operation, state.packet,
-                               ended.empty() ? "none" : fmt::format("{:X}h", ended.back())));
+                               ended.empty() ? "none" : fmt::format("{:X}h", ended.back().code)));
       }
       ended.pop_back();
     }
@@ -122,15 +166,40 @@ class SelfTests final : public Subject {
     }
     const std::size_t added = std::min<std::size_t>(ended.size(), nvme::kSelfTestResults);
     for (std::size_t i = 0; i < added; ++i) {
-      const unsigned code = results[i * kResult] >> 4, expected = ended[ended.size() - 1 - i];
+      const Test& test = ended[ended.size() - 1 - i];
+      const unsigned code = results[i * kResult] >> 4, expected = test.code;
       const bool unused = (results[i * kResult] & 0xF) == nvme::kSelfTestUnused;
-      if (code == expected && !unused) continue;
+      if (code == expected && !unused) {
+        judge_result(state, test, View<nvme::SelfTestResult>{results.subspan(i * kResult, kResult)});
+        continue;
+      }
       return say(Rule::oracle_self_test, fmt::format("result {} is {} code {:X}h, and self-test {:X}h has ended", i,
                                                      unused ? "unused, with" : "of", code, expected));
     }
     const auto kept = results.begin() + static_cast<std::ptrdiff_t>(added * kResult);
     if (std::equal(kept, results.end(), state.results.begin())) return;
     say(Rule::oracle_self_test, fmt::format("results of self-tests are not those of packet {} behind {} new ones", state.packet, added));
+  }
+
+  /// An outcome that names a cause has one, and the namespace is that of the command.
+  void judge_result(const State& state, const Test& test, const View<nvme::SelfTestResult>& result) {
+    const auto outcome = static_cast<SelfTestOutcome>(result.get(nvme::self_test_result::result));
+    const bool names_cause = (outcome >= SelfTestOutcome::aborted_by_command && outcome <= SelfTestOutcome::aborted_by_format) ||
+                             outcome == SelfTestOutcome::aborted_by_sanitize;
+    bool caused = !names_cause || state.causes.count(outcome) != 0;
+    const bool of_one = test.nsid != 0 && test.nsid != nvme::kAllNamespaces;
+    if (outcome == SelfTestOutcome::aborted_by_format && of_one) {
+      caused = state.formatted.count(test.nsid) != 0 || state.formatted.count(nvme::kAllNamespaces) != 0;
+    }
+    if (!caused) {
+      say(Rule::oracle_self_test, fmt::format("a self-test has result {:X}h, and nothing has happened since packet {} that causes it",
+                                              static_cast<unsigned>(outcome), state.packet));
+    }
+    const bool valid = (result.get(nvme::self_test_result::valid) & nvme::self_test_valid_bits::nsid) != 0;
+    const std::uint32_t nsid = result.get(nvme::self_test_result::nsid);
+    if (valid && of_one && nsid != test.nsid) {
+      say(Rule::oracle_self_test, fmt::format("the result of a self-test of namespace {:#x} names {:#x}", test.nsid, nsid));
+    }
   }
 
   std::map<const Controller*, State, ByNumber> states_;

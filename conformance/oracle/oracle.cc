@@ -26,8 +26,11 @@ constexpr std::size_t kReadsKept = 256;
 /// Puts commands, data and completions together, follows who is connected to what, and lets the subjects hear of it.
 class Oracle final : public monitors::Judge, private Reporter {
  public:
-  Oracle(monitors::Findings& findings, bool complete) : Judge(findings, complete) {
-    for (const MakeSubject make : subjects()) subjects_.push_back(make(*this, complete));
+  Oracle(monitors::Findings& findings, bool complete, Declaration declared)
+      : Judge(findings, complete), declared_(std::move(declared)) {
+    for (const MakeSubject make : subjects()) {
+      if (auto subject = make(*this, complete)) subjects_.push_back(std::move(subject));
+    }
   }
 
   unsigned hears() const override {
@@ -126,6 +129,16 @@ class Oracle final : public monitors::Judge, private Reporter {
 
   void judged(Rule rule) override { Judge::judged(rule); }
   void say(Rule rule, std::string text) override { Judge::say(rule, *at_, std::move(text)); }
+  void say_of(const Exchange& command, Rule rule, std::string text) override {
+    TraceEvent event;
+    event.actor = command.actor;
+    Sight at;
+    at.packet = command.packet;
+    at.time = command.time;
+    at.from = command.sender;
+    at.event = &event;
+    Judge::say(rule, at, std::move(text));
+  }
 
   // ---- exchanges ----
 
@@ -148,6 +161,9 @@ class Oracle final : public monitors::Judge, private Reporter {
     made.began = order_;
     made.ended = 0;
     made.packet = seen.at.packet;
+    made.time = seen.at.time;
+    made.sender = seen.at.from;
+    made.actor = seen.at.actor();
     made.length = 0;
     made.length_known = true;
     const SglDescriptor first = SglDescriptor::parse(made.command().get(nvme::sqe::sgl1));
@@ -196,6 +212,8 @@ class Oracle final : public monitors::Judge, private Reporter {
       } else if (!done->admin()) {
         unsure(nullptr);  // the controller may have an error log entry for it
       }
+      done->controller = lane.controller;
+      for (const auto& subject : subjects_) subject->on_connect(*done);
     } else if (done->controller != nullptr) {
       for (const auto& subject : subjects_) subject->on_answer(*done);
       if (unread_) unsure(nullptr);
@@ -244,6 +262,7 @@ class Oracle final : public monitors::Judge, private Reporter {
       std::copy_n(view.get(fabrics::connect_data::hostid).begin(), made.hostid.size(), made.hostid.begin());
       made.admin = connect.queue;
       made.queues = {connect.queue};
+      if (*subnqn == declared_.nqn) made.declared = declared_.controller;
       lane.controller = &made;
       for (const auto& subject : subjects_) subject->on_controller(made);
       return;
@@ -345,6 +364,7 @@ class Oracle final : public monitors::Judge, private Reporter {
     }
   }
 
+  const Declaration declared_;
   const Sight* at_ = nullptr;
   std::uint64_t order_ = 0, exchanges_ = 0;
   bool unread_ = false;
@@ -358,8 +378,8 @@ class Oracle final : public monitors::Judge, private Reporter {
 
 }  // namespace
 
-std::unique_ptr<monitors::Judge> judge_by_oracle(monitors::Findings& findings, bool complete) {
-  return std::make_unique<Oracle>(findings, complete);
+std::unique_ptr<monitors::Judge> judge_by_oracle(monitors::Findings& findings, bool complete, Declaration declared) {
+  return std::make_unique<Oracle>(findings, complete, std::move(declared));
 }
 
 }  // namespace fb::oracle

@@ -5,10 +5,11 @@
 #include <memory>
 
 #include "conformance/monitors/judge.h"
+#include "conformance/oracle/declaration.h"
 
 namespace fb::oracle {
 
 /// One of the monitors' judges: its rules stand in their catalogue, and its findings are reported with theirs.
-std::unique_ptr<monitors::Judge> judge_by_oracle(monitors::Findings& findings, bool complete);
+std::unique_ptr<monitors::Judge> judge_by_oracle(monitors::Findings& findings, bool complete, Declaration declared = {});
 
 }  // namespace fb::oracle

@@ -25,11 +25,16 @@ using HostId = std::array<std::uint8_t, 16>;
 bool changes_reservations(const Exchange& one) {
   return one.is(IoOpcode::reservation_register) || one.is(IoOpcode::reservation_acquire) || one.is(IoOpcode::reservation_release);
 }
-bool is_read(const Exchange& one) { return one.is(IoOpcode::read) || one.is(IoOpcode::compare) || one.is(IoOpcode::verify); }
+bool is_read(const Exchange& one) {
+  return one.is(IoOpcode::read) || one.is(IoOpcode::compare) || one.is(IoOpcode::verify) || one.is(IoOpcode::zone_management_receive);
+}
 bool is_write(const Exchange& one) {
   return one.is(IoOpcode::write) || one.is(IoOpcode::write_zeroes) || one.is(IoOpcode::write_uncorrectable) ||
-         one.is(IoOpcode::dataset_management);
+         one.is(IoOpcode::dataset_management) || one.is(IoOpcode::flush) || one.is(IoOpcode::copy) || one.is(IoOpcode::zone_append) ||
+         one.is(IoOpcode::zone_management_send);
 }
+/// A Copy may meet a reservation of the namespace that it reads from, too.
+bool meets_others(const Exchange& one) { return one.is(IoOpcode::copy); }
 
 /// The registrants of a namespace and its reservation.
 struct Table {
@@ -244,7 +249,8 @@ class Reservations final : public Subject {
     const Table& table = *found->second.table;
     const bool allowed = table.allows(one.controller->hostid, writes);
     judged(Rule::oracle_reservation_access);
-    if (allowed ? !nvme::same_code(one.status(), nvme::sc::reservation_conflict) : !one.ok()) return;
+    const bool conflict = nvme::same_code(one.status(), nvme::sc::reservation_conflict);
+    if (allowed ? !conflict || meets_others(one) : !one.ok()) return;
     say(Rule::oracle_reservation_access,
         fmt::format("{} of a host that {} completes with {} on namespace {:#x} with {}, by packet {}", nvme::io_opcode_name(one.sqe[0]),
                     table.holds(one.controller->hostid)        ? "holds the reservation"

@@ -19,6 +19,8 @@ class Reporter {
   virtual void judged(Rule rule) = 0;
   /// Blames the sender of the packet at hand.
   virtual void say(Rule rule, std::string text) = 0;
+  /// Blames the host for a command, which may be answered by now.
+  virtual void say_of(const Exchange& command, Rule rule, std::string text) = 0;
 };
 
 /// Hears of exchanges on queues of which nothing is missing. A subject speaks only when it is sure: what happens in no exchange
@@ -37,6 +39,8 @@ class Subject {
   virtual void on_abandoned(const Exchange&) {}
   /// A controller has come about: its Connect was answered.
   virtual void on_controller(const Controller&) {}
+  /// Connect was answered, behind on_controller() for an admin queue. It has a controller if the queue belongs to one.
+  virtual void on_connect(const Exchange&) {}
   virtual void on_controller_end(const Controller&) {}
   /// A host writes CC.EN = 0.
   virtual void on_reset(const Controller&) {}
@@ -44,8 +48,12 @@ class Subject {
   virtual void on_unsure(const Subsystem*) {}
 
  protected:
-  void judged(Rule rule) { reporter_.judged(rule); }
+  template <class... Rules>
+  void judged(Rules... rules) {
+    (reporter_.judged(rules), ...);
+  }
   [[gnu::cold]] void say(Rule rule, std::string text) { reporter_.say(rule, std::move(text)); }
+  [[gnu::cold]] void say_of(const Exchange& command, Rule rule, std::string text) { reporter_.say_of(command, rule, std::move(text)); }
   const bool complete_;
 
  private:

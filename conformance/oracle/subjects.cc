@@ -21,6 +21,14 @@ std::span<const MakeSubject> subjects() {
       &follow_firmware,
       &follow_self_tests,
       &follow_sanitizing,
+      &follow_host_associations,
+      &follow_host_commands,
+      &follow_optional,
+      &follow_namespaces,
+      &follow_changed_namespaces,
+      &follow_health,
+      &follow_streams,
+      &follow_lockdown,
   };
   return kSubjects;
 }

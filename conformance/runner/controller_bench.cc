@@ -5,6 +5,7 @@
 
 #include "conformance/evidence/behind_the_wire.h"
 #include "conformance/runner/embedded_controller.h"
+#include "conformance/runner/questions.h"
 #include "model/auth/host_auth.h"
 #include "wire/fabrics/auth_messages.h"
 
@@ -170,6 +171,12 @@ ControllerBench::ControllerBench(World& world, const Environment& environment)
 ControllerBench::~ControllerBench() = default;
 
 void ControllerBench::finish() {
+  const bool asks = environment_.lane != nullptr && environment_.lane->name == kQuestionsLane;
+  for (RawAssociation& association : associations_) {
+    const auto subnqn = fabrics::terminated_text(association.command_.data.get(fabrics::connect_data::subnqn));
+    if (!asks || !association.admin().connected() || subnqn != nqn_) continue;
+    if ((association.property(fabrics::property::csts) & 1) != 0) ask_everything(association.admin(), declared());
+  }
   part_from_neighbour();
   for (const auto& queue : queues_) {
     if (queue->connected()) queue->disconnect();

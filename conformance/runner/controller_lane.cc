@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "conformance/runner/controller_bench.h"
+#include "conformance/runner/questions.h"
 #include "model/host/namespace.h"
 
 namespace fb::conformance {
@@ -139,17 +140,20 @@ std::uint32_t ControllerBench::blocks(std::uint32_t usual, std::uint32_t block_b
 
 void RawAssociation::surround() {
   // A host has the queues that it asked for: more than one where its first is not queue 1.
+  constexpr std::uint16_t kForACase = 4;
   const std::uint16_t qid = bench_.io_qid();
   if (qid > 1) {
-    const std::uint32_t pairs = qid - 1u;
+    const std::uint32_t pairs = std::max(qid, std::min(kForACase, bench_.declared().io_queues)) - 1u;
     (void)admin_.send(host::set_features(nvme::FeatureId::number_of_queues, pairs << 16 | pairs)).wait();
   }
-  if (!bench_.around().reset) return;
-  host::RawQueue& io = open_io();
-  disable();
-  io.disconnect();
-  io.ended().wait_for(kGone);
-  enable();
+  if (bench_.around().reset) {
+    host::RawQueue& io = open_io();
+    disable();
+    io.disconnect();
+    io.ended().wait_for(kGone);
+    enable();
+  }
+  if (bench_.environment_.lane != nullptr && bench_.environment_.lane->name == kQuestionsLane) ask_everything(admin_, bench_.declared());
 }
 
 }  // namespace fb::conformance

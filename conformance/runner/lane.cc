@@ -9,6 +9,7 @@
 #include "conformance/runner/embedded.h"
 #include "conformance/runner/managed_setup.h"
 #include "conformance/runner/product.h"
+#include "conformance/runner/questions.h"
 #include "model/drive/variants.h"
 #include "sim/ndk/provider/provider.h"
 #include "sim/networkdirect/provider/behaviour.h"
@@ -22,6 +23,10 @@ using Earlier = Surroundings::Earlier;
 // ---- which cases a lane concerns ----
 
 bool controllers(const CaseInfo& info, std::string_view) { return info.role == Role::controller; }
+/// What is asked is the same over every fabric.
+bool controllers_of_nvme(const CaseInfo& info, std::string_view transport) {
+  return info.role == Role::controller && info.suite() == "nvme" && transport == "tcp";
+}
 bool hosts(const CaseInfo& info, std::string_view) { return info.role == Role::host; }
 bool fabrics(const CaseInfo& info, std::string_view) { return info.role == Role::controller || info.role == Role::host; }
 bool namespaces_of_controllers(const CaseInfo& info, std::string_view) {
@@ -190,6 +195,17 @@ void use_a_large_namespace(EmbeddedSetup& setup) {
   if (!setup.namespaces.empty()) setup.namespaces.front().blocks = kBlocks;
 }
 
+/// The same for zones, which hold as much as they would.
+void spread_zones(EmbeddedSetup& setup) {
+  constexpr std::uint64_t kTimes = std::uint64_t{1} << 26;
+  for (subsystem::NamespaceOptions& one : setup.namespaces) {
+    if (one.zones.zone_blocks == 0) continue;
+    if (one.zones.capacity == 0) one.zones.capacity = one.zones.zone_blocks;
+    one.zones.zone_blocks *= kTimes;
+    one.blocks *= kTimes;
+  }
+}
+
 void begin_near_wrap(EmbeddedSetup& setup) { setup.engine.near_wrap = true; }
 
 /// NVMe-MI is not the first message type that the endpoint supports.
@@ -307,6 +323,9 @@ std::vector<Lane> make_lanes() {
                  .around = {.reset = true},
                  .vary = use_steps_and_long_erases,
                  .third_party = true});
+  all.push_back({.name = kQuestionsLane,
+                 .text = "Identify, log pages and features are read before the case and after it",
+                 .concerns = controllers_of_nvme});
   all.push_back({.name = "second-port",
                  .text = "Through another port of the subsystem",
                  .concerns = fabrics,
@@ -316,7 +335,8 @@ std::vector<Lane> make_lanes() {
                  .text = "The last blocks of a namespace of 2^35 blocks",
                  .concerns = namespaces_of_controllers,
                  .around = {.last_blocks = true},
-                 .vary = use_a_large_namespace});
+                 .vary = use_a_large_namespace,
+                 .settle = spread_zones});
   all.push_back({.name = "near-wrap",
                  .text = "Queue heads, CIDs, PSNs, queue pair numbers and keys begin near their wrap",
                  .concerns = wrapping,

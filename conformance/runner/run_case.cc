@@ -207,6 +207,16 @@ void run_in_world(const CaseInfo& info, const RunOptions& options, const Environ
   result.findings = check.findings();
 }
 
+/// What the oracle may hold the product to although the case does not ask for it.
+oracle::Declaration declaration_of(const CaseInfo& info, const Environment& environment) {
+  if (info.role != Role::controller) return {};
+  const Product& product = *environment.product;
+  if (!product.embedded && product.nqn.empty()) return {};
+  const Declared& declared = environment.declared();
+  if (!declared.known || declared.vs == 0) return {};
+  return {product.embedded ? environment.setup().subsystem.nqn : product.nqn, declared.controller};
+}
+
 CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Environment& environment,
                     bool keep_capture, CaseWatcher* watcher) {
   CaseResult result;
@@ -224,7 +234,7 @@ CaseResult run_once(const CaseInfo& info, const RunOptions& options, const Envir
   std::optional<monitors::Monitors> watch;
   if (options.evidence) world->trace().add_sink(packets);
   if (options.monitors) {
-    watch.emplace(evidence::DissectorOptions{.complete = options.product.embedded});
+    watch.emplace(evidence::DissectorOptions{.complete = options.product.embedded}, true, declaration_of(info, environment));
     world->trace().add_sink(*watch);
   }
   if (keep_capture) {

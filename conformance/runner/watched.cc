@@ -35,12 +35,16 @@ bool blames_product(const monitors::Finding& finding, Role role, bool embedded) 
   return true;
 }
 
-void judge_by_monitors(const std::vector<monitors::Finding>& findings, bool embedded, CaseResult& result) {
-  result.monitored = findings;
+void judge_by_monitors(const std::vector<monitors::Finding>& all, bool embedded, CaseResult& result) {
   const CaseInfo& info = *result.info;
-  // What is only advised against breaks nothing.
+  // A bench that plays the host sends what its case asks for: what the oracle says of hosts is for products.
+  for (const monitors::Finding& found : all) {
+    if (blames_product(found, info.role, embedded) || !monitors::judges_hosts(found.rule)) result.monitored.push_back(found);
+  }
+  const std::vector<monitors::Finding>& findings = result.monitored;
+  // What is only advised against breaks nothing in a third-party product.
   for (const monitors::Finding& found : findings) {
-    result.blamed.push_back(blames_product(found, info.role, embedded) && !monitors::only_advises(found.rule));
+    result.blamed.push_back(blames_product(found, info.role, embedded) && (embedded || !monitors::only_advises(found.rule)));
   }
   // A bench may be misled by a product that breaks rules, and a real one has answers that nobody foresaw.
   if (!embedded || result.verdict != Verdict::pass || !broken_rules(result).empty()) return;

@@ -143,7 +143,7 @@ void Controller::send_shutdown() {
 
 void Controller::poll_shutdown() {
   step(property_get(fabrics::property::csts), [this](AdminReply& reply) {
-    if (csts_of(reply).get(fabrics::csts::shst) == fabrics::ShutdownStatus::complete) {
+    if (csts_of(reply).get(fabrics::csts::shst) == fabrics::ShutdownStatus::complete || departs(point::shutdown_unawaited)) {
       quiet_at_ = world_.now();
       disconnect_io_queues();
       return;

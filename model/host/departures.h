@@ -125,6 +125,7 @@ namespace fb::host {
   X(zone_append_repeated, "host.zone.append.repeated", \
     "a Zone Append without an answer is sent again when the association is back") \
   X(shutdown_omitted, "host.shutdown.omitted", "the host leaves without setting CC.SHN") \
+  X(shutdown_unawaited, "host.shutdown.unawaited", "the host leaves before CSTS.SHST says that the shutdown is complete") \
   X(shutdown_commands_after, "host.shutdown.commands_after", "admin commands after CC.SHN was set") \
   X(disconnect_on_admin, "host.disconnect.admin", "Disconnect is sent on the admin queue") \
   X(discovery_genctr_ignored, "host.discovery.genctr.ignored", \

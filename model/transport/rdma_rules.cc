@@ -79,7 +79,7 @@ Status read_list(const SglDescriptor& segment, ByteView in_capsule, const SglLim
   for (std::size_t i = 0; i < count; ++i) {
     const ByteView at = in_capsule.subspan(plan.offset + i * SglDescriptor::kSize);
     const SglDescriptor descriptor = SglDescriptor::parse(at);
-    if (!is_keyed(descriptor)) return nvme::sc::sgl_descriptor_type_invalid;
+    if (!is_keyed(descriptor) && !departs(hooks, "rdma.sgl.list_types")) return nvme::sc::sgl_descriptor_type_invalid;
     sum += descriptor.length;
     if (i == 0) plan.first = to_segment(descriptor);
     plan.last = to_segment(descriptor);
@@ -161,6 +161,9 @@ std::optional<QueueRefusal> check_queue_request(ByteView private_data,
       {responder_resources == 0, "rdma.reject.responder_resources", Sts::invalid_ird},
       {connections >= options.connections_max, "rdma.reject.resources", Sts::no_resources},
   };
+  if (request.entries == entries_max && departs(hooks, "rdma.reject.last_entry")) {
+    return QueueRefusal{"rdma.reject.hsqsize_maximum", Sts::invalid_hsqsize};
+  }
   for (const auto& check : checks) {
     if (check.fails && !departs(hooks, check.point)) return QueueRefusal{check.point, check.status};
   }

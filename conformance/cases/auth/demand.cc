@@ -1,4 +1,6 @@
 // The demand to authenticate, and the commands that carry the messages.
+#include <functional>
+
 #include "conformance/cases/auth/common.h"
 #include "wire/fabrics/connect.h"
 
@@ -12,7 +14,7 @@ namespace prop = fabrics::property;
 
 /// A good first message in a command that is altered.
 host::RawReply send_altered(ControllerBench& bench, Check& check,
-                            void (*alter)(Record<fabrics::AuthSqe>&)) {
+                            const std::function<void(Record<fabrics::AuthSqe>&)>& alter) {
   Exchange exchange(bench, check, connected_queue(bench));
   const Bytes message = encoded(exchange.negotiate);
   auto command = host::authentication_send(message.size());
@@ -83,15 +85,23 @@ CONFORMANCE_CASE(auth_of_an_io_queue_is_its_own, "auth.controller.demand.io-queu
 
 CONFORMANCE_CASE(auth_send_refuses_reserved_protocol, "auth.controller.command.secp",
                  roles::controller, authenticates{&demanding}, reaches{"auth.secp"}) {
-  check.refused(send_altered(bench, check, [](auto& command) { command.set(fabrics::auth_sqe::secp, 0x55); }),
-                "Authentication Send with a reserved security protocol");
+  std::vector<unsigned> others = {0x00, 0x55};
+  for (unsigned bit = 0; bit < 8; ++bit) others.push_back(fabrics::kNvmeSecurityProtocol ^ (1u << bit));
+  for (const unsigned other : others) {
+    check.refused(send_altered(bench, check, [&](auto& command) { command.set(fabrics::auth_sqe::secp, other); }),
+                  "Authentication Send with security protocol " + words(other));
+  }
 }
 
 CONFORMANCE_CASE(auth_send_refuses_other_specific_field, "auth.controller.command.spsp",
                  roles::controller, authenticates{&demanding}, reaches{"auth.spsp"}) {
-  check.status(send_altered(bench, check,
-                            [](auto& command) { command.set(fabrics::auth_sqe::spsp0, 0x77); }),
-               sc::invalid_field);
+  for (unsigned bit = 0; bit < 8; ++bit) {
+    const unsigned other = fabrics::kNvmeSecuritySpecific ^ (1u << bit);
+    check.status(send_altered(bench, check, [&](auto& command) { command.set(fabrics::auth_sqe::spsp0, other); }), sc::invalid_field,
+                 "Authentication Send with SPSP0 " + words(other));
+    check.status(send_altered(bench, check, [&](auto& command) { command.set(fabrics::auth_sqe::spsp1, other); }), sc::invalid_field,
+                 "Authentication Send with SPSP1 " + words(other));
+  }
 }
 
 CONFORMANCE_CASE(auth_send_refuses_nothing, "auth.controller.command.length", roles::controller,

@@ -2,8 +2,10 @@
 // the end of the connection.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "conformance/runner/controller_bench.h"
 #include "conformance/runner/real_time.h"
@@ -82,6 +84,14 @@ inline void expect_disable(Check& check, RawAssociation& association) {
   const Duration limit = ready_limit(association);
   check.require_success(answered(check, association.set_property(prop::cc, 0)), "Property Set of CC");
   check.require(association.wait_csts(1, 0, limit), "CSTS.RDY is 0 within CAP.TO");
+}
+
+/// I/O queues of a case that looks at more than one: those that the product grants, up to three.
+inline unsigned some_queues(ControllerBench& bench) { return std::clamp<unsigned>(bench.declared().io_queues, 1, 3); }
+inline std::vector<host::RawQueue*> open_queues(ControllerBench& bench, RawAssociation& association, unsigned count) {
+  std::vector<host::RawQueue*> queues;
+  for (unsigned i = 0; i < count; ++i) queues.push_back(&association.open_io(bench.io_qid(i)));
+  return queues;
 }
 
 /// A read or write of an I/O queue whose SGL is `sgl`, for exposed or in-capsule memory.

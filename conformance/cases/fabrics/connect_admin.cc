@@ -68,9 +68,12 @@ CONFORMANCE_CASE(commands_before_connect_are_refused, "fabrics.connect.first", r
 
 CONFORMANCE_CASE(connect_refuses_unknown_record_format, "fabrics.connect.recfmt", roles::controller,
                  reaches{"connect.recfmt"}) {
-  host::ConnectCommand command = bench.connect_command();
-  command.sqe.set(cs::recfmt, 1u);
-  check.status(answered(check, try_connect(bench, command)), sc::incompatible_format);
+  for (unsigned bit = 0; bit < 16; ++bit) {
+    host::ConnectCommand command = bench.connect_command();
+    command.sqe.set(cs::recfmt, 1u << bit);
+    check.status(answered(check, try_connect(bench, command)), sc::incompatible_format,
+                 "Connect with bit " + std::to_string(bit) + " of RECFMT");
+  }
 }
 
 CONFORMANCE_CASE(connect_refuses_sqsize_zero, "fabrics.connect.sqsize.minimum", roles::controller,
@@ -136,7 +139,8 @@ CONFORMANCE_CASE(connect_leaves_choice_of_dynamic_controller, "fabrics.connect.c
 
 CONFORMANCE_CASE(connect_refuses_reserved_cntlid, "fabrics.connect.cntlid.reserved",
                  roles::controller, reaches{"connect.cntlid.reserved"}) {
-  for (const std::uint16_t cntlid : {std::uint16_t{0xFFF0}, std::uint16_t{0xFFFD}}) {
+  for (std::uint16_t cntlid = fabrics::kFirstReservedController; cntlid < fabrics::kAnyStaticController; ++cntlid) {
+    bench.step("Connect with CNTLID " + words(cntlid));
     expect_invalid_parameter(check, try_connect(bench, bench.connect_command({.cntlid = cntlid})),
                              kCntlid);
   }

@@ -83,7 +83,14 @@ CONFORMANCE_CASE(keep_alive_timeout_is_the_next_multiple, "fabrics.keep-alive.ne
   if (const std::uint32_t kept = timeout_after_connect(bench, check, least); kept > least) least = kept / grain * grain * 2;
   for (const std::uint32_t asked : {least, least + 1, least + grain - 1}) {
     const std::uint32_t kept = timeout_after_connect(bench, check, asked);
-    check.equal(fmt::format("the timeout after Connect with KATO {} ms", asked), kept, (asked + grain - 1) / grain * grain);
+    const std::uint32_t rounded = (asked + grain - 1) / grain * grain;
+    check.equal(fmt::format("the timeout after Connect with KATO {} ms", asked), kept, rounded);
+    RawAssociation& association = bench.associate({.kato_ms = least * 2});
+    const auto set = association.admin().send(host::set_features(nvme::FeatureId::keep_alive_timer, asked)).wait();
+    check.precondition_success(set, "Set Features, Keep Alive Timer");
+    const auto reply = association.admin().send(host::get_features(nvme::FeatureId::keep_alive_timer)).wait();
+    check.precondition_success(reply, "Get Features, Keep Alive Timer");
+    check.equal(fmt::format("the timeout after Set Features with KATO {} ms", asked), reply.dw0(), rounded);
   }
 }
 

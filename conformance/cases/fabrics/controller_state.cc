@@ -64,12 +64,14 @@ CONFORMANCE_CASE(admin_command_before_enable_is_refused, "fabrics.enable.admin-b
 CONFORMANCE_CASE(io_queue_is_gone_after_reset, "fabrics.enable.io-after-disable",
                  roles::controller, needs{&a_namespace}) {
   RawAssociation& association = bench.associate();
-  host::RawQueue& queue = association.open_io();
+  const std::vector<host::RawQueue*> queues = open_queues(bench, association, some_queues(bench));
   association.disable();
   association.enable();
-  const auto reply = queue.send(host::flush(bench.nsid())).wait_for(500_ms);
-  const bool executed = reply && reply->answered() && reply->status().ok();
-  check.that(!executed, "a queue from before the reset executes nothing", "Flush succeeded");
+  for (host::RawQueue* const queue : queues) {
+    const auto reply = queue->send(host::flush(bench.nsid())).wait_for(500_ms);
+    const bool executed = reply && reply->answered() && reply->status().ok();
+    check.that(!executed, "queue " + std::to_string(queue->options().qid) + " from before the reset executes nothing", "Flush succeeded");
+  }
 }
 
 CONFORMANCE_CASE(reset_clears_ready, "fabrics.reset.clears-ready", roles::controller) {
@@ -110,13 +112,13 @@ CONFORMANCE_CASE(shutdown_completes, "fabrics.shutdown.normal", roles::controlle
 CONFORMANCE_CASE(only_fabrics_commands_after_shutdown, "fabrics.shutdown.only-fabrics",
                  roles::controller) {
   RawAssociation& association = bench.associate();
-  host::RawQueue* const io = bench.nsid() != 0 ? &association.open_io() : nullptr;
+  const auto queues = bench.nsid() != 0 ? open_queues(bench, association, some_queues(bench)) : std::vector<host::RawQueue*>{};
   check.precondition(shut_down(bench, check, association), "the shutdown completes");
   check.refused(identify(check, association), "Identify after the shutdown");
-  if (io != nullptr) {
+  for (host::RawQueue* const io : queues) {
     const auto flushed = io->send(host::flush(bench.nsid())).wait_for(500_ms);
     const bool executed = flushed && flushed->answered() && flushed->status().ok();
-    check.that(!executed, "an I/O queue executes nothing after the shutdown", "Flush succeeded");
+    check.that(!executed, "I/O queue " + std::to_string(io->options().qid) + " executes nothing after the shutdown", "Flush succeeded");
   }
   expect_association(check, association, "Property Get is served after the shutdown");
 }

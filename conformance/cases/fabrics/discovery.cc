@@ -54,6 +54,20 @@ void a_hidden_subsystem(EmbeddedSetup& setup) {
 
 constexpr std::string_view kReferralAddress = "192.0.2.77";
 
+constexpr unsigned kReferrals = 100;
+/// No two have a field in common but their subsystem.
+subsystem::Referral numbered_referral(unsigned number) {
+  return {.traddr = "192.0.2." + std::to_string(number + 1),
+          .trsvcid = std::to_string(8000 + number),
+          .portid = static_cast<std::uint16_t>(number + 7)};
+}
+/// The field begins with this text, and nothing but filling follows it.
+bool has_text(ByteView field, std::string_view text) {
+  return field.size() >= text.size() && std::equal(text.begin(), text.end(), field.begin()) &&
+         std::all_of(field.begin() + static_cast<std::ptrdiff_t>(text.size()), field.end(),
+                     [](std::uint8_t byte) { return byte == ' ' || byte == 0; });
+}
+
 void a_referral(EmbeddedSetup& setup) {
   setup.referrals.resize(1);
   setup.referrals[0].traddr = kReferralAddress;
@@ -136,9 +150,7 @@ CONFORMANCE_CASE(discovery_generation_counts_changes, "fabrics.discovery.genctr-
 
 CONFORMANCE_CASE(discovery_log_has_any_number_of_entries, "fabrics.discovery.many", roles::controller, needs{&discovery_service},
                  furnished{[](EmbeddedSetup& setup) {
-                   for (unsigned i = 0; i < 100; ++i) {
-                     setup.referrals.push_back({.traddr = "192.0.2." + std::to_string(i + 1), .portid = static_cast<std::uint16_t>(i + 7)});
-                   }
+                   for (unsigned i = 0; i < kReferrals; ++i) setup.referrals.push_back(numbered_referral(i));
                  }}) {
   RawAssociation& association = connect_discovery(bench);
   const Bytes whole = read_log(bench, check, association);
@@ -151,6 +163,14 @@ CONFORMANCE_CASE(discovery_log_has_any_number_of_entries, "fabrics.discovery.man
       return std::equal(earlier.bytes().begin(), earlier.bytes().end(), entries[i].bytes().begin());
     });
     check.that(same == entries.begin() + static_cast<std::ptrdiff_t>(i), "entry " + std::to_string(i) + " is there once");
+  }
+  for (unsigned i = 0; i < kReferrals && bench.embedded(); ++i) {
+    const subsystem::Referral made = numbered_referral(i);
+    const bool listed = std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
+      return has_text(entry.get(de::traddr), made.traddr) && has_text(entry.get(de::trsvcid), made.trsvcid) &&
+             entry.get(de::portid) == made.portid && name_in(entry) == made.subnqn;
+    });
+    check.that(listed, "referral " + std::to_string(i) + " is listed with its address, service and port");
   }
   // From every entry on, and across their boundaries.
   for (std::size_t at = 0; at < whole.size(); at += kPiece + 36) {
@@ -290,15 +310,26 @@ CONFORMANCE_CASE(discovery_without_events_takes_no_keep_alive, "fabrics.discover
 CONFORMANCE_CASE(discovery_change_is_announced, "fabrics.discovery.event", roles::controller, needs{&discovery_service},
                  arranged{"referrals that come and go"}) {
   RawAssociation& association = connect_discovery(bench, 60000);
-  auto event = association.admin().send(host::async_event_request());
-  expect_association(check, association);
-  bench.target().discovery().add_referral({.traddr = std::string(kReferralAddress)});
-  const auto reply = event.wait_for(5_s);
-  check.require(reply && reply->answered(), "the change completes an event request");
-  check.success(*reply, "Asynchronous Event Request");
+  RawAssociation& other = connect_discovery(bench, 60000);
   const nvme::Event expected{nvme::EventType::notice, nvme::event_info::notice_discovery_log,
                              static_cast<std::uint8_t>(nvme::LogPage::discovery)};
-  check.equal("the event", nvme::Event::from_dw0(reply->dw0()), expected);
+  const auto judge = [&](std::string_view what, auto&& change) {
+    std::vector<Op<host::RawReply>> events;
+    for (RawAssociation* const one : {&association, &other}) {
+      (void)read_header(check, *one);
+      events.push_back(one->admin().send(host::async_event_request()));
+      expect_association(check, *one);
+    }
+    change();
+    for (auto& event : events) {
+      const auto reply = event.wait_for(5_s);
+      check.require(reply && reply->answered(), "the change completes an event request of each host, " + std::string(what));
+      check.success(*reply, "Asynchronous Event Request");
+      check.equal("the event, " + std::string(what), nvme::Event::from_dw0(reply->dw0()), expected);
+    }
+  };
+  judge("a referral comes", [&] { bench.target().discovery().add_referral({.traddr = std::string(kReferralAddress)}); });
+  judge("referrals go", [&] { bench.target().discovery().clear_referrals(); });
 }
 
 CONFORMANCE_CASE(discovery_log_hides_what_a_host_may_not_use, "fabrics.discovery.host-filter",

@@ -106,9 +106,12 @@ CONFORMANCE_CASE(disconnect_refuses_unknown_record_format, "fabrics.disconnect.r
   RawAssociation& association = bench.associate();
   host::RawQueue& queue =
       association.open_io({}, RawAssociation::kUsual, fabrics::cattr_bits::individual_queue_deletion);
-  auto command = host::disconnect();
-  command.set(fabrics::disconnect_sqe::recfmt, 1u);
-  check.status(answered(check, queue.send(command).wait()), sc::incompatible_format);
+  for (unsigned bit = 0; bit < 16; ++bit) {
+    auto command = host::disconnect();
+    command.set(fabrics::disconnect_sqe::recfmt, 1u << bit);
+    check.status(answered(check, queue.send(command).wait()), sc::incompatible_format,
+                 "Disconnect with bit " + std::to_string(bit) + " of RECFMT");
+  }
 }
 
 CONFORMANCE_CASE(disconnect_is_answered_last, "fabrics.disconnect.last-response",
@@ -131,10 +134,14 @@ CONFORMANCE_CASE(disconnect_is_answered_last, "fabrics.disconnect.last-response"
 
 CONFORMANCE_CASE(lost_io_queue_ends_the_association, "fabrics.association.io-queue-lost",
                  roles::controller) {
-  RawAssociation& association = bench.associate();
-  association.open_io().disconnect();
-  check.that(association.admin().ended().wait_for(10_s).has_value(),
-             "the admin connection ends with the I/O connection", "it stays");
+  const unsigned count = some_queues(bench);
+  for (unsigned lost = 0; lost < count; ++lost) {
+    RawAssociation& association = bench.associate();
+    std::vector<host::RawQueue*> queues = open_queues(bench, association, count);
+    queues[lost]->disconnect();
+    check.that(association.admin().ended().wait_for(10_s).has_value(),
+               "the admin connection ends with that of I/O queue " + std::to_string(queues[lost]->options().qid), "it stays");
+  }
 }
 
 }  // namespace fb::conformance

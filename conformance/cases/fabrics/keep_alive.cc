@@ -37,6 +37,25 @@ host::RawReply connect_when_free(Check& check, ControllerBench& bench) {
   return reply;
 }
 
+/// What the timer was last set by.
+enum class Beginning : std::uint8_t { connect, set_features, reset };
+std::string name_of(Beginning beginning) {
+  return beginning == Beginning::connect ? "set by Connect" : beginning == Beginning::reset ? "after a reset" : "set by Set Features";
+}
+/// An association with a short timeout; null where the product keeps none that is so short.
+RawAssociation* begin_keep_alive(ControllerBench& bench, Beginning beginning) {
+  const bool sets = beginning == Beginning::set_features;
+  RawAssociation& association = bench.associate({.kato_ms = sets ? kKatoMs * 20 : kKatoMs});
+  if (sets && !association.admin().send(host::set_features(nvme::FeatureId::keep_alive_timer, kKatoMs)).wait().ok()) return nullptr;
+  if (beginning == Beginning::reset) {
+    association.disable();
+    association.enable();
+  }
+  const auto kept = association.admin().send(host::get_features(nvme::FeatureId::keep_alive_timer)).wait();
+  const bool usable = beginning == Beginning::connect || (kept.ok() && kept.dw0() != 0 && kept.dw0() < kKatoMs * 4);
+  return usable ? &association : nullptr;
+}
+
 void static_model(EmbeddedSetup& setup) {
   setup.subsystem.controllers = subsystem::ControllerModel::static_controllers;
 }
@@ -44,22 +63,32 @@ void static_model(EmbeddedSetup& setup) {
 }  // namespace
 
 CONFORMANCE_CASE(silence_ends_the_association, "fabrics.keep-alive.expires", roles::controller,
-                 needs{&keep_alive}, lasts{20_s}, reaches{"subsystem.keep_alive.expired"}) {
-  RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
-  const Duration timeout = timeout_of(association);
-  const Instant before = bench.world().now();
-  check.require_success(send_keep_alive(check, association), "Keep Alive");
-  const Instant after = bench.world().now();
-  const Duration latest = latest_expiry(bench, timeout);
-  const auto end = association.admin().ended().wait_for(latest);
-  check.require(end.has_value(), "the connection ends within 2 x KATT + CQT", "it stays");
-  check.that(bench.world().now() - before >= timeout, "the connection lasts for KATT",
-             "it ended after " + to_string(bench.world().now() - after));
+                 needs{&keep_alive}, lasts{40_s}, reaches{"subsystem.keep_alive.expired"}) {
+  for (const Beginning beginning : {Beginning::connect, Beginning::set_features, Beginning::reset}) {
+    RawAssociation* const association = begin_keep_alive(bench, beginning);
+    if (association == nullptr) continue;
+    const std::string which = name_of(beginning);
+    bench.step("the timeout " + which);
+    const std::vector<host::RawQueue*> queues = open_queues(bench, *association, some_queues(bench));
+    const Duration timeout = timeout_of(*association);
+    const Instant before = bench.world().now();
+    check.require_success(send_keep_alive(check, *association), "Keep Alive");
+    const Instant after = bench.world().now();
+    const auto end = association->admin().ended().wait_for(latest_expiry(bench, timeout));
+    check.require(end.has_value(), "the connection ends within 2 x KATT + CQT, " + which, "it stays");
+    check.that(bench.world().now() - before >= timeout, "the connection lasts for KATT, " + which,
+               "it ended after " + to_string(bench.world().now() - after));
+    for (host::RawQueue* const queue : queues) {
+      check.that(queue->ended().wait_for(wait_limit(bench.world(), 1_s)).has_value(),
+                 "the connection of I/O queue " + std::to_string(queue->options().qid) + " ends too, " + which, "it stays");
+    }
+  }
 }
 
 CONFORMANCE_CASE(keep_alive_keeps_the_association, "fabrics.keep-alive.keeps", roles::controller,
                  needs{&keep_alive}, lasts{20_s}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
+  open_queues(bench, association, some_queues(bench));
   const Duration timeout = timeout_of(association);
   for (unsigned i = 0; i < 10; ++i) {
     const Instant last = bench.world().now();

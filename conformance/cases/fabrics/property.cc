@@ -86,10 +86,17 @@ CONFORMANCE_CASE(property_get_refuses_offset_inside_property, "fabrics.property.
 CONFORMANCE_CASE(property_get_refuses_reserved_size, "fabrics.property.attrib-size",
                  roles::controller, reaches{"property.attrib"}) {
   RawAssociation& association = bench.associate({.enable = false});
-  for (const unsigned size : {2u, 6u, 7u}) {
-    check.status(get(check, association, prop::vs, size), kNoSuchProperty,
-                 "Property Get of size " + words(size));
+  const std::uint64_t before = association.property(prop::cc);
+  for (unsigned size = 2; size < 8; ++size) {
+    for (const std::uint32_t offset : {prop::cap, prop::vs, prop::cc, prop::csts}) {
+      check.status(get(check, association, offset, size), kNoSuchProperty,
+                   "Property Get at " + words(offset) + " of size " + words(size));
+    }
+    auto command = host::property_set(prop::cc, association.enabling_cc());
+    command.set(fabrics::property_sqe::size, size);
+    check.status(answered(check, association.admin().send(command).wait()), kNoSuchProperty, "Property Set of CC of size " + words(size));
   }
+  check.equal("CC afterwards", association.property(prop::cc), before);
 }
 
 CONFORMANCE_CASE(property_get_refuses_wrong_width, "fabrics.property.wrong-width",

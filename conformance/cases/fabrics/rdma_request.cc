@@ -59,9 +59,11 @@ void expect_reject(Check& check, const VerbsQueue& queue, RdmaRejectStatus statu
 CONFORMANCE_CASE(request_of_unknown_format_is_rejected, "fabrics.rdma.request.recfmt",
                  roles::controller, reaches{"rdma.reject.recfmt"}) {
   VerbsUser user(bench.world(), bench.device());
-  auto request = good_request();
-  request.set(rq::recfmt, 1u);
-  expect_reject(check, request_connection(bench, user, request), RdmaRejectStatus::invalid_recfmt);
+  for (unsigned bit = 0; bit < 16; ++bit) {
+    auto request = good_request();
+    request.set(rq::recfmt, 1u << bit);
+    expect_reject(check, request_connection(bench, user, request), RdmaRejectStatus::invalid_recfmt);
+  }
 }
 
 CONFORMANCE_CASE(request_without_send_queue_is_rejected, "fabrics.rdma.request.hsqsize",
@@ -94,6 +96,26 @@ CONFORMANCE_CASE(request_for_impossible_queue_is_rejected, "fabrics.rdma.request
   }
   check.status(answered(check, queue.send(association.io_connect(0xFFFE)).wait()),
                one_of(sc::connect_invalid_parameters, sc::invalid_queue_identifier), "Connect");
+}
+
+CONFORMANCE_CASE(queues_of_every_legal_size_are_accepted, "fabrics.rdma.request.sizes", roles::controller) {
+  VerbsUser user(bench.world(), bench.device());
+  struct Try {
+    unsigned qid, entries, hrqsize;
+  };
+  const unsigned most = bench.declared().queue_entries_max();
+  const unsigned last = std::max<unsigned>(bench.declared().io_queues, 1);
+  for (const Try& one : {Try{0, 2, 2}, Try{0, 32, 32}, Try{0, 32, 0xFFFF}, Try{1, 2, 2}, Try{1, most - 1, most}, Try{1, most, most},
+                         Try{last, 32, 32}, Try{last, most, most}}) {
+    if (one.entries < 2 || one.entries > most) continue;
+    auto request = good_request();
+    request.set(rq::qid, one.qid).set(rq::hsqsize, one.entries - 1).set(rq::hrqsize, one.hrqsize);
+    VerbsQueue& queue = request_connection(bench, user, request);
+    const std::string what = "a request for queue " + std::to_string(one.qid) + " of " + std::to_string(one.entries) + " entries";
+    check.that(queue.happened(ConnectionEvent::established), what + " is accepted", "it is not");
+    queue.qp().disconnect();
+    queue.wait_event(ConnectionEvent::disconnected, 10_s);
+  }
 }
 
 CONFORMANCE_CASE(host_without_reads_is_not_read_from, "fabrics.rdma.request.ird",

@@ -63,9 +63,9 @@ host::RawReply read_into(Check& check, ControllerBench& bench, host::RawQueue& q
   return answered(check, queue.send_command(with_sgl(command, sgl)).wait());
 }
 
-/// A Read whose list of descriptors lies in its capsule; `length` is that of the segment.
-host::RawReply read_by_list(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks,
-                            const std::vector<SglDescriptor>& list, std::uint32_t length) {
+/// A command whose list of descriptors lies in its capsule; `length` is that of the segment.
+host::RawReply send_by_list(Check& check, host::RawQueue& queue, const nvme::Sqe& sqe, const std::vector<SglDescriptor>& list,
+                            std::uint32_t length) {
   Bytes behind;
   for (const SglDescriptor& one : list) {
     const auto bytes = one.bytes();
@@ -73,8 +73,68 @@ host::RawReply read_by_list(Check& check, ControllerBench& bench, host::RawQueue
   }
   SglDescriptor segment = SglDescriptor::list_in_capsule(0, 0);
   segment.length = length;
-  const Bytes capsule = capsule_of(host::as_sqe(host::read(bench.nsid(), bench.first_lba(), blocks)), kCid, segment, behind);
+  const Bytes capsule = capsule_of(sqe, kCid, segment, behind);
   return answered(check, queue.send_capsule(capsule, kCid).wait());
+}
+
+host::RawReply read_by_list(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks,
+                            const std::vector<SglDescriptor>& list, std::uint32_t length) {
+  return send_by_list(check, queue, host::as_sqe(host::read(bench.nsid(), bench.first_lba(), blocks)), list, length);
+}
+
+host::RawReply write_by_list(Check& check, ControllerBench& bench, host::RawQueue& queue, std::uint32_t blocks,
+                             const std::vector<SglDescriptor>& list) {
+  const auto length = static_cast<std::uint32_t>(list.size() * SglDescriptor::kSize);
+  return send_by_list(check, queue, host::as_sqe(host::write(bench.nsid(), bench.first_lba(), blocks)), list, length);
+}
+
+/// Memory of the host in pieces of odd lengths that are `bytes` together; with `empty`, the first and the third have none.
+struct Pieces {
+  Pieces(host::RawQueue& queue, std::size_t count, std::uint32_t bytes, bool empty) {
+    while (memory.size() < count) memory.push_back(&queue.expose(Bytes(bytes + kGuard, kUntouched)));
+    share(count, bytes, empty);
+  }
+  /// Begins anew with the first `count` pieces: a queue has slots for a limited number.
+  void share(std::size_t count, std::uint32_t bytes, bool empty) {
+    list.clear();
+    std::uint32_t left = bytes;
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool last = i + 1 == count;
+      const std::uint32_t odd = bytes / 5 + 2 * static_cast<std::uint32_t>(i) + 1;
+      const std::uint32_t length = last ? left : empty && i % 2 == 0 ? 0 : std::min(left, odd);
+      list.push_back(memory[i]->sgl(length));
+      left -= length;
+    }
+    clear();
+  }
+  void clear() {
+    for (host::RawQueue::Exposed* const one : memory) std::ranges::fill(one->data, kUntouched);
+  }
+  void fill(ByteView data) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      std::copy_n(data.begin(), list[i].length, memory[i]->data.begin());
+      data = data.subspan(list[i].length);
+    }
+  }
+  /// They hold these bytes, and nothing was put behind any of them.
+  void hold(Check& check, ByteView data, std::string_view what) const {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const ByteView all{memory[i]->data};
+      check.bytes(std::string(what) + ", descriptor " + std::to_string(i), all.first(list[i].length), data.first(list[i].length));
+      check.bytes("memory behind descriptor " + std::to_string(i), all.subspan(list[i].length),
+                  Bytes(all.size() - list[i].length, kUntouched));
+      data = data.subspan(list[i].length);
+    }
+  }
+  static constexpr std::size_t kGuard = 16;
+  std::vector<host::RawQueue::Exposed*> memory;
+  std::vector<SglDescriptor> list;
+};
+
+/// As many descriptors as the product takes, within reason.
+std::size_t list_length(ControllerBench& bench) {
+  const unsigned most = descriptors_max(bench);
+  return most == 0 ? 4 : std::min(most, 8u);
 }
 
 }  // namespace
@@ -159,6 +219,99 @@ CONFORMANCE_CASE(a_list_beyond_msdbd_is_refused, "fabrics.sgl.list-count", roles
   check.status(read_by_list(check, bench, queue, blocks, list, static_cast<std::uint32_t>(list.size()) * 16),
                sc::invalid_number_of_sgl_descriptors,
                "Read with one descriptor more than MSDBD");
+}
+
+CONFORMANCE_CASE(a_list_of_any_length_moves_all_data, "fabrics.sgl.list-whole", roles::controller, over_rdma,
+                 furnished{&four_descriptors}, needs{&lists_in_capsules}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  Pieces pieces(queue, list_length(bench), bytes, false);
+  std::uint8_t seed = 0x31;
+  for (std::size_t count = 1; count <= list_length(bench); ++count) {
+    for (const bool empty : {false, true}) {
+      const std::string what = "a list of " + std::to_string(count) + " descriptors" + (empty ? ", some of no bytes" : "");
+      const Bytes data = prepare(bench, queue, blocks, seed++);
+      pieces.share(count, bytes, empty);
+      const auto length = static_cast<std::uint32_t>(count * SglDescriptor::kSize);
+      if (!check.success(read_by_list(check, bench, queue, blocks, pieces.list, length), "Read with " + what)) return;
+      pieces.hold(check, data, "what the Read brought");
+      const Bytes written = pattern(bytes, seed++);
+      pieces.fill(written);
+      if (!check.success(write_by_list(check, bench, queue, blocks, pieces.list), "Write with " + what)) return;
+      pieces.clear();
+      check.success(read_by_list(check, bench, queue, blocks, pieces.list, length), "Read of what was written");
+      pieces.hold(check, written, "what was written");
+    }
+  }
+}
+
+CONFORMANCE_CASE(a_list_one_byte_short_is_refused, "fabrics.sgl.too-short", roles::controller, over_rdma,
+                 furnished{&four_descriptors}, needs{&lists_in_capsules}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  const Bytes data = prepare(bench, queue, blocks, 0x41);
+  const std::size_t count = list_length(bench);
+  for (const bool listed : {false, true}) {
+    const Pieces to(queue, listed ? count : 1, bytes - 1, false);
+    const auto length = static_cast<std::uint32_t>(to.list.size() * SglDescriptor::kSize);
+    const host::RawReply read = listed ? read_by_list(check, bench, queue, blocks, to.list, length)
+                                       : read_into(check, bench, queue, 0, blocks, to.list.front());
+    check.status(read, sc::data_sgl_length_invalid, "Read into memory that is a byte short");
+    bench.world().run_for(10_ms);
+    for (std::size_t i = 0; i < to.list.size(); ++i)
+      check.bytes("memory behind descriptor " + std::to_string(i), ByteView{to.memory[i]->data}.subspan(to.list[i].length),
+                  Bytes(to.memory[i]->data.size() - to.list[i].length, kUntouched));
+    Pieces from(queue, listed ? count : 1, bytes - 1, false);
+    from.fill(ByteView{data}.first(bytes - 1));
+    const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), blocks));
+    const host::RawReply written = listed ? write_by_list(check, bench, queue, blocks, from.list)
+                                          : answered(check, queue.send_command(with_sgl(command, from.list.front())).wait());
+    check.status(written, sc::data_sgl_length_invalid, "Write from memory that is a byte short");
+  }
+  host::RawQueue::Exposed& back = queue.expose(Bytes(bytes, kUntouched));
+  check.success(read_into(check, bench, queue, 0, blocks, back.sgl(bytes)), "Read into memory that is just enough");
+  check.bytes("the blocks afterwards", back.data, data);
+}
+
+CONFORMANCE_CASE(each_descriptor_of_a_list_is_judged, "fabrics.sgl.list-types", roles::controller, over_rdma,
+                 furnished{&four_descriptors}, needs{&lists_in_capsules}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  prepare(bench, queue, blocks, 0x51);
+  const std::size_t count = std::min<std::size_t>(list_length(bench), 4);
+  const Pieces to(queue, count, bytes, false);
+  for (std::size_t at = 0; at < count; ++at) {
+    for (const bool transport : {false, true}) {
+      std::vector<SglDescriptor> list = to.list;
+      list[at] = transport ? SglDescriptor::transport(list[at].length) : SglDescriptor::in_capsule(0, list[at].length);
+      const host::RawReply reply =
+          read_by_list(check, bench, queue, blocks, list, static_cast<std::uint32_t>(count * SglDescriptor::kSize));
+      check.that(reply.answered() && !reply.ok(),
+                 "a Read whose descriptor " + std::to_string(at) + " has no key is refused", "it succeeds");
+    }
+  }
+}
+
+CONFORMANCE_CASE(only_the_key_that_asks_for_it_is_invalidated, "fabrics.rdma.invalidate.only-asked", roles::controller,
+                 furnished{&four_descriptors}, needs{&lists_in_capsules}, needs{&keys_can_be_invalidated}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const auto [blocks, bytes] = extent(bench);
+  const Bytes data = prepare(bench, queue, blocks, 0x61);
+  // Each of them asks alone, all do, and none does.
+  for (const unsigned asks : {1u, 2u, 3u, 0u}) {
+    const Pieces to(queue, 2, bytes, false);
+    std::vector<SglDescriptor> list = to.list;
+    for (std::size_t i = 0; i < 2; ++i) {
+      if ((asks >> i & 1) != 0) list[i].subtype = nvme::sgl_subtype::invalidate_key;
+    }
+    const host::RawReply reply = read_by_list(check, bench, queue, blocks, list, 32);
+    check.precondition(reply.ok(), "the product takes no list of two keyed descriptors");
+    to.hold(check, data, "what the Read brought");
+    if (!reply.facts.invalidated) continue;
+    const bool first = (asks & 1) != 0 && reply.facts.invalidated_key == list[0].key;
+    const bool last = (asks & 2) != 0 && reply.facts.invalidated_key == list[1].key;
+    check.that(first || last, "the key that is invalidated is one that asked for it", "it is another");
+  }
 }
 
 CONFORMANCE_CASE(an_unknown_subtype_of_a_key_is_refused, "fabrics.sgl.keyed-subtype", roles::controller, over_rdma,

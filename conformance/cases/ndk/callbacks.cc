@@ -120,22 +120,97 @@ CONFORMANCE_CASE(ndk_a_refused_request_calls_nobody, "ndk.callbacks.request-refu
 
 CONFORMANCE_CASE(ndk_functions_may_be_called_at_dispatch_level, "ndk.callbacks.at-dispatch", roles::provider) {
   NdkBench& ndk = bench.ndk(kAtOnce);
-  NdkConnection& c = ndk.connect();
   const std::size_t before = ndk.kernel().findings().size();
-  {
-    const ndk::IrqlRaiser raiser(ndk.kernel());
-    NDK_MR* const region = ndk.a().region();
-    NdkQueue& queue = ndk.a().queue();
-    NDK_QP* const qp = ndk.a().queue_pair(queue);
-    queue.arm(NDK_CQ_NOTIFY_ANY);
-    queue.look();
-    arranged_by(check, "NdkReceive", c.b.receive(1));
-    arranged_by(check, "NdkSend", c.a.send(2));
-    ndk.close(qp);
-    ndk.close(queue.cq);
-    ndk.close(region);
+  const auto judge = [&](std::string_view what) {
+    check.equal("findings of the kernel after " + std::string(what), ndk.kernel().findings().size() - before, std::size_t{0});
+  };
+  const ndk::IrqlRaiser raiser(ndk.kernel());
+  NdkEnd &a = ndk.a(), &b = ndk.b();
+  NDK_ADAPTER* const adapter = a.adapter();
+  // Each kind of object is made, used and closed.
+  NdkConnection& c = ndk.prepare();
+  NdkShared& shared = a.shared_receive_queue(8);
+  c.a.connector->Dispatch->NdkQueryExtension(&c.a.connector->Header, nullptr, {1, 0}, nullptr);
+  judge("the creation of every object");
+  arranged_by(check, "NdkConnect", ndk.begin_connect(c).said);
+  check.require(ndk.asked(c), "the request reaches the listener");
+  ULONG length = 0;
+  c.b.connector->Dispatch->NdkGetConnectionData(c.b.connector, nullptr, nullptr, nullptr, &length);
+  for (const NdkSide* side : {&c.a, &c.b}) {
+    NdkAddress found;
+    side->connector->Dispatch->NdkGetLocalAddress(side->connector, found.get(), &found.length);
+    side->connector->Dispatch->NdkGetPeerAddress(side->connector, found.get(), &found.length);
   }
-  check.equal("findings of the kernel", ndk.kernel().findings().size() - before, std::size_t{0});
+  NdkAddress listening;
+  c.listening->listener->Dispatch->NdkGetLocalAddress(c.listening->listener, listening.get(), &listening.length);
+  arranged_by(check, "NdkAccept", ndk.begin_accept(c).said);
+  check.require(ndk.finish(*c.connecting) == STATUS_SUCCESS, "NdkConnect completes with STATUS_SUCCESS");
+  check.require(ndk.finish(ndk.begin_complete(c)) == STATUS_SUCCESS, "NdkCompleteConnect completes with STATUS_SUCCESS");
+  judge("the making of a connection");
+
+  NdkMemory& memory = a.plain_memory(2 * PAGE_SIZE);
+  NDK_MR* const region = a.region();
+  const auto registered = [&](auto done, PVOID x) {
+    return region->Dispatch->NdkRegisterMr(region, &memory.mdl, memory.bytes.size(), kNdkAllRights, done, x);
+  };
+  arranged_by(check, "NdkRegisterMr", ndk.request(registered));
+  region->Dispatch->NdkGetLocalTokenFromMr(region);
+  region->Dispatch->NdkGetRemoteTokenFromMr(region);
+  UINT32 privileged = 0;
+  a.pd()->Dispatch->NdkGetPrivilegedMemoryRegionToken(a.pd(), &privileged);
+  NdkLam& lam = mapped(ndk, check, a, &memory.mdl, memory.bytes.size());
+  NDK_MR* const fast = a.fast_region();
+  NDK_MW* const window = a.window();
+  judge("the calls on memory");
+
+  NDK_QP* const qp = c.a.qp;
+  arranged_by(check, "NdkReceive", c.b.receive(1));
+  arranged_by(check, "NdkReceive", c.b.receive(2));
+  arranged_by(check, "NdkSend", c.a.send(3));
+  arranged_by(check, "NdkRead", c.a.read(4, 0, 16, c.b.memory->address(), c.b.memory->remote));
+  arranged_by(check, "NdkWrite", c.a.write(5, 0, 16, c.b.memory->address(), c.b.memory->remote));
+  arranged_by(check, "NdkBind",
+              qp->Dispatch->NdkBind(qp, ndk_tag(6), region, window, memory.at(0), 64, NDK_OP_FLAG_ALLOW_REMOTE_READ));
+  arranged_by(check, "NdkInvalidate", qp->Dispatch->NdkInvalidate(qp, ndk_tag(7), &window->Header, 0));
+  window->Dispatch->NdkGetRemoteTokenFromMw(window);
+  arranged_by(check, "NdkFastRegister",
+              qp->Dispatch->NdkFastRegister(qp, ndk_tag(8), fast, lam.count(), lam.pages(), lam.offset, memory.bytes.size(),
+                                            ndk_tag(0x7000'0000 + lam.offset), NDK_OP_FLAG_ALLOW_REMOTE_READ));
+  arranged_by(check, "NdkSendAndInvalidate",
+              qp->Dispatch->NdkSendAndInvalidate(qp, ndk_tag(9), nullptr, 0, 0, c.b.memory->remote ^ 0x5500));
+  const NDK_SGE piece = c.a.memory->sge(0, 64);
+  arranged_by(check, "NdkSrqReceive", shared.srq->Dispatch->NdkSrqReceive(shared.srq, ndk_tag(10), &piece, 1));
+  ndk.request([&](auto done, PVOID x) { return shared.srq->Dispatch->NdkModifySrq(shared.srq, 12, 0, done, x); });
+  NDK_CQ* const cq = c.a.queue->cq;
+  cq->Dispatch->NdkArmCq(cq, NDK_CQ_NOTIFY_ANY);
+  cq->Dispatch->NdkControlCqInterruptModeration(cq, 0, 0);
+  ndk.request([&](auto done, PVOID x) { return cq->Dispatch->NdkResizeCq(cq, 80, done, x); });
+  NDK_RESULT plain;
+  NDK_RESULT_EX extended;
+  cq->Dispatch->NdkGetCqResults(cq, &plain, 1);
+  cq->Dispatch->NdkGetCqResultsEx(cq, &extended, 1);
+  judge("the calls on queues");
+
+  qp->Dispatch->NdkFlush(qp);
+  ndk.request([&](auto done, PVOID x) { return c.b.connector->Dispatch->NdkDisconnect(c.b.connector, done, x); });
+  ndk.request([&](auto done, PVOID x) { return region->Dispatch->NdkDeregisterMr(region, done, x); });
+  c.listening->listener->Dispatch->NdkControlConnectEvents(c.listening->listener, 1);
+  adapter->Dispatch->NdkReleaseLAM(adapter, lam.get());
+  NDK_CONNECTOR* const refused_one = b.connector();
+  refused_one->Dispatch->NdkReject(refused_one, nullptr, 0);
+  const auto close = [&](auto* object) { ndk.finish(ndk.close(object)); };
+  close(c.a.connector);
+  close(c.b.connector);
+  close(qp);
+  close(c.b.qp);
+  close(shared.srq);
+  close(window);
+  close(fast);
+  close(region);
+  close(c.listening->listener);
+  close(a.endpoint(0));
+  close(cq);
+  judge("the end of every object");
 }
 
 }  // namespace fb::conformance

@@ -85,6 +85,26 @@ inline NdkStatus send_bad_token(NdkConnection& c, ULONG flags = 0) {
   return c.a.qp->Dispatch->NdkSend(c.a.qp, ndk_tag(5), &bad, 1, flags);
 }
 
+// ---- objects in a protection domain of the case's choice
+
+inline NDK_PD* another_domain(NdkBench& bench, NdkEnd& end) {
+  NDK_ADAPTER* const adapter = end.adapter();
+  return bench.make<NDK_PD>("NdkCreatePd", [&](auto c, PVOID x, NDK_PD** p) { return adapter->Dispatch->NdkCreatePd(adapter, c, x, p); });
+}
+inline NDK_MR* region_of(NdkBench& bench, NDK_PD* domain, bool fast) {
+  return bench.make<NDK_MR>("NdkCreateMr", [&](auto c, PVOID x, NDK_MR** p) {
+    return domain->Dispatch->NdkCreateMr(domain, fast ? 1 : 0, c, x, p);
+  });
+}
+inline NDK_MW* window_of(NdkBench& bench, NDK_PD* domain) {
+  return bench.make<NDK_MW>("NdkCreateMw", [&](auto c, PVOID x, NDK_MW** p) { return domain->Dispatch->NdkCreateMw(domain, c, x, p); });
+}
+inline NDK_SRQ* shared_queue_of(NdkBench& bench, NDK_PD* domain, ULONG depth = 8, ULONG sges = 2) {
+  return bench.make<NDK_SRQ>("NdkCreateSrq", [&](auto c, PVOID x, NDK_SRQ** p) {
+    return domain->Dispatch->NdkCreateSrq(domain, depth, sges, 0, nullptr, nullptr, nullptr, c, x, p);
+  });
+}
+
 /// A mapping of memory to logical addresses.
 struct NdkLam {
   explicit NdkLam(std::size_t bytes = 64 * 8) : room(bytes / sizeof(std::uint64_t)), size(static_cast<ULONG>(bytes)) {}

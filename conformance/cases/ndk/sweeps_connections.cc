@@ -159,6 +159,25 @@ CONFORMANCE_CASE(ndk_connectors_know_both_addresses_all_along, "ndk.connector.pe
   judge("when connected");
 }
 
+CONFORMANCE_CASE(ndk_data_is_that_of_the_newest_answer, "ndk.connector.reject-data", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  NdkConnection& c = ndk.ask();
+  // Less, more, and nothing, by turns: nothing of an earlier answer is left.
+  for (const ULONG length : {120u, 3u, 60u, 0u, 41u}) {
+    const std::string data = private_data(length, 'r');
+    says(check, "NdkReject", reject(c.b.connector, data), {STATUS_SUCCESS});
+    says(check, "NdkConnect", ndk.finish(*c.connecting), {STATUS_CONNECTION_REFUSED});
+    has_data(check, "a rejection with " + words(length) + " bytes", c.a.connector, data);
+    const std::string asked = data.substr(0, 39);
+    if (NdkStatus(ndk.begin_connect(c, {.request_data = asked}).said).failed()) return;  // another rule's business
+    check.require(ndk.asked(c), "the request reaches the listener");
+    has_data(check, "a request with " + std::to_string(asked.size()) + " bytes", c.b.connector, asked);
+  }
+  arranged_by(check, "NdkAccept", ndk.begin_accept(c, {.reply_data = "yes"}).said);
+  check.require(ndk.finish(*c.connecting) == STATUS_SUCCESS, "NdkConnect completes with STATUS_SUCCESS");
+  has_data(check, "a reply after five rejections", c.a.connector, "yes");
+}
+
 CONFORMANCE_CASE(ndk_connections_do_not_mix, "ndk.cq.qp-context", roles::provider) {
   constexpr std::size_t kConnections = 5;
   NdkBench& ndk = bench.ndk();

@@ -2,10 +2,12 @@
 #include <algorithm>
 
 #include "conformance/cases/networkdirect/scene.h"
+#include "conformance/cases/private_data.h"
 
 namespace fb::conformance {
 namespace {
 
+constexpr ULONG kProgramsSay = 39;  // the most that common programs send with a request or a reply
 constexpr HRESULT kDisconnected = static_cast<HRESULT>(0xC000020C);  // what some programs take for a disconnect
 
 NdAddress address_of(Check& check, std::string_view what, HRESULT (STDMETHODCALLTYPE IND2Connector::*get)(struct sockaddr*, ULONG*),
@@ -28,14 +30,14 @@ NdStatus disconnect(ProviderBench& bench, NdSide& side) {
 
 CONFORMANCE_CASE(nd_data_of_a_request_arrives, "networkdirect.connection.request-data", roles::provider) {
   NdConnectTerms terms;
-  terms.request_data = "what the active side has to say, 39 bytes";
+  terms.request_data = private_data(kProgramsSay, 'a');
   const auto c = bench.nd().ask(terms);
   begins_with(check, "private data of the request", data_of(check, *c->b.connector), terms.request_data);
 }
 
 CONFORMANCE_CASE(nd_data_of_a_reply_arrives, "networkdirect.connection.reply-data", roles::provider) {
   NdConnectTerms terms;
-  terms.reply_data = "what the passive side has to say, and more";
+  terms.reply_data = private_data(kProgramsSay, 'A');
   const auto c = bench.nd().reply(terms);
   begins_with(check, "private data of the reply", data_of(check, *c->a.connector), terms.reply_data);
 }

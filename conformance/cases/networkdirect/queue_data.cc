@@ -114,11 +114,27 @@ CONFORMANCE_CASE(nd_inline_data_has_any_number_of_buffers, "networkdirect.queue.
 }
 
 CONFORMANCE_CASE(nd_inline_data_ends_at_its_limit, "networkdirect.queue.inline-limit", roles::provider) {
-  const auto c = with_inline(bench, check, 32);
-  const ULONG most = c->a.end->info().MaxInlineDataSize;
-  Bytes loose(most + 1);
-  ND2_SGE out = {loose.data(), most + 1, c->a.memory->region->GetLocalToken()};
-  says(check, "Send of too much inline data", c->a.qp->Send(nullptr, &out, 1, ND_OP_FLAG_INLINE), {ND_BUFFER_OVERFLOW});
+  const ULONG most = bench.nd().a().info().MaxInlineDataSize;
+  check.precondition(most >= 1, "the adapter takes inline data");
+  for (const ULONG limit : {ULONG{1}, ULONG{16}, ULONG{33}, most}) {
+    if (limit > most) continue;
+    const auto c = with_inline(bench, check, limit);
+    Bytes loose(limit + 1);
+    for (ULONG i = 0; i <= limit; ++i) loose[i] = static_cast<std::uint8_t>(0x40 + i * 3);
+    ND2_SGE out = {loose.data(), limit + 1, 0};
+    const UINT64 there = c->b.memory->address(20000);
+    const UINT32 token = c->b.memory->region->GetRemoteToken();
+    const std::string one_more = " of " + std::to_string(limit + 1) + " inline bytes on a queue pair for " + std::to_string(limit);
+    says(check, "Send" + one_more, c->a.qp->Send(nullptr, &out, 1, ND_OP_FLAG_INLINE), {ND_BUFFER_OVERFLOW});
+    says(check, "Write" + one_more, c->a.qp->Write(nullptr, &out, 1, there, token, ND_OP_FLAG_INLINE), {ND_BUFFER_OVERFLOW});
+    out.BufferLength = limit;
+    receive(check, *c);
+    done(bench, check, c->a, "Write of all inline data", c->a.qp->Write(nullptr, &out, 1, there, token, ND_OP_FLAG_INLINE));
+    done(bench, check, c->a, "Send of all inline data", c->a.qp->Send(nullptr, &out, 1, ND_OP_FLAG_INLINE));
+    ends_as(bench, check, c->b, "the Receive", {ND_SUCCESS});
+    check.bytes("bytes of the Send", ByteView(c->b.memory->bytes).subspan(4096, limit), ByteView(loose).first(limit));
+    check.bytes("bytes of the Write", ByteView(c->b.memory->bytes).subspan(20000, limit), ByteView(loose).first(limit));
+  }
 }
 
 CONFORMANCE_CASE(nd_a_fence_waits_for_reads, "networkdirect.queue.read-fence", roles::provider) {

@@ -226,6 +226,29 @@ CONFORMANCE_CASE(nd_without_a_peer_nothing_is_done_in_any_state, "networkdirect.
   judge_without_peer(check, "was disconnected", *c->a.connector, *c->a.qp);
 }
 
+CONFORMANCE_CASE(nd_data_is_that_of_the_newest_answer, "networkdirect.connection.reject-data", roles::provider) {
+  NdBench& nd = bench.nd();
+  const auto c = nd.ask();
+  // Less, more, and nothing, by turns: nothing of an earlier answer is left.
+  for (const ULONG length : {120u, 3u, 60u, 0u, 41u}) {
+    const std::string data = private_data(length, 'r');
+    says(check, "Reject", c->b.connector->Reject(data.data(), length), {ND_SUCCESS});
+    says(check, "Connect", ended(bench, ND_PENDING, c->connecting, *c->a.connector), {ND_CONNECTION_REFUSED});
+    has_data(check, "a refusal with " + std::to_string(length) + " bytes", *c->a.connector, data);
+    c->b.connector = c->b.end->connector();
+    NdRequest request;
+    const std::string said = data.substr(0, 39);
+    const HRESULT asked = ask_for(c->a, listening_at(*c), c->connecting, said);
+    if (FAILED(asked)) return;  // that a refusal is not the end is another rule
+    const HRESULT waited = c->listener->GetConnectionRequest(c->b.connector.get(), &request);
+    check.require(ended(bench, waited, request, *c->listener) == ND_SUCCESS, "the request reaches the listener");
+    has_data(check, "a request with " + std::to_string(said.size()) + " bytes", *c->b.connector, said);
+  }
+  arranged_by(check, "Accept", accept_on(c->b, c->accepting, "yes"));
+  check.require(ended(bench, ND_PENDING, c->connecting, *c->a.connector) == ND_SUCCESS, "Connect completes with ND_SUCCESS");
+  has_data(check, "a reply after five refusals", *c->a.connector, "yes");
+}
+
 CONFORMANCE_CASE(nd_connections_do_not_mix, "networkdirect.completion.result-pair", roles::provider) {
   constexpr std::size_t kConnections = 5;
   // All of one end on one completion queue.

@@ -4,6 +4,7 @@
 
 #include "conformance/cases/nvme/reservation_scene.h"
 #include "conformance/runner/embedded_controller.h"
+#include "wire/nvme/copy.h"
 #include "wire/nvme/events.h"
 #include "wire/nvme/features.h"
 
@@ -287,6 +288,20 @@ CONFORMANCE_CASE(no_command_reaches_an_inaccessible_group, "nvme.ana.commands", 
     }
     if ((oncs & nvme::oncs_bits::write_uncorrectable) != 0) {
       check.status(scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(0), 1)).wait(), status, "Write Uncorrectable" + when);
+    }
+    check.status(scene.io.send(host::flush(scene.nsid)).wait(), status, "Flush" + when);
+    if ((oncs & nvme::oncs_bits::dataset_management) != 0) {
+      const auto range = host::dsm_range(scene.at(0), 1);
+      check.status(scene.io.send(host::deallocate(scene.nsid, 1), range.bytes()).wait(), status, "Dataset Management" + when);
+    }
+    if ((oncs & nvme::oncs_bits::copy) != 0) {
+      const Bytes source = nvme::write_copy_source({.slba = scene.at(8), .blocks = 1}, 0, {});
+      check.status(scene.io.send(host::copy(scene.nsid, scene.at(0), 1), source).wait(), status, "Copy" + when);
+    }
+    if ((oncs & nvme::oncs_bits::reservations) != 0) {
+      const auto registers = host::reservation_register(scene.nsid, nvme::RegisterAction::register_key);
+      check.status(scene.io.send(registers, host::reservation_keys(0, 0x77)).wait(), status, "Reservation Register" + when);
+      check.status(scene.io.send(host::reservation_report(scene.nsid, 128), 128).wait(), status, "Reservation Report" + when);
     }
     scene.become(AnaState::optimized);
   }

@@ -46,6 +46,21 @@ CONFORMANCE_CASE(copy_keeps_the_order_of_ranges, "nvme.copy.order", roles::contr
   if (!check.success(reply, "Read")) return;
   check.bytes("range 0", ByteView{reply.data}.first(high.size()), high);
   check.bytes("range 1", ByteView{reply.data}.subspan(high.size()), low);
+  // Many ranges of one block each, the last block first.
+  const std::uint64_t most = bench.declared().transfer_max();
+  const std::uint64_t fits = most == 0 ? 64 : most / scene.block_bytes;
+  const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>({64, scene.ranges, scene.total_blocks, fits}));
+  const Bytes blocks = scene.prepare(check, kFrom, 0x75, count);
+  std::vector<CopySource> sources;
+  Bytes expected;
+  for (std::uint32_t i = count; i-- > 0;) {
+    sources.push_back({.slba = kFrom + i, .blocks = 1});
+    const ByteView block = scene.block(blocks, i);
+    expected.insert(expected.end(), block.begin(), block.end());
+  }
+  if (!check.success(scene.copy_to(kTo, sources), "Copy of " + std::to_string(count) + " ranges")) return;
+  const auto copied = scene.read(kTo, count);
+  if (check.success(copied, "Read")) check.bytes("the blocks of all ranges", copied.data, expected);
 }
 
 CONFORMANCE_CASE(copy_leaves_the_rest, "nvme.copy.source", roles::controller, needs(has_namespace), copies,

@@ -81,6 +81,13 @@ class FormatScene : public Manager {
     return made.dw0();
   }
 
+  /// Blocks of more than 128 KiB, as far as MDTS allows.
+  std::uint32_t many(const BlockLayout& layout) const {
+    constexpr std::uint64_t kLong = (128 << 10) + 4096;
+    const std::uint64_t bytes = most_ == 0 ? kLong : std::min(most_, kLong);
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / layout.bytes(), kCount, kBlocks / 2));
+  }
+
  private:
   Check& check_;
   std::uint64_t most_;  ///< bytes of a transfer; 0: no limit
@@ -92,10 +99,11 @@ struct KindScene {
   host::RawQueue& io;
   std::uint32_t nsid;
   BlockLayout layout;
+  std::uint32_t count = kCount;  ///< blocks of a command
 
   host::RawReply send(nvme::IoOpcode opcode, std::uint64_t lba, const Prinfo& info, const ProtectionTags& tags, ByteView data = {}) const {
-    const nvme::Sqe sqe = protected_command(opcode, nsid, lba, kCount, layout, info, tags);
-    if (opcode == nvme::IoOpcode::read) return io.send(sqe, kCount * transferred_bytes(layout, info)).wait();
+    const nvme::Sqe sqe = protected_command(opcode, nsid, lba, count, layout, info, tags);
+    if (opcode == nvme::IoOpcode::read) return io.send(sqe, count * transferred_bytes(layout, info)).wait();
     return (opcode == nvme::IoOpcode::verify ? io.send(sqe) : io.send(sqe, data)).wait();
   }
   MutableBytes block(Bytes& data, std::size_t index) const {
@@ -118,33 +126,44 @@ std::vector<nvme::IoOpcode> looking_commands(const Declared& declared) {
   return found;
 }
 
-/// Looks at what lies on the medium with each check alone, after one bit of what it looks at was changed in one block.
-void judge_checks(Check& check, const KindScene& scene, std::span<const nvme::IoOpcode> looking, std::uint64_t lba,
-                  const std::string& where) {
-  const BlockLayout& layout = scene.layout;
-  const ProtectionTags tags = tags_at(layout, lba);
+/// A check, and what it finds.
+struct Trial {
+  std::string_view what;
+  Prinfo info;
+  nvme::Status status;
+};
+std::vector<Trial> trials_of(const BlockLayout& layout) {
   const Prinfo guard{.guard = true}, application{.application = true}, reference{.reference = true}, storage{.storage = true};
-  struct Trial {
-    std::string_view what;
-    Prinfo info;
-    nvme::Status status;
-  };
   std::vector<Trial> trials = {{"guard", guard, sc::guard_check_error}, {"application tag", application, sc::application_tag_check_error}};
   if (layout.protection_type != 3) trials.push_back({"reference tag", reference, sc::reference_tag_check_error});
   if (layout.storage_tag_bits != 0) trials.push_back({"storage tag", storage, sc::storage_tag_check_error});
-  for (const std::size_t wrong : {std::size_t{0}, std::size_t{kCount - 1}}) {
+  return trials;
+}
+
+/// Blocks with good tags, but for one bit of one of them.
+Bytes spoilt_blocks(const KindScene& scene, ProtectionTags tags, std::size_t wrong, const Trial& spoilt) {
+  const BlockLayout& layout = scene.layout;
+  Bytes data = pattern(0x31, scene.count, layout.bytes());
+  for (std::size_t i = 0; i < scene.count; ++i) {
+    ProtectionTags written = tags;
+    if (i == wrong && spoilt.what == "application tag") written.application ^= 0x0100;
+    if (i == wrong && spoilt.what == "reference tag") written.reference ^= 1;
+    if (i == wrong && spoilt.what == "storage tag") written.storage ^= 1;
+    nvme::protect(layout, scene.block(data, i), written);
+    nvme::advance_tags(layout, tags);
+  }
+  if (spoilt.what == "guard") scene.block(data, wrong)[layout.data_bytes - 1] ^= 0x80;
+  return data;
+}
+
+/// Looks at what lies on the medium with each check alone, after one bit of what it looks at was changed in one block.
+void judge_checks(Check& check, const KindScene& scene, std::span<const nvme::IoOpcode> looking, std::uint64_t lba,
+                  const std::string& where) {
+  const ProtectionTags tags = tags_at(scene.layout, lba);
+  const std::vector<Trial> trials = trials_of(scene.layout);
+  for (const std::size_t wrong : {std::size_t{0}, std::size_t{scene.count - 1}}) {
     for (const Trial& spoilt : trials) {
-      Bytes data = pattern(0x31, kCount, layout.bytes());
-      ProtectionTags each = tags;
-      for (std::size_t i = 0; i < kCount; ++i) {
-        ProtectionTags written = each;
-        if (i == wrong && spoilt.what == "application tag") written.application ^= 0x0100;
-        if (i == wrong && spoilt.what == "reference tag") written.reference ^= 1;
-        if (i == wrong && spoilt.what == "storage tag") written.storage ^= 1;
-        nvme::protect(layout, scene.block(data, i), written);
-        nvme::advance_tags(layout, each);
-      }
-      if (spoilt.what == "guard") scene.block(data, wrong)[layout.data_bytes - 1] ^= 0x80;
+      const Bytes data = spoilt_blocks(scene, tags, wrong, spoilt);
       check.precondition_success(scene.send(nvme::IoOpcode::write, lba, {}, tags, data), "Write without checks");
       for (const Trial& looked : trials) {
         const nvme::Status due = looked.what == spoilt.what ? looked.status : nvme::Status{};
@@ -163,18 +182,34 @@ void judge_checks(Check& check, const KindScene& scene, std::span<const nvme::Io
   }
 }
 
+/// In a long transfer the last block is checked as the first is, and by the tags of its own place.
+void judge_long_checks(Check& check, const KindScene& scene, std::span<const nvme::IoOpcode> looking, std::uint64_t lba,
+                       const std::string& where) {
+  const ProtectionTags tags = tags_at(scene.layout, lba);
+  for (const Trial& spoilt : trials_of(scene.layout)) {
+    const Bytes data = spoilt_blocks(scene, tags, scene.count - 1, spoilt);
+    check.precondition_success(scene.send(nvme::IoOpcode::write, lba, {}, tags, data), "Write without checks");
+    const std::string what = fmt::format(" of {} blocks whose last has a wrong {}, {}", scene.count, spoilt.what, where);
+    for (const nvme::IoOpcode opcode : looking) {
+      const std::string_view name = nvme::io_opcode_name(static_cast<std::uint8_t>(opcode));
+      check.status(scene.send(opcode, lba, spoilt.info, tags, data), spoilt.status, std::string(name) + what);
+    }
+    check.status(scene.send(nvme::IoOpcode::write, lba, spoilt.info, tags, data), spoilt.status, "Write" + what);
+  }
+}
+
 /// The controller inserts and strips tags.
 void judge_insertion(Check& check, const KindScene& scene, std::uint64_t lba, const std::string& where) {
   const BlockLayout& layout = scene.layout;
   const ProtectionTags tags = tags_at(layout, lba);
   const Prinfo act{.act = true}, all{.guard = true, .application = true, .reference = layout.protection_type != 3,
                                      .storage = layout.storage_tag_bits != 0};
-  const Bytes data = pattern(0x32, kCount, layout.tuple_alone() ? layout.data_bytes : layout.bytes());
+  const Bytes data = pattern(0x32, scene.count, layout.tuple_alone() ? layout.data_bytes : layout.bytes());
   if (!check.success(scene.send(nvme::IoOpcode::write, lba, act, tags, data), "Write with PRACT, " + where)) return;
   const auto whole = scene.send(nvme::IoOpcode::read, lba, all, tags);
   if (!check.success(whole, "Read that checks what was inserted, " + where)) return;
   ProtectionTags each = tags;
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (std::size_t i = 0; i < scene.count; ++i) {
     const ByteView block = ByteView{whole.data}.subspan(i * layout.bytes(), layout.bytes());
     const std::string at = fmt::format(" of block {}, {}", i, where);
     const auto tuple = nvme::read_tuple(layout, block);
@@ -183,7 +218,7 @@ void judge_insertion(Check& check, const KindScene& scene, std::uint64_t lba, co
     check.equal("reference tag" + at, tuple.tags.reference, each.reference);
     check.equal("storage tag" + at, tuple.tags.storage, each.storage);
     const std::size_t size = layout.tuple_alone() ? layout.data_bytes : layout.tuple_at();
-    check.bytes("data" + at, block.first(size), ByteView{data}.subspan(i * data.size() / kCount, size));
+    check.bytes("data" + at, block.first(size), ByteView{data}.subspan(i * data.size() / scene.count, size));
     nvme::advance_tags(layout, each);
   }
   if (!layout.tuple_alone()) return;
@@ -261,6 +296,10 @@ CONFORMANCE_CASE(every_type_protects, "nvme.protection.every", roles::controller
       judge_insertion(check, blocks, lba, where);
       judge_checks(check, blocks, looking, lba, where);
     }
+    const std::string where = fmt::format("block 100, {}", kind.name());
+    const KindScene many{scene.io(), nsid, kind.layout, scene.many(kind.layout)};
+    judge_insertion(check, many, 100, where);
+    judge_long_checks(check, many, looking, 100, where);
     check.success(scene.remove(nsid), "Namespace Management, delete");
   }
   check.precondition(any, "a format has room for protection information");

@@ -270,12 +270,14 @@ CONFORMANCE_CASE(fused_halves_are_of_one_range, "nvme.fused.ranges", roles::cont
   const Bytes before = scene.prepare(check, kLba, 0x3F, 2);
   auto compare = host::compare(scene.nsid, scene.at(kLba), 1);
   compare.set(nvme::sqe::fuse, nvme::Fuse::first);
-  auto write = host::write(scene.nsid, scene.at(kLba + 1), 1);
-  write.set(nvme::sqe::fuse, nvme::Fuse::second);
-  auto compared = scene.io.send(compare, scene.block(before, 0));
-  auto written = scene.io.send(write, pattern(0x78, 1, scene.block_bytes));
-  check.precondition(compared.wait().answered(), "Compare is answered");
-  check.refused(written.wait(), "Write of another block");
+  for (unsigned bit = 0; bit < 64; ++bit) {
+    auto write = host::write(scene.nsid, scene.at(kLba) ^ (std::uint64_t{1} << bit), 1);
+    write.set(nvme::sqe::fuse, nvme::Fuse::second);
+    auto compared = scene.io.send(compare, scene.block(before, 0));
+    auto written = scene.io.send(write, pattern(0x78, 1, scene.block_bytes));
+    check.precondition(compared.wait().answered(), "Compare is answered");
+    check.refused(written.wait(), "Write of a block whose address differs in bit " + std::to_string(bit));
+  }
   is_unchanged(check, scene, kLba, before, "the blocks");
   if (bench.declared().namespaces.size() < 2) return;
   const host::NamespaceFacts& other = bench.declared().namespaces[1];

@@ -211,11 +211,14 @@ CONFORMANCE_CASE(h2cdata_with_a_gap_is_fatal, "tcp.h2cdata.gap", roles::controll
 
 CONFORMANCE_CASE(h2cdata_of_another_length_is_fatal, "tcp.h2cdata.datal", roles::controller, needs{&a_namespace},
                  sends_malformed) {
-  Write write = begun_write(bench, beyond_capsule(bench));
-  RawTcp& raw = *write.io.raw;
-  raw.send(h2c_data(write.r2t, write.r2t.offset, 8, false), ByteView(write.data).first(4));
-  expect_fatal(check, raw, "H2CData of another length than it says",
-               {{FatalStatus::invalid_header_field}, {FatalStatus::sequence_error}, {FatalStatus::data_out_of_range}});
+  for (const auto& [says, has] : {std::pair{8u, 4u}, std::pair{4u, 8u}, std::pair{512u, 516u}}) {
+    Write write = begun_write(bench, beyond_capsule(bench));
+    RawTcp& raw = *write.io.raw;
+    raw.send(h2c_data(write.r2t, write.r2t.offset, says, false), ByteView(write.data).first(has));
+    expect_fatal(check, raw, "H2CData of " + std::to_string(has) + " bytes with DATAL " + std::to_string(says),
+                 {{FatalStatus::invalid_header_field}, {FatalStatus::sequence_error}, {FatalStatus::data_out_of_range}});
+    if (write.io.association.admin().connected()) write.io.association.admin().disconnect();
+  }
 }
 
 CONFORMANCE_CASE(h2cdata_of_an_unknown_tag_is_fatal, "tcp.h2cdata.ttag", roles::controller,

@@ -107,15 +107,26 @@ CONFORMANCE_CASE(wrong_data_digest_of_h2cdata_fails_the_command, "tcp.digest.dat
   RawTcp& raw = *io.raw;
   const std::uint32_t blocks = blocks_for(bench, beyond_capsule(bench));
   const Bytes data = pattern(std::size_t{blocks} * bench.declared().block_bytes, 3);
-  raw.send_command(write_command(bench, blocks));
-  const Transfer r2t = needed_r2t(raw);
-  check.precondition(r2t.offset == 0 && r2t.length == data.size(), "one R2T asks for the whole write");
-  check.precondition(r2t.length <= h2c_data_max(raw), "one H2CData has room for it");
-  Bytes pdu = raw.build(h2c_data(r2t, 0, r2t.length, true), data);
-  pdu.back() ^= 0x5A;
-  raw.send(ByteView(pdu));
-  expect_status(check, raw, one_of(sc::transient_transport_error), "Write with a wrong data digest");
-  expect_alive(check, raw);
+  const auto write = [&](std::uint32_t step, std::size_t wrong, const std::string& what) {
+    raw.send_command(write_command(bench, blocks));
+    const Transfer r2t = needed_r2t(raw);
+    check.precondition(r2t.offset == 0 && r2t.length == data.size(), "one R2T asks for the whole write");
+    check.precondition(r2t.length <= h2c_data_max(raw), "one H2CData has room for it");
+    Bytes all;
+    for (std::uint32_t at = 0, i = 0; at < r2t.length; at += step, ++i) {
+      const std::uint32_t part = std::min(step, r2t.length - at);
+      Bytes pdu = raw.build(h2c_data(r2t, at, part, at + part == r2t.length), ByteView(data).subspan(at, part));
+      if (i == wrong) pdu.back() ^= 0x5A;
+      all.insert(all.end(), pdu.begin(), pdu.end());
+    }
+    raw.send(ByteView(all));
+    expect_status(check, raw, one_of(sc::transient_transport_error), "Write with a wrong data digest of " + what);
+    expect_alive(check, raw);
+  };
+  write(static_cast<std::uint32_t>(data.size()), 0, "its H2CData");
+  const std::uint32_t half = static_cast<std::uint32_t>(data.size()) / 2 / 4 * 4;
+  write(half, 0, "the first H2CData");
+  write(half, 1, "the second H2CData");
 }
 
 }  // namespace fb::conformance::tcp_cases

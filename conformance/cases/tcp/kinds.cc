@@ -168,12 +168,13 @@ class Watched {
   std::size_t open_ = 0;
 };
 
-/// Lengths of transfers: a block, around what a capsule, a PDU and an R2T hold, and beyond 64 KiB.
-std::vector<std::size_t> lengths(ControllerBench& bench) {
+/// Lengths of transfers: a block, around what a capsule, a PDU and an R2T hold, beyond 64 KiB, and up to `longest`.
+std::vector<std::size_t> lengths(ControllerBench& bench, std::size_t longest = 0) {
   const std::size_t block = bench.declared().block_bytes;
+  std::vector<std::size_t> wanted = {block, 8192, 8192 + block, 32768 + block, 65536 + block};
+  if (longest != 0) wanted.push_back(longest);
   std::vector<std::size_t> found;
-  for (const std::size_t bytes :
-       {block, std::size_t{8192}, std::size_t{8192} + block, std::size_t{32768} + block, std::size_t{65536} + block}) {
+  for (const std::size_t bytes : wanted) {
     const std::size_t whole = std::max(within_mdts(bench, static_cast<std::uint32_t>(bytes)) / block * block, block);
     if (found.empty() || found.back() != whole) found.push_back(whole);
   }
@@ -214,7 +215,9 @@ CONFORMANCE_CASE(each_pdu_is_right_in_each_field, "tcp.pdu.every-field", roles::
   for (const Terms& terms : kTerms) {
     bench.step("another combination of digests, alignment and number of R2Ts");
     Watched queue(bench, check, terms);
-    for (const std::size_t bytes : lengths(bench)) {
+    // All of MDTS with both digests, which are computed in pieces.
+    const bool longest = terms.header_digest && terms.data_digest && terms.maxr2t != 0;
+    for (const std::size_t bytes : lengths(bench, longest ? std::size_t{2} << 20 : 0)) {
       for (const std::uint32_t step : {4u * 129, 0xFFFFFFFFu}) {
         if (step < 4096 && bytes > 9000) continue;
         const Bytes data = pattern(bytes, ++seed);

@@ -42,5 +42,13 @@ DEVIATION(ndk_window_grants_all, "ndk.mw.grants", Product::ndk_provider,
           "gives all rights with every window", Departs{departure::kWindowGrantsAll});
 DEVIATION(ndk_window_invalidate_ignored, "ndk.mw.invalidate", Product::ndk_provider,
           "does not invalidate", Departs{departure::kInvalidateIgnored});
+DEVIATION(ndk_domains_shared, "ndk.pd.tokens", Product::ndk_provider,
+          "has one protection domain for all", Departs{departure::kDomainsShared});
+DEVIATION(ndk_domains_mixed, "ndk.pd.objects", Product::ndk_provider,
+          "takes a shared receive queue of any protection domain", Departs{departure::kDomainsMixed});
+DEVIATION(ndk_local_token_cut, "ndk.mr.local-token", Product::ndk_provider,
+          "does not look at the highest bit of local tokens", Departs{departure::kLocalTokenCut});
+DEVIATION(ndk_region_too_long_for_owner, "ndk.mr.local-bounds", Product::ndk_provider,
+          "lets requests reach beyond a region", Departs{departure::kRegionTooLong});
 
 }  // namespace fb::deviations

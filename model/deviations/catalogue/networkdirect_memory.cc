@@ -62,5 +62,7 @@ DEVIATION(nd_invalidate_unbound_taken, "networkdirect.window.invalidate-unbound"
           "invalidates windows that are not bound", Departs{departure::kInvalidateUnboundTaken});
 DEVIATION(nd_rebind_refused, "networkdirect.window.rebind", Product::nd_provider,
           "binds a window once", Departs{departure::kRebindRefused});
+DEVIATION(nd_local_token_cut, "networkdirect.memory.local-token", Product::nd_provider,
+          "does not look at the highest bit of local tokens", Departs{departure::kLocalTokenCut});
 
 }  // namespace fb::deviations

@@ -92,5 +92,7 @@ DEVIATION(nd_srq_threshold_stays, "networkdirect.shared.modify-threshold", Produ
           "keeps the first threshold", Departs{departure::kSrqThresholdStays});
 DEVIATION(nd_srq_breaks, "networkdirect.shared.empty", Product::nd_provider,
           "ends connections whose shared queue is empty", Departs{departure::kSrqBreaks});
+DEVIATION(nd_bind_flags_unchecked, "networkdirect.queue.bind-flags", Product::nd_provider,
+          "takes any flag with a Bind or an Invalidate", Departs{departure::kBindFlagsUnchecked});
 
 }  // namespace fb::deviations

@@ -84,6 +84,12 @@ DEVIATION(sgl_list_length_taken, "fabrics.sgl.list-length", Product::controller,
           "takes a segment whose length is no multiple of 16", Departs{"rdma.sgl.list_length"});
 DEVIATION(sgl_list_count_taken, "fabrics.sgl.list-count", Product::controller, "takes more descriptors than MSDBD",
           Departs{"rdma.sgl.list_count"});
+DEVIATION(sgl_list_half, "fabrics.sgl.list-whole", Product::controller, "writes half of the data of a Read",
+          hooks<WritesHalf>());
+DEVIATION(sgl_list_types_taken, "fabrics.sgl.list-types", Product::controller,
+          "reads every descriptor of a list as a keyed one", Departs{"rdma.sgl.list_types"});
+DEVIATION(rdma_refuses_full_queue, "fabrics.rdma.request.sizes", Product::controller,
+          "refuses a queue of as many entries as it has", Departs{"rdma.reject.last_entry"});
 DEVIATION(sgl_keyed_subtype_taken, "fabrics.sgl.keyed-subtype", Product::controller,
           "reads any subtype of a keyed descriptor as an address", Departs{"rdma.sgl.subtype"});
 DEVIATION(rdma_takes_long_admin_capsule, "fabrics.rdma.capsule.admin-long", Product::controller,

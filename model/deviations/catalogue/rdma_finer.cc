@@ -115,5 +115,13 @@ DEVIATION(rdma_obeys_one_nak, "rdma.requester.sequence-nak-again", Product::rdma
           "obeys the first sequence NAK alone", Departs{point::kRequesterObeysOneSequenceNak});
 DEVIATION(rdma_takes_any_response, "rdma.requester.other-response", Product::rdma,
           "takes a READ response for an ACK", Departs{point::kRequesterTakesAnyResponse});
+DEVIATION(rdma_requests_of_any_domain, "rdma.key.local", Product::rdma,
+          "sends from memory of another protection domain", Departs{point::kSgesOfAnyDomain});
+DEVIATION(rdma_receives_of_any_domain, "rdma.key.local-receive", Product::rdma,
+          "receives into memory of another protection domain", Departs{point::kSgesOfAnyDomain});
+DEVIATION(rdma_invalidates_by_index, "rdma.key.invalidate-near", Product::rdma,
+          "does not compare the low byte of a key that is invalidated", Departs{point::kResponderInvalidatesByIndex});
+DEVIATION(rdma_invalidates_any_domain, "rdma.key.invalidate-domain", Product::rdma,
+          "invalidates keys of other protection domains", Departs{point::kResponderInvalidatesAnyDomain});
 
 }  // namespace fb::deviations

@@ -131,5 +131,18 @@ DEVIATION(cm_any_rep, "cm.active.rep-every-bit", Product::cm, "takes a REP to an
           Departs{softroce::cm_departure::kRepIdsUnchecked});
 DEVIATION(cm_no_class_port_info, "cm.services.fields", Product::cm, "does not answer Get(ClassPortInfo)",
           Departs{softroce::cm_departure::kClassPortInfoSilent});
+// Long messages, shared receives, packets of the connection manager.
+DEVIATION(rdma_long_counts_pad, "rdma.message.long", Product::rdma, "reports the length of a message with its pad",
+          departs(Departure::responder_length_counts_pad));
+DEVIATION(rdma_long_replay_wrong, "rdma.read.long-replay", Product::rdma, "repeats a READ with other bytes",
+          departs(Departure::responder_replay_wrong_data));
+DEVIATION(rdma_long_resends_one, "rdma.requester.long", Product::rdma, "sends the lost packet again, and none behind it",
+          departs(Departure::requester_resends_one_packet_only));
+DEVIATION(rdma_shared_no_rnr, "rdma.receive.shared", Product::rdma, "is silent without a receive",
+          departs(Departure::responder_no_rnr_nak));
+DEVIATION(cm_any_transport_version, "cm.mad.packet", Product::cm, "takes packets of any transport version",
+          departs(Departure::accept_bad_version));
+DEVIATION(cm_retries_once_more, "cm.req.own-numbers", Product::cm, "sends a request once more than its retries",
+          departs(Departure::requester_retry_one_more));
 
 }  // namespace fb::deviations

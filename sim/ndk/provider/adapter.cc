@@ -59,6 +59,13 @@ void Adapter::end_broken() {
   }
 }
 
+std::shared_ptr<rdma::ProtectionDomain> Adapter::device_domain() {
+  auto domain = departs(departure::kDomainsShared) ? newest_domain_.lock() : nullptr;
+  if (domain == nullptr) domain = device().allocate_protection_domain();
+  newest_domain_ = domain;
+  return domain;
+}
+
 void Adapter::copy_all() {
   for (MemoryRegion* const region : copies_) region->bring_up_to_date();
 }

@@ -88,6 +88,9 @@ class Adapter final : public NDK_ADAPTER {
     if (!copies_.empty()) [[unlikely]] copy_all();
   }
 
+  /// A domain of the device for a protection domain of ours; a departure has one for all.
+  std::shared_ptr<rdma::ProtectionDomain> device_domain();
+
   std::size_t live(NDK_OBJECT_TYPE type) const { return live_[type]; }
   std::size_t live() const { return objects_.size(); }
   /// Nothing is left, and nobody is being called back.
@@ -111,6 +114,7 @@ class Adapter final : public NDK_ADAPTER {
   std::size_t calling_back_ = 0;
   std::vector<QueuePair*> broken_;
   std::vector<MemoryRegion*> copies_;
+  std::weak_ptr<rdma::ProtectionDomain> newest_domain_;
   bool ending_all_ = false;
 };
 

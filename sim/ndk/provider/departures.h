@@ -78,6 +78,9 @@ inline constexpr std::string_view kFailureLooksLikeSuccess = "ndk.failure_looks_
 // Memory regions.
 inline constexpr std::string_view kRegisterGrantsRemote = "ndk.register_grants_remote";
 inline constexpr std::string_view kRegisterGrantsLocalWrite = "ndk.register_grants_local_write";
+inline constexpr std::string_view kLocalTokenCut = "ndk.local_token_cut";
+inline constexpr std::string_view kDomainsShared = "ndk.domains_shared";
+inline constexpr std::string_view kDomainsMixed = "ndk.domains_mixed";
 inline constexpr std::string_view kRegisterLosesRemote = "ndk.register_loses_remote";
 inline constexpr std::string_view kRegisterTwice = "ndk.register_twice";
 inline constexpr std::string_view kRegisterOnce = "ndk.register_once";

@@ -22,7 +22,7 @@ bool remote_write(ULONG flags) { return (flags & NDK_MR_FLAG_ALLOW_REMOTE_WRITE)
 // ---------------------------------------------------------------- protection domains
 
 ProtectionDomain::ProtectionDomain(Adapter& adapter)
-    : NDK_PD{}, Object(adapter, NdkObjectTypePd), device_(adapter.device().allocate_protection_domain()) {
+    : NDK_PD{}, Object(adapter, NdkObjectTypePd), device_(adapter.device_domain()) {
   begin_header(Header, adapter, NdkObjectTypePd);
   Dispatch = &adapter.tables().pd;
 }

@@ -22,7 +22,7 @@ class ProtectionDomain final : public NDK_PD, public Object {
 
  private:
   void take_down() override;
-  std::unique_ptr<rdma::ProtectionDomain> device_;
+  std::shared_ptr<rdma::ProtectionDomain> device_;
 };
 
 /// The token that stands for all logical addresses, in SGEs of our own alone. No device has a key of this index.

@@ -101,7 +101,7 @@ NTSTATUS QueuePair::create_with_srq(NDK_PD* ndk, NDK_CQ* receive_queue, NDK_CQ* 
              std::min(max_initiator_sges, info.MaxInitiatorRequestSge), std::min(inline_bytes, info.MaxInlineDataSize)};
   }
   if (receive_queue == nullptr || initiator_queue == nullptr || shared == nullptr) return STATUS_INVALID_PARAMETER;
-  if (&of<SharedReceiveQueue>(shared).domain() != &domain) return STATUS_INVALID_PARAMETER;
+  if (&of<SharedReceiveQueue>(shared).domain() != &domain && !a.departs(departure::kDomainsMixed)) return STATUS_INVALID_PARAMETER;
   auto* const made = new QueuePair(domain, of<CompletionQueue>(receive_queue), of<CompletionQueue>(initiator_queue),
                                    &of<SharedReceiveQueue>(shared), terms);
   return a.answer_creation(STATUS_SUCCESS, made, completion, context, place);

@@ -21,6 +21,7 @@ constexpr ULONG kSince12 = NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE | NDK_OP_FLAG_
 /// Of ALLOW_REMOTE_WRITE, what is not ALLOW_LOCAL_WRITE.
 constexpr ULONG kRemoteWriteAlone = NDK_OP_FLAG_ALLOW_REMOTE_WRITE & ~NDK_OP_FLAG_ALLOW_LOCAL_WRITE;
 
+constexpr std::uint32_t kTopBit = 1u << 31;  // of a token, which a departure forgets
 /// A key that no device has.
 constexpr std::uint32_t kNoKey = kPrivilegedToken;
 
@@ -116,6 +117,9 @@ NTSTATUS QueuePair::post(const Posting& posting, rdma::SendRequest& request, PVO
   request.solicited = (flags & NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT) != 0;
   UINT32 token = invalidates ? sges[0].MemoryRegionToken : 0;
   if (hooked) [[unlikely]] {
+    if (a.departs(departure::kLocalTokenCut)) {
+      for (ULONG i = 0; i < count; ++i) scratch_[i].lkey &= ~kTopBit;
+    }
     if (a.departs(departure::kSilentSpeaks)) request.signaled = true;
     if (a.departs(departure::kFenceIgnored)) request.fence = false;
     if (a.departs(departure::kSolicitLost)) request.solicited = false;

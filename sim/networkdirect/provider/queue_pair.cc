@@ -45,6 +45,7 @@ HRESULT status_of(rdma::CompletionStatus status, ND2_REQUEST_TYPE type) {
 
 namespace {
 
+constexpr std::uint32_t kTopBit = 1u << 31;  // of a token, which a departure forgets
 constexpr HRESULT kDataError = static_cast<HRESULT>(0xC000003E);  // STATUS_DATA_ERROR
 
 // How long a Send's completion waits for the peer's response, where it does.
@@ -268,6 +269,9 @@ void QueuePairCore::distort(Request& request, rdma::SendRequest& send, std::size
     send.memory = {send.memory.data(), send.memory.size() + 64};
   }
   if (send.sges.empty()) return;
+  if (adapter_->departs(departure::kLocalTokenCut)) {
+    for (std::size_t i = 0; i < send.sges.size(); ++i) send_sges_[at * terms_.max_initiator_sges + i].lkey &= ~kTopBit;
+  }
   rdma::Sge& last = send_sges_[at * terms_.max_initiator_sges + send.sges.size() - 1];
   if (request.type == Nd2RequestTypeSend && adapter_->departs(departure::kSendCutShort)) last.length -= last.length / 2;
   if (send.sges.size() > 1 && adapter_->departs(departure::kLastBufferIgnored)) last.length = 0;
@@ -465,7 +469,7 @@ bool refuses_bind(MemoryRegionCore& region, const MemoryWindowCore& window, ULON
 
 HRESULT QueuePair::Bind(VOID* context, IUnknown* region, IUnknown* window, const VOID* buffer, SIZE_T bytes, ULONG flags) {
   constexpr ULONG kKnown = ND_OP_FLAG_SILENT_SUCCESS | ND_OP_FLAG_READ_FENCE | ND_OP_FLAG_ALLOW_READ | ND_OP_FLAG_ALLOW_WRITE;
-  if ((flags & ~kKnown) != 0) return ND_INVALID_PARAMETER_6;
+  if ((flags & ~kKnown) != 0 && !core_->adapter().departs(departure::kBindFlagsUnchecked)) return ND_INVALID_PARAMETER_6;
   HRESULT status = ND_SUCCESS;
   core_->adapter().strand().call([&] {
     auto found_region = core_of<MemoryRegionCore>(region);
@@ -501,7 +505,7 @@ HRESULT QueuePair::Bind(VOID* context, IUnknown* region, IUnknown* window, const
 
 HRESULT QueuePair::Invalidate(VOID* context, IUnknown* window, ULONG flags) {
   constexpr ULONG kKnown = ND_OP_FLAG_SILENT_SUCCESS | ND_OP_FLAG_READ_FENCE;
-  if ((flags & ~kKnown) != 0) return ND_INVALID_PARAMETER_3;
+  if ((flags & ~kKnown) != 0 && !core_->adapter().departs(departure::kBindFlagsUnchecked)) return ND_INVALID_PARAMETER_3;
   HRESULT status = ND_SUCCESS;
   core_->adapter().strand().call([&] {
     auto found = core_of<MemoryWindowCore>(window);

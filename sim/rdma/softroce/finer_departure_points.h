@@ -38,6 +38,9 @@ inline constexpr std::string_view kCompletionFlushedSendsVanish = "rc.completion
 inline constexpr std::string_view kCompletionFlushedReceivesVanish = "rc.completion.flushed_receives_vanish";
 inline constexpr std::string_view kCompletionSendsEndAfterRound = "rc.completion.sends_end_after_round";
 inline constexpr std::string_view kCompletionReceivesEndAfterRound = "rc.completion.receives_end_after_round";
+inline constexpr std::string_view kSgesOfAnyDomain = "rc.memory.sges_of_any_domain";
+inline constexpr std::string_view kResponderInvalidatesAnyDomain = "rc.responder.invalidates_any_domain";
+inline constexpr std::string_view kResponderInvalidatesByIndex = "rc.responder.invalidates_by_index";
 inline constexpr std::string_view kResponderHeldReceiveLost = "rc.responder.held_receive_lost";
 }  // namespace finer
 
@@ -76,6 +79,9 @@ inline constexpr FinerDeparturePoint kFinerDeparturePoints[] = {
     {finer::kCompletionFlushedReceivesVanish, "flushed receives do not complete"},
     {finer::kCompletionSendsEndAfterRound, "the 65th request does not complete"},
     {finer::kCompletionReceivesEndAfterRound, "the 65th receive does not complete"},
+    {finer::kSgesOfAnyDomain, "uses local memory under keys of other protection domains"},
+    {finer::kResponderInvalidatesAnyDomain, "a SEND invalidates keys of other protection domains"},
+    {finer::kResponderInvalidatesByIndex, "a SEND invalidates a region whatever the low byte of the key"},
     {finer::kResponderHeldReceiveLost, "the receive of an unfinished message does not come back"},
 };
 

@@ -143,6 +143,10 @@ std::uint32_t MemoryTable::current_key(std::uint32_t key) const {
   const Region* region = slot_of(key);
   return region == nullptr ? key : (key & ~0xFFu) | region->key_byte;
 }
+std::uint32_t MemoryTable::domain_of(std::uint32_t key) const {
+  const Region* region = slot_of(key);
+  return region == nullptr ? 0 : region->domain;
+}
 std::uint64_t MemoryTable::address_of(std::uint32_t key) const {
   const Region* region = slot_of(key);
   return region == nullptr ? 0 : region->iova;

@@ -47,6 +47,7 @@ class MemoryTable {
 
   /// The current key of the region with this key's index: its low byte changes with FRWR.
   std::uint32_t current_key(std::uint32_t key) const;
+  std::uint32_t domain_of(std::uint32_t key) const;
   std::uint64_t address_of(std::uint32_t key) const;
   std::size_t length_of(std::uint32_t key) const;
   std::size_t regions() const { return live_; }

@@ -36,6 +36,7 @@ template <class Use>
 bool for_each_piece(const QpCore& core, std::span<const rdma::Sge> sges, std::uint32_t offset,
                     std::size_t length, rdma::Access access, Use&& use) {
   const bool reverse = departs(core, finer::kSgesInReverse);
+  const bool any_domain = departs(core, finer::kSgesOfAnyDomain);
   for (std::size_t i = 0; i < sges.size(); ++i) {
     const rdma::Sge& sge = sges[reverse ? sges.size() - 1 - i : i];
     if (length == 0) return true;
@@ -44,7 +45,8 @@ bool for_each_piece(const QpCore& core, std::span<const rdma::Sge> sges, std::ui
       continue;
     }
     const std::size_t n = std::min<std::size_t>(length, sge.length - offset);
-    const auto found = core.s.memory.find(core.s.domain, sge.lkey, sge.address + offset, n, access);
+    const std::uint32_t domain = any_domain ? core.s.memory.domain_of(sge.lkey) : core.s.domain;
+    const auto found = core.s.memory.find(domain, sge.lkey, sge.address + offset, n, access);
     if (found.check != KeyCheck::ok) return false;
     use(found.data, n);
     length -= n;

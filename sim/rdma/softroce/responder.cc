@@ -138,8 +138,11 @@ void RcResponder::on_send(const InPacket& packet) {
     return;
   }
   if (packet.facts->ieth && !core_.departs(Departure::responder_invalidate_ignored)) {
-    const auto key = View<roce::Ieth>{packet.headers}.get(roce::ieth::rkey);
-    if (!core_.s.memory.invalidate(core_.s.domain, key, core_.s.number)) {
+    auto key = View<roce::Ieth>{packet.headers}.get(roce::ieth::rkey);
+    if (departs(core_, finer::kResponderInvalidatesByIndex)) key = core_.s.memory.current_key(key);
+    const bool any_domain = departs(core_, finer::kResponderInvalidatesAnyDomain);
+    const std::uint32_t domain = any_domain ? core_.s.memory.domain_of(key) : core_.s.domain;
+    if (!core_.s.memory.invalidate(domain, key, core_.s.number)) {
       // An error of the responder alone: no NAK, the completion says it.
       core_.mark("rc.invalidate.refused");
       complete_held(CompletionStatus::remote_invalid_request);

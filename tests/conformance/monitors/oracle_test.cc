@@ -1,10 +1,13 @@
 // The oracle hears a controller that contradicts itself, on an admin queue and an I/O queue that are played by hand.
 #include "tests/conformance/monitors/wire.h"
 #include "wire/fabrics/property.h"
+#include "wire/nvme/directives.h"
+#include "wire/nvme/events.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_namespace.h"
+#include "wire/nvme/lockdown.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/zones.h"
 
@@ -161,7 +164,9 @@ TEST(OracleFeatures, AreRestoredByAReset) {
 
 TEST(OracleEvents, AreEnabledAndWithinTheLimit) {
   Conversation wire;
-  wire.identify(nvme::Cns::controller, controller_page());
+  Bytes page = controller_page();
+  store_le<std::uint32_t>(&page[nvme::id_ctrl::oaes.offset], 0x100);
+  wire.identify(nvme::Cns::controller, page);
   wire.feature_is(nvme::FeatureId::async_event_configuration, nvme::FeatureSelect::current, 0x100);
   wire.admin(AdminOpcode::async_event_request, {.dw0 = 0x00040002});
   EXPECT_NOT_SAID(wire, Rule::oracle_event_enabled);
@@ -188,7 +193,9 @@ TEST(OracleIdentify, StructuresAgree) {
 TEST(OracleClaims, LimitTransfersAndCommands) {
   Conversation wire;
   wire.property(fabrics::property::cap, false, 0, true);
-  wire.identify(nvme::Cns::controller, controller_page(1));  // 8 KiB
+  Bytes page = controller_page(1);  // 8 KiB
+  page[nvme::id_ctrl::lpa.offset] = 0x0A;  // effects and telemetry
+  wire.identify(nvme::Cns::controller, page);
   wire.log(nvme::LogPage::telemetry_host, Bytes(8192));
   EXPECT_NOT_SAID(wire, Rule::oracle_mdts);
   wire.log(nvme::LogPage::telemetry_host, Bytes(16384));
@@ -220,6 +227,32 @@ TEST(OracleClaims, AreThoseOfTheNamespace) {
   wire.blocks(IoOpcode::write, 1, 10, 2, {}, data);
   wire.identify(nvme::Cns::identify_namespace, namespace_page(100, 1), 1);
   EXPECT_SAID(wire, Rule::oracle_nuse);
+}
+
+TEST(OracleHosts, DescribeDataAsTheTransportCarriesIt) {
+  for (const bool wrong : {false, true}) {
+    Conversation wire;
+    nvme::Sqe sqe = command(static_cast<std::uint8_t>(AdminOpcode::identify), 0x777);
+    const auto in_memory = nvme::SglDescriptor{.address = 0x1000, .length = nvme::kIdentifySize};
+    sqe.set(nvme::sqe::cdw10, 1u).set(nvme::sqe::sgl1, (wrong ? in_memory : nvme::SglDescriptor::transport(nvme::kIdentifySize)).bytes());
+    wire.use_port(kAdminPort);
+    wire.capsule(true, sqe.bytes());
+    EXPECT_EQ(wire.heard(Rule::oracle_host_sgl_tcp, true), wrong) << wire.all();
+  }
+}
+
+TEST(OracleHosts, KeepTheirControllersAlive) {
+  for (const bool late : {false, true}) {
+    Conversation wire;
+    wire.property(fabrics::property::csts, false, 1);
+    Bytes page = controller_page();
+    store_le<std::uint16_t>(&page[nvme::id_ctrl::kas.offset], 20);  // 2 s: KATT is 4 s
+    wire.identify(nvme::Cns::controller, page);
+    wire.feature(nvme::FeatureId::keep_alive_timer, 3000);
+    wire.wait(late ? Duration::ms(4001) : Duration::ms(3990));
+    wire.admin(AdminOpcode::keep_alive, {});
+    EXPECT_EQ(wire.heard(Rule::oracle_host_keep_alive, true), late) << wire.all();
+  }
 }
 
 TEST(OracleFirmware, SlotsStayWithoutACommit) {
@@ -280,6 +313,131 @@ TEST(OracleErrors, HaveAnEntryEach) {
   wire.admin(AdminOpcode::identify, {.status = nvme::sc::invalid_field.with_more()});
   wire.log(nvme::LogPage::error_information, entries(0, 0));
   EXPECT_SAID(wire, Rule::oracle_error_missing);
+}
+
+TEST(OracleClaims, AreOfOptionalCommandsToo) {
+  Conversation wire;
+  Bytes page = controller_page();
+  page[nvme::id_ctrl::oacs.offset] = nvme::oacs_bits::format_nvm;
+  wire.identify(nvme::Cns::controller, page);
+  wire.admin(AdminOpcode::format_nvm, {}, 1);
+  EXPECT_NOT_SAID(wire, Rule::oracle_effects);
+  wire.admin(AdminOpcode::format_nvm, {.status = nvme::sc::invalid_opcode}, 1);
+  EXPECT_SAID(wire, Rule::oracle_effects);
+  Conversation other;
+  other.identify(nvme::Cns::controller, page);
+  other.admin(AdminOpcode::device_self_test, {}, 0, 1);
+  EXPECT_SAID(other, Rule::oracle_effects);
+}
+
+TEST(OracleEvents, AreClaimedAndNameTheirPage) {
+  for (const bool wrong : {false, true}) {
+    Conversation wire;
+    Bytes page = controller_page();
+    store_le<std::uint32_t>(&page[nvme::id_ctrl::oaes.offset], wrong ? 0 : nvme::event_config_bits::namespace_attribute);
+    wire.identify(nvme::Cns::controller, page);
+    wire.admin(AdminOpcode::async_event_request, {.dw0 = wrong ? 0x00050002u : 0x00040002u});
+    EXPECT_EQ(wire.heard(Rule::oracle_event_enabled, false), wrong) << wire.all();
+    EXPECT_EQ(wire.heard(Rule::oracle_event_enabled, false), wrong) << wire.all();
+  }
+}
+
+TEST(OracleFeatures, KeepToTheirCapabilities) {
+  namespace bits = nvme::feature_capability_bits;
+  for (const bool wrong : {false, true}) {
+    Conversation wire;
+    Bytes page = controller_page();
+    page[nvme::id_ctrl::oncs.offset] = nvme::oncs_bits::save_and_select;
+    wire.identify(nvme::Cns::controller, page);
+    const auto id = nvme::FeatureId::arbitration;
+    wire.feature_is(id, nvme::FeatureSelect::capabilities, wrong ? bits::saveable : bits::changeable);
+    wire.feature(id, 3);
+    EXPECT_EQ(wire.heard(Rule::oracle_features, false), wrong) << wire.all();
+  }
+}
+
+TEST(OracleNamespaces, HaveTheFormatThatTheyWereGiven) {
+  for (const unsigned format : {1u, 0u}) {
+    Conversation wire;
+    wire.identify(nvme::Cns::identify_namespace, namespace_page(100, 100), 1);
+    wire.admin(AdminOpcode::format_nvm, {}, 1, 1);
+    Bytes page = namespace_page(100, 0);
+    nvme::edit_lba_format(page, 1).set(nvme::lba_format::lbads, std::uint8_t{12});
+    page[id_ns::nlbaf.offset] = 1;
+    page[id_ns::flbas_low.offset] = static_cast<std::uint8_t>(format);
+    wire.identify(nvme::Cns::identify_namespace, page, 1);
+    EXPECT_EQ(wire.heard(Rule::oracle_identify_namespace, false), format == 0) << wire.all();
+    if (format == 0) continue;
+    Bytes shared = page;
+    shared[id_ns::nmic.offset] = 1;
+    EXPECT_NOT_SAID(wire, Rule::oracle_identify_namespace);
+    wire.identify(nvme::Cns::identify_namespace, shared, 1);
+    EXPECT_SAID(wire, Rule::oracle_identify_namespace);
+  }
+}
+
+TEST(OracleNamespaces, AreThoseThatCommandsLeave) {
+  for (const bool wrong : {false, true}) {
+    Conversation wire;
+    wire.identify(nvme::Cns::allocated_namespace_list, list_page(1));
+    wire.admin(AdminOpcode::namespace_management, {}, 1, 1);  // deletes it
+    wire.identify(nvme::Cns::allocated_namespace_list, list_page(wrong ? 1 : 0));
+    EXPECT_EQ(wire.heard(Rule::oracle_identify_list, false), wrong) << wire.all();
+  }
+}
+
+TEST(OracleLogs, HaveGroupsInOrder) {
+  for (const bool wrong : {false, true}) {
+    Conversation wire;
+    const std::vector<nvme::AnaGroup> groups = {{.id = 2, .namespaces = {1}}, {.id = wrong ? 1u : 3u, .namespaces = {2}}};
+    wire.log(nvme::LogPage::ana, nvme::make_ana_log(1, groups));
+    EXPECT_EQ(wire.heard(Rule::oracle_ana, false), wrong) << wire.all();
+  }
+}
+
+TEST(OracleHealth, NeverGoesBack) {
+  for (const std::uint8_t later : {std::uint8_t{5}, std::uint8_t{4}}) {
+    Conversation wire;
+    Bytes log(nvme::SmartLog::size);
+    log[nvme::smart::poh.offset] = 5;
+    wire.log(nvme::LogPage::smart, log);
+    log[nvme::smart::poh.offset] = later;
+    wire.log(nvme::LogPage::smart, log);
+    EXPECT_EQ(wire.heard(Rule::oracle_smart, false), later == 4) << wire.all();
+  }
+}
+
+TEST(OracleStreams, AreThoseThatWereGiven) {
+  for (const std::uint16_t said : {std::uint16_t{3}, std::uint16_t{4}}) {
+    Conversation wire;
+    nvme::Sqe allocate = command(static_cast<std::uint8_t>(AdminOpcode::directive_receive), 0);
+    allocate.set(nvme::sqe::nsid, 1u);
+    allocate.edit<nvme::AllocateStreamsSqe>()
+        .set(nvme::directive_sqe::dtype, nvme::DirectiveType::streams)
+        .set(nvme::directive_sqe::doper, nvme::directive_operation::streams_allocate)
+        .set(nvme::directive_sqe::nsr, std::uint16_t{3});
+    wire.exchange(kAdminPort, allocate, {.dw0 = 3});
+    EXPECT_NOT_SAID(wire, Rule::oracle_features);
+    nvme::Sqe ask = allocate;
+    ask.edit<nvme::DirectiveSqe>().set(nvme::directive_sqe::doper, nvme::directive_operation::streams_return_parameters);
+    Record<nvme::StreamParameters> parameters;
+    parameters.set(nvme::stream_parameters::msl, std::uint16_t{8}).set(nvme::stream_parameters::nsa, said);
+    wire.exchange(kAdminPort, ask, {.data = Bytes(parameters.bytes().begin(), parameters.bytes().end())});
+    EXPECT_EQ(wire.heard(Rule::oracle_features, false), said == 4) << wire.all();
+  }
+}
+
+TEST(OracleLockdown, RefusesWhatItProhibits) {
+  for (const bool prohibits : {true, false}) {
+    Conversation wire;
+    const auto scope = static_cast<unsigned>(nvme::LockdownScope::admin_command);
+    const auto code = static_cast<unsigned>(AdminOpcode::format_nvm);
+    if (prohibits) wire.admin(AdminOpcode::lockdown, {}, 0, scope | 1u << 4 | code << 8);
+    wire.admin(AdminOpcode::format_nvm, {.status = nvme::sc::prohibited_by_lockdown}, 1);
+    EXPECT_EQ(wire.heard(Rule::oracle_effects, false), !prohibits) << wire.all();
+    if (prohibits) wire.admin(AdminOpcode::format_nvm, {}, 1);
+    EXPECT_SAID(wire, Rule::oracle_effects);
+  }
 }
 
 }  // namespace

@@ -89,6 +89,7 @@ std::set<std::string, std::less<>> points_of(Product product) {
       break;
     case Product::cm:
       for (const auto& one : softroce::cm_departure_points()) points.emplace(one.name);
+      for (const auto& one : softroce::soft_departure_points()) points.emplace(one.name);
       for (const auto& one : softroce::kFinerDeparturePoints) points.emplace(one.name);
       break;
     case Product::endpoint:

@@ -430,7 +430,11 @@ TEST(Departures, EachChangesWhatTheDeviceDoes) {
     OneDeparture hooks{p.name};
     EXPECT_NE(tour(&hooks), honest) << p.name << (hooks.asked ? "" : " was never asked for");
   }
+  // They need a second protection domain or a key of the same index, which the tour has not; cases of the suite have both.
+  const std::set<std::string_view> elsewhere = {"rc.memory.sges_of_any_domain", "rc.responder.invalidates_any_domain",
+                                                "rc.responder.invalidates_by_index"};
   for (const FinerDeparturePoint& p : kFinerDeparturePoints) {
+    if (elsewhere.contains(p.name)) continue;
     OneDeparture hooks{p.name};
     EXPECT_NE(tour(&hooks), honest) << p.name << (hooks.asked ? "" : " was never asked for");
   }

@@ -1,0 +1,130 @@
+// Every kind of event, again and again: what was told once is told the next time too, as soon as its log page was read.
+#include <fmt/format.h>
+
+#include "conformance/cases/nvme/endurance_scene.h"
+#include "conformance/cases/nvme/scene.h"
+#include "conformance/runner/embedded_controller.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/nvme/events.h"
+#include "wire/nvme/logs.h"
+
+namespace fb::conformance {
+
+namespace {
+
+using nvme::EventType;
+using nvme::LogPage;
+namespace bits = nvme::event_config_bits;
+namespace info = nvme::event_info;
+namespace warning = nvme::smart_warning_bits;
+
+constexpr unsigned kRounds = 3;
+constexpr std::uint16_t kGroup = 2;
+
+/// What happens inside the product so that the event is due, and what ends that again where it has an end.
+struct Kind {
+  std::string_view name;
+  nvme::Event event;
+  std::uint32_t enabled;
+  void (*begin)(ControllerBench& bench, unsigned round);
+  void (*end)(ControllerBench& bench) = nullptr;
+  std::uint32_t log_bytes = 512;
+};
+
+constexpr nvme::Event health(std::uint8_t what) { return {EventType::smart, what, lid_of(LogPage::smart)}; }
+constexpr nvme::Event notice(std::uint8_t what, LogPage page) { return {EventType::notice, what, lid_of(page)}; }
+
+void calm_down(ControllerBench& bench) { bench.subsystem().set_critical_warning(0); }
+
+const Kind kKinds[] = {
+    {"a changed namespace", notice(info::notice_namespace_attribute, LogPage::changed_namespaces), bits::namespace_attribute,
+     [](ControllerBench& bench, unsigned) {
+       subsystem::Subsystem& subsystem = bench.subsystem();
+       subsystem.resize_namespace(bench.nsid(), subsystem.find_namespace(bench.nsid())->blocks() - 8);
+     },
+     nullptr, 4096},
+    {"a changed access state", notice(info::notice_ana_change, LogPage::ana), bits::ana_change,
+     [](ControllerBench& bench, unsigned round) {
+       bench.subsystem().set_ana_state(1, round % 2 == 0 ? nvme::AnaState::non_optimized : nvme::AnaState::optimized);
+     }},
+    {"a low spare", health(info::smart_spare), warning::spare,
+     [](ControllerBench& bench, unsigned) { bench.subsystem().set_critical_warning(warning::spare); }, &calm_down},
+    {"a degraded reliability", health(info::smart_reliability), warning::reliability,
+     [](ControllerBench& bench, unsigned) { bench.subsystem().set_critical_warning(warning::reliability); }, &calm_down},
+    {"heat", health(info::smart_temperature), warning::temperature,
+     [](ControllerBench& bench, unsigned) {
+       const unsigned limit = bench.declared().identify().get(nvme::id_ctrl::wctemp);
+       bench.subsystem().set_temperature(static_cast<std::uint16_t>(limit + 5));
+     },
+     [](ControllerBench& bench) { bench.subsystem().set_temperature(bench.declared().kelvin); }},
+    {"telemetry of the controller", notice(info::notice_telemetry, LogPage::telemetry_controller), bits::telemetry,
+     [](ControllerBench& bench, unsigned) { bench.subsystem().telemetry().capture_by_controller("a case asked for it"); }},
+    {"a warning of an endurance group", notice(info::notice_endurance_group, LogPage::endurance_group_events), bits::endurance_group,
+     [](ControllerBench& bench, unsigned) { bench.subsystem().endurance().set_warning(kGroup, nvme::endurance_warning_bits::spare); },
+     [](ControllerBench& bench) { bench.subsystem().endurance().set_warning(kGroup, 0); }, 64},
+};
+
+const arranged with_events_of_all_kinds{"namespaces, access states, health and groups that change", [](EmbeddedSetup& setup) {
+                                          set_up_groups(setup);
+                                          setup.subsystem.ana = true;
+                                          setup.subsystem.telemetry.supported = true;
+                                        }};
+
+void enable(Check& check, RawAssociation& association, std::uint32_t events) {
+  const auto configure = host::set_features(nvme::FeatureId::async_event_configuration, events);
+  check.precondition_success(association.admin().send(configure).wait(), "Set Features, Asynchronous Event Configuration");
+}
+
+void acknowledge(Check& check, EnduranceScene& scene, const Kind& kind) {
+  // A group is off the list of groups with events once its own page was read.
+  if (kind.enabled == bits::endurance_group) check.precondition_success(scene.information(kGroup, false), "Get Log Page 09h");
+  const auto log = host::get_log(kind.event.lid, kind.log_bytes);
+  check.precondition_success(scene.admin().send(log, kind.log_bytes).wait(), "Get Log Page");
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(every_event_comes_again, "nvme.aer.every-type", roles::controller, with_events_of_all_kinds) {
+  EnduranceScene scene(bench, check);
+  scene.listen(kGroup, nvme::endurance_warning_bits::spare);
+  for (const Kind& kind : kKinds) {
+    enable(check, scene.manager.association, kind.enabled);
+    for (unsigned round = 0; round < kRounds; ++round) {
+      const std::string what = fmt::format("event of {}, round {}", kind.name, round + 1);
+      auto request = scene.admin().send(host::async_event_request());
+      kind.begin(bench, round);
+      const auto event = request.wait_for(kSoon);
+      check.require(event.has_value(), what, "none comes");
+      check.require_success(*event, what);
+      check.equal(what, nvme::Event::from_dw0(event->dw0()), kind.event);
+      acknowledge(check, scene, kind);
+      if (kind.end != nullptr) kind.end(bench);
+    }
+  }
+}
+
+CONFORMANCE_CASE(every_event_can_be_disabled, "nvme.aer.disabled", roles::controller, with_events_of_all_kinds) {
+  EnduranceScene scene(bench, check);
+  scene.listen(kGroup, nvme::endurance_warning_bits::spare);
+  std::uint32_t all = 0;
+  unsigned turn = 0;
+  for (const Kind& kind : kKinds) all |= kind.enabled;
+  for (const Kind& kind : kKinds) {
+    // All the others are enabled.
+    enable(check, scene.manager.association, all & ~kind.enabled);
+    auto request = scene.admin().send(host::async_event_request());
+    kind.begin(bench, 0);
+    check.that(!request.wait_for(kSilence), fmt::format("no event of {}, which is disabled", kind.name), "an event comes");
+    if (kind.end != nullptr) kind.end(bench);
+    acknowledge(check, scene, kind);
+    // The request is still held: it takes the event of another kind.
+    const Kind& other = kKinds[kind.enabled == bits::ana_change ? 0 : 1];
+    other.begin(bench, turn++);
+    const auto event = request.wait_for(kSoon);
+    check.require(event.has_value(), fmt::format("an event of {} comes", other.name), "none comes");
+    check.equal(fmt::format("event of {}", other.name), nvme::Event::from_dw0(event->dw0()), other.event);
+    acknowledge(check, scene, other);
+  }
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,74 @@
+// Events of every type: what the host reads, and what its user hears.
+#include <algorithm>
+#include <array>
+
+#include "conformance/cases/nvme/host_scene.h"
+#include "model/subsystem/subsystem.h"
+#include "wire/nvme/events.h"
+#include "wire/nvme/logs.h"
+
+namespace fb::conformance {
+
+namespace {
+
+using nvme::Event;
+using nvme::EventType;
+namespace info = nvme::event_info;
+
+constexpr std::uint8_t kErrors = 0x01, kSmart = 0x02, kFirmwareSlots = 0x03, kChangedNamespaces = 0x04, kAnaLog = 0x0C,
+                       kReservations = 0x80;
+
+constexpr std::array<Event, 9> kEvents = {{{EventType::error, info::error_persistent_internal, kErrors},
+                                          {EventType::error, info::error_transient_internal, kErrors},
+                                          {EventType::smart, info::smart_reliability, kSmart},
+                                          {EventType::smart, info::smart_temperature, kSmart},
+                                          {EventType::smart, info::smart_spare, kSmart},
+                                          {EventType::notice, info::notice_namespace_attribute, kChangedNamespaces},
+                                          {EventType::notice, info::notice_firmware_activation, kFirmwareSlots},
+                                          {EventType::notice, info::notice_ana_change, kAnaLog},
+                                          {EventType::command_set, info::command_set_reservation, kReservations}}};
+
+/// Counts what the host tells its user.
+class Told final : public host::ControllerListener {
+ public:
+  void on_event(host::Controller&, const Event& event, ByteView) override { events.push_back(event); }
+  std::vector<Event> events;
+};
+
+std::size_t clearing_reads(const HostBench& bench, std::uint8_t lid) {
+  const auto logs = admin_commands(bench, opcode::kGetLog);
+  return static_cast<std::size_t>(std::count_if(logs.begin(), logs.end(), [&](const SeenCommand* seen) {
+    return (seen->cdw(10) & 0xFF) == lid && (seen->cdw(10) >> 15 & 1) == 0;
+  }));
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(host_tells_of_each_event, "nvme.host.aer.each", roles::host,
+                 arranged("events that the bench makes up, and a user who hears of them", [](EmbeddedSetup&) {})) {
+  check.precondition(bench.subsystem().options().ana, "the controllers report ANA");
+  bench.connect_product();
+  Told told;
+  bench.emulated_host().add_listener(told);
+  // Twice: an event that was not cleared, or a request that is missing, shows the second time.
+  for (unsigned round = 0; round < 2; ++round) {
+    for (const Event& event : kEvents) {
+      const std::string which = nvme::to_string(event) + (round == 0 ? "" : ", once more");
+      bench.forget_seen();
+      told.events.clear();
+      for (const host::Controller* one : bench.emulated_host().controllers()) {
+        subsystem::Controller* const controller = bench.subsystem().find_controller(one->facts().cntlid);
+        check.precondition(controller != nullptr, "the association is there");
+        controller->raise(event);
+      }
+      bench.run_until([] { return false; }, 3_s);
+      check.equal("reads with RAE 0 of the log page of " + which, clearing_reads(bench, event.lid), std::size_t{1});
+      check.equal("new Asynchronous Event Requests after " + which, admin_commands(bench, opcode::kEventRequest).size(), std::size_t{1});
+      check.equal("events that the user hears of after " + which, told.events.size(), std::size_t{1});
+      if (!told.events.empty()) check.that(told.events.front() == event, "the event is " + which, nvme::to_string(told.events.front()));
+    }
+  }
+  bench.emulated_host().remove_listener(told);
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,93 @@
+// What a host says to its user of the namespaces that it has found, and after they have changed.
+#include <algorithm>
+
+#include "conformance/cases/nvme/host_scene.h"
+#include "model/subsystem/subsystem.h"
+
+namespace fb::conformance {
+
+namespace {
+
+/// Sizes, formats, protection and groups that all differ; NSIDs with gaps.
+void unequal_namespaces(EmbeddedSetup& setup) {
+  setup.subsystem.metadata = true;
+  setup.subsystem.namespace_management.capacity_bytes = std::uint64_t{1} << 50;
+  setup.namespaces.clear();
+  setup.namespaces.push_back({.nsid = 1, .blocks = (std::uint64_t{1} << 34) + 3});
+  setup.namespaces.push_back({.nsid = 2, .block_bytes = 4096, .blocks = 1001, .ana_group = 3});
+  setup.namespaces.push_back({.nsid = 3, .blocks = 77, .metadata_bytes = 8, .protection_type = 1});
+  setup.namespaces.push_back(
+      {.nsid = 6, .blocks = 78, .shared = false, .metadata_bytes = 16, .protection_type = 2, .protection_first = true});
+  setup.namespaces.push_back({.nsid = 7, .block_bytes = 4096, .blocks = 79, .ana_group = 2, .metadata_bytes = 64});
+}
+const arranged a_host_that_says_what_it_found{"namespaces of all formats, and a user who asks the host what it has found",
+                                              &unequal_namespaces};
+
+/// The strongest identifier, its type first.
+Bytes identity_of(const subsystem::Namespace& space) {
+  constexpr std::uint8_t kUuid = 3;
+  Bytes made(1 + space.uuid().size());
+  made[0] = kUuid;
+  std::copy(space.uuid().begin(), space.uuid().end(), made.begin() + 1);
+  return made;
+}
+
+/// Each namespace of the bench as the host has it, and no other.
+void knows_them(HostBench& bench, Check& check, const std::string& when) {
+  const auto controllers = bench.emulated_host().controllers();
+  check.require(!controllers.empty(), "there is a controller " + when, "none");
+  const std::vector<host::NamespaceFacts>& found = controllers.front()->namespaces();
+  const auto& there = bench.subsystem().namespaces();
+  check.equal("namespaces " + when, found.size(), there.size());
+  for (const auto& [nsid, space] : there) {
+    const std::uint32_t number = nsid;
+    const auto at = std::find_if(found.begin(), found.end(), [&](const host::NamespaceFacts& facts) { return facts.nsid == number; });
+    const std::string which = " of namespace " + std::to_string(nsid) + " " + when;
+    check.that(at != found.end(), "namespace " + std::to_string(nsid) + " is found " + when, "it is not");
+    if (at == found.end()) continue;
+    check.equal("blocks" + which, at->blocks, space->blocks());
+    check.that(at->layout == space->layout(), "the layout of the blocks" + which, "another one");
+    check.equal("block size" + which, at->block_bytes, at->strips() ? space->layout().data_bytes : space->block_bytes());
+    check.equal("ANA group" + which, at->ana_group, bench.subsystem().options().ana ? space->ana_group() : 0u);
+    check.equal("sharing" + which, at->shared, space->shared());
+    check.bytes("identifier" + which, at->identity, identity_of(*space));
+    const auto& copy = bench.subsystem().options().copy;
+    check.equal("MSSRL" + which, at->copy.range_blocks, std::uint32_t{copy.range_blocks});
+    check.equal("MCL" + which, at->copy.total_blocks, copy.total_blocks);
+    check.equal("MSRC + 1" + which, at->copy.ranges, std::uint32_t{copy.ranges});
+    const host::Namespace* const space_of_user = bench.emulated_host().find(*controllers.front(), nsid);
+    check.that(space_of_user != nullptr, "the user has namespace " + std::to_string(nsid) + " " + when, "none");
+    if (space_of_user != nullptr) check.equal("blocks for the user" + which, space_of_user->blocks(), space->blocks());
+  }
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(host_knows_its_namespaces, "nvme.host.namespaces.facts", roles::host, a_host_that_says_what_it_found) {
+  bench.connect_product();
+  knows_them(bench, check, "after it has connected");
+  bench.step("a namespace comes, one goes, and one becomes smaller, one notice after the other");
+  check.precondition(bench.subsystem().add_namespace({.nsid = 500, .blocks = 4242, .ana_group = 9}).ok(), "one more namespace");
+  bench.run_until([] { return false; }, 3_s);
+  knows_them(bench, check, "after one has come");
+  check.precondition(bench.subsystem().remove_namespace(3), "one namespace less");
+  bench.run_until([] { return false; }, 3_s);
+  knows_them(bench, check, "after one has gone");
+  check.precondition(bench.subsystem().resize_namespace(2, 999), "a smaller namespace");
+  bench.run_until([] { return false; }, 3_s);
+  knows_them(bench, check, "after one has become smaller");
+  bench.step("changes while the host is away");
+  bench.subsystem().end_associations("the bench ends the association");
+  check.precondition(bench.subsystem().remove_namespace(7), "one namespace less");
+  check.precondition(bench.subsystem().add_namespace({.nsid = 8, .blocks = 11}).ok(), "one more namespace");
+  const auto live = [&] {
+    const auto controllers = bench.emulated_host().controllers();
+    return !controllers.empty() && controllers.front()->live();
+  };
+  bench.run_until([&] { return !live(); }, 10_s);
+  check.precondition(bench.run_until(live, 120_s), "the host connects again");
+  bench.run_until([] { return false; }, 3_s);
+  knows_them(bench, check, "after the host has come back");
+}
+
+}  // namespace fb::conformance
