@@ -84,7 +84,8 @@ CONFORMANCE_CASE(host_keeps_alive_for_every_timeout, "fabrics.host.keep-alive.ev
 }
 
 CONFORMANCE_CASE(host_waits_for_the_end_of_a_shutdown, "fabrics.host.shutdown.awaited", roles::host,
-                 furnished([](EmbeddedSetup& setup) { setup.subsystem.shutdown_delay = 3_s; })) {
+                 arranged("a controller that takes its time to shut down",
+                          [](EmbeddedSetup& setup) { setup.subsystem.shutdown_delay = 3_s; })) {
   bench.connect_product();
   const auto associated = [&] {
     const auto& all = bench.subsystem().controllers();
