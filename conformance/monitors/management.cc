@@ -79,14 +79,6 @@ class Management final : public Judge {
     pairs_.erase({seen.at.from.bus, seen.destination, seen.source});
   }
 
-  /// After a reset of the destination there is no answer, and nothing is left of what was under way, whoever asked.
-  void forget_all_of(const MctpMessageSeen& seen) {
-    std::erase_if(pairs_, [&](const auto& one) {
-      const auto& [bus, source, destination] = one.first;
-      return bus == seen.at.from.bus && (source == seen.destination || destination == seen.destination);
-    });
-  }
-
   void on_request(const MctpMessageSeen& seen, ByteView body, MessageKind kind) {
     const std::uint8_t slot = View<mi::MessageHeader>{body}.get(mi::header::csi);
     if (body.size() < mi::AnyRequest::size) return forget(seen);
@@ -100,7 +92,8 @@ class Management final : public Judge {
       pair.by_tag[seen.tag] = made;
       return;
     }
-    if (kind == MessageKind::mi_command && static_cast<mi::Opcode>(body[4]) == mi::Opcode::reset) return forget_all_of(seen);
+    // An NVM subsystem reset ends what is under way at each of its Management Endpoints, and there is no answer (8.3.1).
+    if (kind == MessageKind::mi_command && static_cast<mi::Opcode>(body[4]) == mi::Opcode::reset) return forget();
     const auto busy = pair.busy.find(slot);
     // Whoever has waited for long enough may have given the answer up.
     const bool at_once = busy != pair.busy.end() && seen.at.time - pair.by_tag[busy->second].sent < kPatience;
