@@ -62,10 +62,12 @@ class Watched {
   /// Looks at what comes until every command is done. R2Ts are served in H2CData of `step` bytes, the newest first.
   bool finish(std::uint32_t step) {
     while (std::any_of(commands_.begin(), commands_.end(), [](const auto& one) { return !one.second.done; })) {
-      if (const auto pdu = raw().next(open_ > 0 ? 50_ms : RawTcp::kPatience)) {
+      if (const auto pdu = raw().next(open_ > 0 ? patience_for_more() : RawTcp::kPatience)) {
         if (!look(*pdu)) return false;
         continue;
       }
+      ++waits_;
+      most_open_ = std::max(most_open_, open_);
       if (!check_.that(open_ > 0 && !raw().closed(), "commands go on", raw().instead())) return false;
       for (auto at = commands_.rbegin(); at != commands_.rend(); ++at) {
         Progress& progress = at->second;
@@ -93,6 +95,14 @@ class Watched {
     progress.cid = cid;
     progress.bytes = bytes;
     return progress;
+  }
+
+  /// How long more R2Ts are waited for before one is served. A real product shows soon how many it keeps open, and some ask
+  /// for 512 bytes at a time.
+  Duration patience_for_more() const {
+    constexpr unsigned kWaitsToLearn = 20;
+    const bool learned = !bench_.virtual_time() && waits_ >= kWaitsToLearn && open_ >= most_open_;
+    return learned ? 1_ms : 50_ms;
   }
 
   bool look(const SeenPdu& pdu) {
@@ -166,6 +176,8 @@ class Watched {
   bool header_digest_ = false, data_digest_ = false;
   std::map<std::uint16_t, Progress> commands_;
   std::size_t open_ = 0;
+  std::size_t most_open_ = 0;  ///< when no more came
+  unsigned waits_ = 0;         ///< for more R2Ts, in which none came
 };
 
 /// Lengths of transfers: a block, around what a capsule, a PDU and an R2T hold, beyond 64 KiB, and up to `longest`.
