@@ -355,7 +355,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
   add_report_folder(*command, arguments->report);
   CLI::Option* const captures = command
       ->add_option("--captures", arguments->captures,
-                   "Which captures the report keeps: all, failures (all but those of passed cases) or none [all]")
+                   "Which captures the report keeps: all, failures (all but those of passed cases) or none [all; failures with "
+                   "several lanes]")
       ->transform(one_of_words<Captures>({{"all", Captures::all}, {"failures", Captures::failures}, {"none", Captures::none}}))
       ->type_name("WHICH");
   command->add_option("--waivers", arguments->waivers, "Known failures of the product (YAML)")->type_name("FILE");
@@ -384,6 +385,10 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->callback([arguments, captures, command, &outcome] {
     configure(*command, *arguments);
     arguments->captures_given = captures->count() > 0;
+    // All lanes are tens of thousands of runs and gigabytes of captures.
+    const auto& lanes = arguments->lanes;
+    const bool several_lanes = lanes.size() > 1 || (!lanes.empty() && lanes.front() == "all");
+    if (several_lanes && !arguments->captures_given) arguments->captures = Captures::failures;
     outcome.code = run_suite(*arguments);
   });
 }
