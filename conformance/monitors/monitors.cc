@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "conformance/monitors/judge.h"
+#include "conformance/oracle/management.h"
 #include "conformance/oracle/oracle.h"
 
 namespace fb::monitors {
@@ -50,7 +51,10 @@ Monitors::Monitors(const evidence::DissectorOptions& options, bool with_oracle, 
                           &judge_of_management}) {
     judges_.push_back(make(findings_, options.complete));
   }
-  if (with_oracle) judges_.push_back(oracle::judge_by_oracle(findings_, options.complete, std::move(declared)));
+  if (with_oracle) {
+    judges_.push_back(oracle::judge_by_oracle(findings_, options.complete, std::move(declared)));
+    judges_.push_back(oracle::judge_management_by_oracle(findings_, options.complete));
+  }
   for (const auto& judge : judges_) dissector_.add(*judge);
 }
 

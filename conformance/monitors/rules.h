@@ -204,7 +204,15 @@ std::string_view name_of(Layer layer);
   X(oracle_host_sgl_rdma, "fabrics.host.rdma.descriptor", oracle, "data over RDMA has keyed descriptors, or is in the capsule") \
   X(oracle_host_reference_tag, "nvme.host.protection.reference", oracle, "checked reference tags begin with the LBA for type 1") \
   X(oracle_host_zones, "nvme.host.zones.boundary", oracle, "no write goes beyond the end of a zone") \
-  X(oracle_host_append, "nvme.host.zones.append-limit", oracle, "Zone Append transfers at most ZASL")
+  X(oracle_host_append, "nvme.host.zones.append-limit", oracle, "Zone Append transfers at most ZASL") \
+  X(oracle_mctp_identity, "oracle.mctp.identity", oracle, "an MCTP endpoint keeps its EID, UUID, versions and types") \
+  X(oracle_mi_configuration, "oracle.mi.configuration", oracle, "Configuration Get returns what was set") \
+  X(oracle_mi_structures, "oracle.mi.structures", oracle, "NVMe-MI data structures stay as they are") \
+  X(oracle_mi_vpd, "oracle.mi.vpd", oracle, "VPD Read returns what was read and written before") \
+  X(oracle_mi_buffer, "oracle.mi.buffer", oracle, "Management Endpoint Buffer Read returns what was written") \
+  X(oracle_mi_flags, "oracle.mi.flags", oracle, "flags and states of an endpoint change as commands and primitives say") \
+  X(oracle_mi_lengths, "oracle.mi.lengths", oracle, "responses have the length that request and response state") \
+  X(oracle_mi_limits, "oracle.mi.limits", oracle, "parameters are taken up to the stated limits, and no further")
 
 enum class Rule : std::uint8_t {
 #define FB_MONITOR_ENUM(id, requirement, layer, sentence) id,

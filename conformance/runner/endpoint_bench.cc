@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "conformance/evidence/behind_the_wire.h"
 #include "conformance/runner/endpoint_neighbour.h"
 #include "conformance/runner/kernel_peer.h"
 #include "model/drive/drive.h"
@@ -352,6 +353,7 @@ RawMctp& EndpointBench::second_owner() {
 
 mi::Drive& EndpointBench::drive() {
   BENCH_ASSERT(embedded_ != nullptr, "the emulated drive is for cases that are arranged{}");
+  evidence::behind_the_wire(world());
   return *embedded_->drive;
 }
 

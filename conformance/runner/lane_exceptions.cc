@@ -94,7 +94,7 @@ const std::vector<LaneException>& lane_exceptions() {
        "",
        "the case says the packets of its command itself, to slot 0"},
       {{"mi-second-port", "mi-busy-neighbour"},
-       {"a_discovered_endpoint_is_silent_to_discovery",
+       {"a_discovered_endpoint_is_silent_to_discovery", "an_undiscovered_endpoint_answers_discovery",
         "broadcast_requests_are_answered_to_the_root"},
        "",
        "the other endpoint of the device answers what is sent to all"},

@@ -132,7 +132,9 @@ CONFORMANCE_CASE(padding_of_requests_is_no_data, "mctp.vdm.padding-received", ro
 }
 
 CONFORMANCE_CASE(messages_of_other_vendors_are_ignored, "mctp.vdm.vendor-checked", roles::endpoint, sends_malformed) {
-  for (const int vendor : {0x1AB5, 0xB41A, 0x0000, 0xFFFF, 0x8086, 0x1A00, 0x00B4}) {
+  std::vector<int> vendors = {0xB41A, 0x0000, 0xFFFF, 0x8086, 0x1A00, 0x00B4};
+  for (unsigned bit = 0; bit < 16; ++bit) vendors.push_back(0x1AB4 ^ 1 << bit);
+  for (const int vendor : vendors) {
     Tlp tlp = any_tlp(bench);
     tlp.vendor = static_cast<std::uint16_t>(vendor);
     bench.peer().send_frame(bytes_of(bench, tlp));
@@ -148,10 +150,12 @@ CONFORMANCE_CASE(messages_with_other_codes_are_ignored, "mctp.vdm.codes-checked"
     bench.peer().send_frame(bytes_of(bench, tlp));
   }
   silence(bench, check, "answer to another VDM code");
-  Tlp type_0 = any_tlp(bench);
-  type_0.message_code = 0x7E;
-  bench.peer().send_frame(bytes_of(bench, type_0));
-  silence(bench, check, "answer to a vendor defined message of type 0");
+  for (unsigned bit = 0; bit < 8; ++bit) {
+    Tlp other = any_tlp(bench);
+    other.message_code = static_cast<std::uint8_t>(0x7F ^ 1u << bit);
+    bench.peer().send_frame(bytes_of(bench, other));
+  }
+  silence(bench, check, "answer to a message with another message code, a vendor defined one of type 0 among them");
   serves(bench, check, "a good message afterwards");
 }
 
@@ -171,17 +175,33 @@ CONFORMANCE_CASE(broadcast_requests_are_answered_to_the_root, "mctp.vdm.broadcas
   }
 }
 
-CONFORMANCE_CASE(an_undiscovered_endpoint_answers_discovery, "mctp.vdm.discovery.undiscovered", roles::endpoint) {
-  completion_is(check, bench.control(Command::prepare_for_discovery), Completion::success,
-                "Prepare for Endpoint Discovery");
-  // As long as nobody gives it an EID.
-  for (int round = 0; round < 2; ++round) {
-    const ControlAnswer answer = bench.control(Command::endpoint_discovery);
-    if (!completion_is(check, answer, Completion::success, "Endpoint Discovery")) return;
-    check.equal("bytes behind the completion code", answer.data().size(), 0);
+CONFORMANCE_CASE(an_undiscovered_endpoint_answers_discovery, "mctp.vdm.discovery.undiscovered", roles::endpoint,
+                 sends_malformed) {
+  const auto answers_discovery = [&](std::string_view when) {
+    for (int again = 0; again < 2; ++again) {
+      const ControlAnswer answer = bench.control(Command::endpoint_discovery);
+      if (!completion_is(check, answer, Completion::success, fmt::format("Endpoint Discovery {}", when))) return false;
+      check.equal("bytes behind the completion code", answer.data().size(), 0);
+    }
+    bench.peer().send_frame(bytes_of(bench, broadcast(bench, Command::endpoint_discovery)));
+    return check.that(bench.peer().next_message(Duration::s(1)).has_value(),
+                      fmt::format("Endpoint Discovery to all is answered {}", when), "no answer");
+  };
+  // Set, and forced.
+  for (const std::uint8_t operation : octets<0, 1>) {
+    completion_is(check, bench.control(Command::prepare_for_discovery), Completion::success, "Prepare for Endpoint Discovery");
+    if (!answers_discovery("before an EID is assigned")) return;
+    for (const std::uint8_t none : octets<0x00, 0xFF>) {
+      const ControlAnswer refused = bench.control(Command::set_endpoint_id, {operation, none});
+      check.that(refused.answered() && !refused.ok(), fmt::format("Set Endpoint ID to {} is refused", none), refused.describe());
+    }
+    if (!answers_discovery("as long as nothing but a Set Endpoint ID that was refused has come")) return;
+    const ControlAnswer assigned = bench.control(Command::set_endpoint_id, {operation, bench.eid()});
+    if (!completion_is(check, assigned, Completion::success, "Set Endpoint ID")) return;
+    bench.peer().send(bench.peer().packet(control_message(Command::endpoint_discovery)));
+    bench.peer().send_frame(bytes_of(bench, broadcast(bench, Command::endpoint_discovery)));
+    if (!silence(bench, check, "answer to Endpoint Discovery once an EID is assigned")) return;
   }
-  bench.peer().send_frame(bytes_of(bench, broadcast(bench, Command::endpoint_discovery)));
-  check.that(bench.peer().next_message(Duration::s(1)).has_value(), "Endpoint Discovery to all is answered", "no answer");
 }
 
 CONFORMANCE_CASE(a_discovered_endpoint_is_silent_to_discovery, "mctp.vdm.discovery.discovered", roles::endpoint) {

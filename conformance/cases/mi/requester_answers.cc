@@ -60,8 +60,15 @@ CONFORMANCE_CASE(a_wrong_check_is_not_believed, "mi.requester.check.mic", roles:
   not_believed(bench, check, "no check", [](Bytes& message) { message.resize(message.size() - 4); });
 }
 
-CONFORMANCE_CASE(another_message_type_is_not_believed, "mi.requester.check.type", roles::management_requester) {
+CONFORMANCE_CASE(another_message_type_is_not_believed, "mi.requester.check.type", roles::management_requester,
+                 sends_malformed) {
   not_believed_with_check(bench, check, "IC clear", [](Bytes& message) { message[0] = 0x04; });
+  // Each of the types that differ in one bit, with the check that NVMe-MI has.
+  for (unsigned bit = 0; bit < 7; ++bit) {
+    const auto type = static_cast<std::uint8_t>(mi::kNvmeMiType ^ 1u << bit);
+    not_believed_with_check(bench, check, "message type " + std::to_string(type),
+                            [type](Bytes& message) { message[0] = mi::kIntegrityBit | type; });
+  }
 }
 
 CONFORMANCE_CASE(a_request_is_no_answer, "mi.requester.check.direction", roles::management_requester) {

@@ -119,6 +119,30 @@ CONFORMANCE_CASE(slots_are_clean_after_a_reset, "mi.reset.slots", roles::endpoin
   }
 }
 
+CONFORMANCE_CASE(a_reset_is_of_every_endpoint, "mi.reset.slots", roles::endpoint, over_buses, needs(offers<Opcode::reset>),
+                 sends_malformed,
+                 arranged("a device of two endpoints", [](EmbeddedSetup& setup) { setup.managed->second_endpoint = true; })) {
+  constexpr std::uint16_t kStateAndFlags = 0xBFFF;  // without NSSRO
+  const auto use = [&](bool second) {
+    bench.peer().set_product(second ? kSecondEndpointEid : bench.eid(), product_address_on(bench.medium(), second ? 1 : 0));
+  };
+  use(true);
+  for (const unsigned slot : {0u, 1u}) precondition(check, vpd_read(bench, 0, 16, {.slot = slot}), "VPD Read");
+  raise_a_flag(bench);
+  check.precondition((state_of(bench, 0) & 0x3FF8) != 0, "a message with a wrong check raises a flag");
+  precondition(check, bench.primitive(mi::Primitive::pause), "Pause");
+  bench.say(mi_message(0, 0, 0, {}, {.slot = 1}), {.slot = 1, .tag = 3});
+  use(false);
+  reset_and_return(bench, check);
+  use(true);
+  for (const unsigned slot : {0u, 1u}) {
+    check.equal(fmt::format("state and flags of slot {} of the other endpoint", slot), state_of(bench, slot) & kStateAndFlags, 0);
+    const MiAnswer replayed = bench.primitive(mi::Primitive::replay, slot);
+    if (success(check, replayed, "Replay after the reset")) check.equal("RR", replayed.cpsr() & 1, 0);
+    serves(bench, check, fmt::format("a request in slot {} of the other endpoint", slot), slot);
+  }
+}
+
 CONFORMANCE_CASE(a_reset_is_told_by_get_state, "mi.reset.nssro", roles::endpoint,
                  needs(offers<Opcode::reset>), needs(status_reporting)) {
   for (const unsigned slot : {0u, 1u}) bench.state(slot, true);

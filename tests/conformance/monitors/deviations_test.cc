@@ -166,6 +166,13 @@ constexpr Tripped kTripped[] = {
     {Rule::oracle_host_reference_tag, "host_reference_tags_off_by_one", "host_begins_reference_tags_with_the_lba", "tcp"},
     {Rule::oracle_host_zones, "host_crosses_zones", "host_keeps_to_zones", "rdma"},
     {Rule::oracle_host_append, "host_appends_too_much", "host_appends_within_the_limit", "tcp"},
+    {Rule::oracle_mctp_identity, "says_another_uuid_each_time", "a_uuid_never_changes", "smbus"},
+    {Rule::oracle_mi_configuration, "unit_not_kept", "units_can_be_set", "smbus"},
+    {Rule::oracle_mi_vpd, "vpd_write_lost", "vpd_write_is_read_back", "smbus"},
+    {Rule::oracle_mi_buffer, "buffer_read_from_the_start", "the_buffer_keeps_what_is_written", "smbus"},
+    {Rule::oracle_mi_flags, "changes_are_cleared_unasked", "changes_are_told_until_they_are_cleared", "smbus"},
+    {Rule::oracle_mi_lengths, "structures_of_another_length", "data_structures_are_as_long_as_told", "smbus"},
+    {Rule::oracle_mi_limits, "more_entries_come_than_asked_for", "no_more_entries_come_than_are_asked_for", "smbus"},
 };
 
 /// No product of ours can be made to break these; or only as a consequence of something else.
@@ -180,6 +187,7 @@ constexpr Rule kByHand[] = {
     Rule::oracle_features_reset, Rule::oracle_event_enabled, Rule::oracle_event_limit, Rule::oracle_effects, Rule::oracle_nuse,
     Rule::oracle_zone_resources, Rule::oracle_firmware_slots, Rule::oracle_host_sgl_tcp,
     Rule::oracle_host_keep_alive,
+    Rule::oracle_mi_structures,
 };
 
 const CaseInfo* case_named(std::string_view name) {

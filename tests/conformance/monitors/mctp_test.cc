@@ -160,6 +160,26 @@ TEST(ManagementRules, Messages) {
   EXPECT_EQ(answered(long_one), Rule::mi_more_form);
 }
 
+TEST(ManagementRules, StructuresStay) {
+  const auto subsystem = [](bool response, std::uint8_t ports) {
+    Bytes made(response ? 40 : 16);
+    made[0] = 0x84;
+    made[1] = response ? 0x88 : 0x08;
+    if (response) made[5] = 32;
+    if (response) made[8] = ports;
+    return made;
+  };
+  MctpWire wire;
+  for (const std::uint8_t ports : {std::uint8_t{1}, std::uint8_t{1}}) {
+    wire.management(true, 1, subsystem(false, 0));
+    wire.management(false, 1, subsystem(true, ports));
+  }
+  EXPECT_SILENT(wire);
+  wire.management(true, 1, subsystem(false, 0));
+  wire.management(false, 1, subsystem(true, 2));
+  EXPECT_HEARD(wire, Rule::oracle_mi_structures, false);
+}
+
 TEST(ManagementRules, Slots) {
   MctpWire wire;
   wire.management(true, 1, poll(false));
