@@ -200,6 +200,7 @@ class Controller {
     std::uint64_t lba = 0;
     std::uint32_t nsid = 0;
     std::uint8_t opcode = 0;
+    std::uint8_t csi = 0;
   };
   void add_error(const ErrorFacts& facts);
   void clear_errors() { errors_valid_ = 0; }

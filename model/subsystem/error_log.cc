@@ -39,8 +39,13 @@ void Controller::add_error(const ErrorFacts& facts) {
       .set(nvme::error_entry::pel, nvme::kErrorNotInCommand)
       .set(nvme::error_entry::lba, facts.lba)
       .set(nvme::error_entry::nsid, facts.nsid)
-      .set(nvme::error_entry::trtype, port_ != nullptr ? port_->options().facts.trtype : 0)
-      .set(nvme::error_entry::opc, facts.opcode);
+      .set(nvme::error_entry::trtype, port_ != nullptr ? port_->options().facts.trtype : 0);
+  // Reserved before version 2.0.
+  if (!subsystem_.has_version(2, 0)) return;
+  MutableView<nvme::ErrorEntry>{entry}
+      .set(nvme::error_entry::csi, facts.csi)
+      .set(nvme::error_entry::opc, facts.opcode)
+      .set(nvme::error_entry::lpver, 1u);
 }
 
 nvme::Status Controller::log_error(const Command& command, nvme::Status status) {
@@ -50,12 +55,14 @@ nvme::Status Controller::log_error(const Command& command, nvme::Status status) 
   const bool io = command.queue->qid() != 0 && !fabrics;
   status = status.with_more();
   const bool out_of_band = command.queue->out_of_band();  // neither queue nor identifier says anything
+  const Namespace* const ns = io ? active_namespace(command.nsid()) : nullptr;
   add_error({.sqid = out_of_band ? std::uint16_t{0xFFFF} : command.queue->qid(),
              .cid = out_of_band ? std::uint16_t{0xFFFF} : command.cid(),
              .status = status,
              .lba = io ? command.as<nvme::ReadWriteSqe>().get(nvme::rw_sqe::slba) : 0,
              .nsid = fabrics ? 0 : command.nsid(),
-             .opcode = command.opcode()});
+             .opcode = command.opcode(),
+             .csi = ns != nullptr ? static_cast<std::uint8_t>(ns->command_set()) : std::uint8_t{0}});
   return status;
 }
 

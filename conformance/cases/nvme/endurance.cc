@@ -211,4 +211,85 @@ CONFORMANCE_CASE(namespaces_are_in_nvm_sets, "nvme.nvm-sets.namespace", roles::c
   }
 }
 
+namespace {
+
+const arranged with_sets{"namespaces in endurance groups and NVM sets", &set_up_groups};
+const arranged with_groups_alone{"namespaces in endurance groups", [](EmbeddedSetup& setup) {
+                                   set_up_groups(setup);
+                                   setup.subsystem.endurance.nvm_sets = setup.subsystem.endurance.managed = false;
+                                 }};
+constexpr std::uint16_t kFirst = 1, kSecond = 2;  // groups
+
+/// A namespace in that group that can be written to.
+std::uint32_t made_in(EnduranceScene& scene, Check& check, std::uint16_t group, bool sets) {
+  const auto created = scene.create_in(group, sets ? group : std::uint16_t{0});  // set n is in group n
+  check.precondition_success(created, "Namespace Management, create");
+  check.precondition_success(scene.manager.attach(created.dw0(), {scene.manager.cntlid()}), "Namespace Attachment");
+  return created.dw0();
+}
+std::uint64_t capacity_of(EnduranceScene& scene, std::uint32_t nsid) {
+  return load_le<std::uint64_t>(scene.manager.page(nvme::Cns::identify_namespace, nsid).data() + nvme::id_ns::nvmcap.offset);
+}
+std::uint64_t unallocated(EnduranceScene& scene, Check& check, std::uint16_t set) {
+  for (const auto& one : scene.sets()) {
+    if (one.id == set) return one.left;
+  }
+  check.require(false, "the NVM set is listed", std::to_string(set));
+  return 0;
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(endurance_groups_count_apart, "nvme.endurance.counts", roles::controller, with_sets) {
+  constexpr unsigned kReads = 7, kWrites = 3, kOthers = 11;
+  EnduranceScene scene(bench, check);
+  const std::uint32_t elsewhere = made_in(scene, check, kFirst, true), here = made_in(scene, check, kSecond, true);
+  const std::uint64_t reads = scene.counter(kSecond, eg::hrc), writes = scene.counter(kSecond, eg::hwc);
+  const std::uint64_t others = scene.counter(kFirst, eg::hwc);
+  const auto move = [&](std::uint32_t nsid, unsigned written, unsigned read) {
+    const Bytes data = pattern(5, 1, kFirstBlockBytes);
+    for (unsigned i = 0; i < written; ++i) check.precondition_success(scene.manager.write(nsid, i, data), "Write");
+    for (unsigned i = 0; i < read; ++i) check.precondition_success(scene.manager.read(nsid, 0, 1), "Read");
+  };
+  move(here, kWrites, kReads);
+  move(elsewhere, kOthers, kOthers);
+  const auto judge = [&](std::string_view when) {
+    check.equal(fmt::format("host read commands of the group {}", when), scene.counter(kSecond, eg::hrc), reads + kReads);
+    check.equal(fmt::format("host write commands of the group {}", when), scene.counter(kSecond, eg::hwc), writes + kWrites);
+    check.that(scene.counter(kFirst, eg::hwc) >= others + kOthers, fmt::format("host write commands of the other group {}", when));
+  };
+  judge("after reads and writes");
+  check.precondition_success(scene.manager.remove(here), "Namespace Management, delete");
+  judge("after the deletion of its namespace");
+}
+
+CONFORMANCE_CASE(namespaces_take_capacity_of_their_group, "nvme.endurance.capacity", roles::controller, with_groups_alone) {
+  EnduranceScene scene(bench, check);
+  for (const std::uint16_t group : {kSecond, kFirst}) {
+    const std::uint16_t other = group == kFirst ? kSecond : kFirst;
+    const std::uint64_t left = scene.counter(group, eg::uegcap), others = scene.counter(other, eg::uegcap);
+    const std::uint32_t nsid = made_in(scene, check, group, false);
+    const std::uint64_t taken = capacity_of(scene, nsid);
+    check.equal(fmt::format("UEGCAP of group {} with another namespace", group), scene.counter(group, eg::uegcap), left - taken);
+    check.equal(fmt::format("UEGCAP of group {}, whose namespaces are the same", other), scene.counter(other, eg::uegcap), others);
+    check.precondition_success(scene.manager.remove(nsid), "Namespace Management, delete");
+    check.equal(fmt::format("UEGCAP of group {} without it", group), scene.counter(group, eg::uegcap), left);
+  }
+}
+
+CONFORMANCE_CASE(namespaces_take_capacity_of_their_set, "nvme.nvm-sets.capacity", roles::controller, with_sets) {
+  EnduranceScene scene(bench, check);
+  for (const std::uint16_t set : {kSecond, kFirst}) {
+    const std::uint16_t other = set == kFirst ? kSecond : kFirst;
+    const std::uint64_t left = unallocated(scene, check, set), others = unallocated(scene, check, other);
+    const std::uint32_t nsid = made_in(scene, check, set, true);
+    const std::uint64_t taken = capacity_of(scene, nsid);
+    check.equal(fmt::format("unallocated capacity of set {} with another namespace", set), unallocated(scene, check, set), left - taken);
+    check.equal(fmt::format("unallocated capacity of set {}, whose namespaces are the same", other), unallocated(scene, check, other),
+                others);
+    check.precondition_success(scene.manager.remove(nsid), "Namespace Management, delete");
+    check.equal(fmt::format("unallocated capacity of set {} without it", set), unallocated(scene, check, set), left);
+  }
+}
+
 }  // namespace fb::conformance

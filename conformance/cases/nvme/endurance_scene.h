@@ -38,6 +38,7 @@ class EnduranceScene {
   struct Set {
     std::uint16_t id = 0, group = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t left = 0;
   };
   std::vector<Set> sets(std::uint16_t from = 0) {
     const Bytes page = listed(nvme::Cns::nvm_set_list, from);
@@ -46,7 +47,8 @@ class EnduranceScene {
       const View<nvme::NvmSetEntry> entry{ByteView{page}.subspan(
           nvme::kNvmSetEntriesAt + i * nvme::NvmSetEntry::size, nvme::NvmSetEntry::size)};
       found.push_back({entry.get(nvme::nvm_set::nvmsetid), entry.get(nvme::nvm_set::endgid),
-                       load_le<std::uint64_t>(entry.bytes().data() + nvme::nvm_set::tnvmsetcap.offset)});
+                       load_le<std::uint64_t>(entry.bytes().data() + nvme::nvm_set::tnvmsetcap.offset),
+                       load_le<std::uint64_t>(entry.bytes().data() + nvme::nvm_set::unvmsetcap.offset)});
     }
     return found;
   }

@@ -75,11 +75,18 @@ void enable(Check& check, RawAssociation& association, std::uint32_t events) {
   check.precondition_success(association.admin().send(configure).wait(), "Set Features, Asynchronous Event Configuration");
 }
 
-void acknowledge(Check& check, EnduranceScene& scene, const Kind& kind) {
+void acknowledge(Check& check, EnduranceScene& scene, const Kind& kind, bool retain = false) {
   // A group is off the list of groups with events once its own page was read.
-  if (kind.enabled == bits::endurance_group) check.precondition_success(scene.information(kGroup, false), "Get Log Page 09h");
-  const auto log = host::get_log(kind.event.lid, kind.log_bytes);
+  if (kind.enabled == bits::endurance_group) check.precondition_success(scene.information(kGroup, retain), "Get Log Page 09h");
+  auto log = host::get_log(kind.event.lid, kind.log_bytes);
+  log.set(nvme::get_log_sqe::rae, retain);
   check.precondition_success(scene.admin().send(log, kind.log_bytes).wait(), "Get Log Page");
+}
+
+/// The cause ends, where it has an end, and comes again.
+void cause_again(ControllerBench& bench, const Kind& kind, unsigned round) {
+  if (kind.end != nullptr) kind.end(bench);
+  kind.begin(bench, round);
 }
 
 }  // namespace
@@ -124,6 +131,56 @@ CONFORMANCE_CASE(every_event_can_be_disabled, "nvme.aer.disabled", roles::contro
     check.require(event.has_value(), fmt::format("an event of {} comes", other.name), "none comes");
     check.equal(fmt::format("event of {}", other.name), nvme::Event::from_dw0(event->dw0()), other.event);
     acknowledge(check, scene, other);
+  }
+}
+
+CONFORMANCE_CASE(every_event_is_retained, "nvme.aer.retain", roles::controller, with_events_of_all_kinds) {
+  EnduranceScene scene(bench, check);
+  scene.listen(kGroup, nvme::endurance_warning_bits::spare);
+  for (const Kind& kind : kKinds) {
+    enable(check, scene.manager.association, kind.enabled);
+    auto first = scene.admin().send(host::async_event_request());
+    auto second = scene.admin().send(host::async_event_request());
+    unsigned round = 0;
+    kind.begin(bench, round++);
+    check.precondition(first.wait_for(kSoon).has_value(), fmt::format("an event of {} comes", kind.name));
+    cause_again(bench, kind, round++);
+    const bool waits = !second.wait_for(kSilence);
+    if (!check.that(waits, fmt::format("no second event of {} before its log page is read", kind.name), "a second event came")) return;
+    acknowledge(check, scene, kind, true);
+    cause_again(bench, kind, round++);
+    const bool retained = !second.wait_for(kSilence);
+    if (!check.that(retained, fmt::format("no event of {} after a read with RAE 1", kind.name), "a second event came")) return;
+    acknowledge(check, scene, kind);
+    // What came while the type was masked may be sent now.
+    if (!second.wait_for(kSilence)) {
+      cause_again(bench, kind, round++);
+      check.require(second.wait_for(kSoon).has_value(), fmt::format("an event of {} comes after a read with RAE 0", kind.name),
+                    "none came");
+    }
+    if (kind.end != nullptr) kind.end(bench);
+    acknowledge(check, scene, kind);
+  }
+}
+
+CONFORMANCE_CASE(events_end_with_a_read_before_they_are_sent, "nvme.aer.read-first", roles::controller, with_events_of_all_kinds) {
+  EnduranceScene scene(bench, check);
+  scene.listen(kGroup, nvme::endurance_warning_bits::spare);
+  for (const Kind& kind : kKinds) {
+    enable(check, scene.manager.association, kind.enabled);
+    unsigned round = 0;
+    kind.begin(bench, round++);
+    if (kind.end != nullptr) kind.end(bench);
+    acknowledge(check, scene, kind);
+    auto request = scene.admin().send(host::async_event_request());
+    const bool silent = !request.wait_for(kSilence);
+    if (!check.that(silent, fmt::format("no event of {}, whose log page was read before", kind.name), "an event comes")) return;
+    kind.begin(bench, round++);
+    const auto event = request.wait_for(kSoon);
+    check.require(event.has_value(), fmt::format("the next event of {} comes", kind.name), "none comes");
+    check.equal(fmt::format("event of {}", kind.name), nvme::Event::from_dw0(event->dw0()), kind.event);
+    if (kind.end != nullptr) kind.end(bench);
+    acknowledge(check, scene, kind);
   }
 }
 

@@ -27,6 +27,7 @@ constexpr Sample kSamples[] = {
     {FeatureId::temperature_threshold, 0x0181, 0x0172, 0xFFFF},
     {FeatureId::temperature_threshold, 0x00A5, 0x005A, 0xFFFF, kUnder},
     {FeatureId::error_recovery, 0x0123, 0x0321, 0xFFFF},
+    {FeatureId::volatile_write_cache, 1, 0, 1},
     {FeatureId::write_atomicity, 1, 0, 1},
     {FeatureId::async_event_configuration, 0x01, 0x04, 0xFF},
     {FeatureId::endurance_group_event, 0x0001'0000, 0x0004'0000, 0x00FF'0000, 1},
@@ -122,6 +123,31 @@ const furnished with_all_features{[](EmbeddedSetup& setup) {
   setup.subsystem.endurance.groups = 2;
 }};
 const needs selects{claims_oncs<nvme::oncs_bits::save_and_select>};
+/// Host Behavior Support as far as the product claims what it enables.
+struct Behavior {
+  std::uint8_t retries = 0, formats = 0;
+  std::uint16_t copies = 0;
+  bool operator==(const Behavior&) const = default;
+};
+Behavior claimed_behavior(const Declared& declared) {
+  // Formats 2h and 3h of Copy have to be enabled; the first two do not.
+  constexpr unsigned kEnabled = 0xC;
+  const auto identify = declared.identify();
+  const bool copies = (identify.get(nvme::id_ctrl::oncs) & nvme::oncs_bits::copy) != 0;
+  const bool formats = (identify.get(nvme::id_ctrl::ctratt) & nvme::ctratt_bits::extended_lba_formats) != 0;
+  const unsigned formats_of_copy = copies ? identify.get(nvme::id_ctrl::cdfs) & kEnabled : 0u;
+  return {1, static_cast<std::uint8_t>(formats ? 1 : 0), static_cast<std::uint16_t>(formats_of_copy)};
+}
+/// All, each alone, all but one, and none.
+std::vector<Behavior> behaviors(const Behavior& all) {
+  std::vector<Behavior> rounds = {all, {all.retries, 0, 0}, {0, all.formats, 0}, {0, all.formats, all.copies}};
+  for (unsigned bit = 0; bit < 16; ++bit) {
+    if ((all.copies >> bit & 1) != 0) rounds.push_back({0, 0, static_cast<std::uint16_t>(1u << bit)});
+  }
+  rounds.push_back({});
+  return rounds;
+}
+
 /// A feature that nothing here knows; beside those that the product may have in its own right.
 constexpr unsigned kVendorFeatures = 0xC0;
 
@@ -146,7 +172,9 @@ CONFORMANCE_CASE(every_feature_is_listed_or_refused, "nvme.features.every-identi
     const auto reply = association.admin().send(ask).wait();
     const std::string what = fmt::format("Get Features of {:02X}h", fid);
     if (effect.get(nvme::feature_effect::fsupp)) {
-      check.success(reply, what + ", which is listed");
+      const bool told = effect.get(nvme::feature_effect::fsp) != 0;  // 0: no scope is reported
+      const bool specific = check.success(reply, what + ", which is listed") && (reply.dw0() & bits::namespace_specific) != 0;
+      if (told && specific) check.that(of_namespace, what + ": a namespace specific feature has the scope of a namespace in FSP");
       continue;
     }
     check.status(reply, sc::invalid_field, what + ", which is not listed");
@@ -235,6 +263,48 @@ CONFORMANCE_CASE(protection_is_of_each_namespace, "nvme.write-protection.each", 
                   each.nsid == one.nsid ? 1u : 0u);
     }
     protect(one.nsid, 0);
+  }
+}
+
+CONFORMANCE_CASE(features_that_change_are_changeable, "nvme.features.changeable", roles::controller, selects, with_all_features,
+                 sends_malformed) {
+  RawAssociation& association = bench.associate();
+  bool any = false;
+  for (const Sample& sample : kSamples) {
+    const auto capabilities = get(association, sample, FeatureSelect::capabilities);
+    const auto before = get(association, sample, FeatureSelect::current);
+    if (!capabilities.ok() || !before.ok()) continue;
+    any = true;
+    const bool changeable = (capabilities.dw0() & bits::changeable) != 0;
+    const std::uint32_t value = (before.dw0() & sample.fields) == sample.one ? sample.other : sample.one;
+    const auto changed = set(association, sample, value);
+    if (changeable) {
+      check.success(changed, "Set Features, " + named(sample) + ", which is changeable");
+    } else {
+      check.status(changed, one_of(sc::feature_not_changeable, sc::invalid_field),
+                   "Set Features of another value, " + named(sample) + ", which is not changeable");
+    }
+    if (changed.ok()) check.precondition_success(set(association, sample, before.dw0() & sample.fields), "Set Features, as before");
+  }
+  check.precondition(any, "there is a feature of the controller");
+}
+
+CONFORMANCE_CASE(host_behavior_reads_as_set, "nvme.features.host-behavior", roles::controller,
+                 needs(has_feature<FeatureId::host_behavior_support>), sends_malformed) {
+  namespace hb = nvme::host_behavior;
+  RawAssociation& association = bench.associate();
+  for (const Behavior& wanted : behaviors(claimed_behavior(bench.declared()))) {
+    Record<nvme::HostBehavior> data;
+    data.set(hb::acre, wanted.retries).set(hb::lbafee, wanted.formats).set(hb::cdfe, wanted.copies);
+    const std::string what = fmt::format("ACRE {}, LBAFEE {}, CDFE {:X}h", wanted.retries, wanted.formats, wanted.copies);
+    const auto done = association.admin().send(host::set_features(FeatureId::host_behavior_support, 0), data.bytes()).wait();
+    if (!check.success(done, "Set Features, Host Behavior Support, " + what)) continue;
+    const auto got = association.admin().send(host::get_features(FeatureId::host_behavior_support), nvme::HostBehavior::size).wait();
+    if (!check.success(got, "Get Features, Host Behavior Support, " + what)) continue;
+    const View<nvme::HostBehavior> is{got.data};
+    check.equal("ACRE after " + what, unsigned{is.get(hb::acre)}, unsigned{wanted.retries});
+    check.equal("LBAFEE after " + what, unsigned{is.get(hb::lbafee)}, unsigned{wanted.formats});
+    check.equal("CDFE after " + what, unsigned{is.get(hb::cdfe)}, unsigned{wanted.copies});
   }
 }
 

@@ -87,8 +87,10 @@ CONFORMANCE_CASE(power_states_that_do_not_exist_are_refused, "nvme.features.powe
   RawAssociation& association = bench.associate();
   check.precondition_success(association.admin().send(host::get_features(FeatureId::power_management)).wait(),
                              "Get Features, Power Management");
-  check.refused(association.admin().send(host::set_features(FeatureId::power_management, kLast)).wait(),
-                "Set Features, power state 31");
+  for (auto state = static_cast<std::uint32_t>(states); state <= kLast; ++state) {
+    check.refused(association.admin().send(host::set_features(FeatureId::power_management, state)).wait(),
+                  "Set Features, power state " + words(state));
+  }
 }
 
 CONFORMANCE_CASE(reserved_thresholds_are_refused, "nvme.features.temperature-reserved", roles::controller,

@@ -50,6 +50,12 @@ std::uint8_t attributes(Check& check, RawAssociation& association, std::uint32_t
   check.precondition_success(page, "Identify Namespace");
   return static_cast<std::uint8_t>(View<nvme::IdentifyNamespace>{page.data}.get(nvme::id_ns::nsattr));
 }
+/// The same of the structure that all command sets share; nothing where the product has none.
+std::optional<std::uint8_t> shared_attributes(RawAssociation& association, std::uint32_t nsid) {
+  const auto page = association.admin().send(host::identify(nvme::Cns::independent_namespace, nsid), 4096).wait();
+  if (!page.ok()) return std::nullopt;
+  return static_cast<std::uint8_t>(View<nvme::IdentifyNamespaceIndependent>{page.data}.get(nvme::id_ns_independent::nsattr));
+}
 
 }  // namespace
 
@@ -136,9 +142,13 @@ CONFORMANCE_CASE(write_protection_shows_in_identify, "nvme.write-protection.attr
   check.precondition((attributes(check, association, bench.nsid()) & 1) == 0, "the namespace is not protected yet");
   check.precondition_success(protect(association, bench.nsid(), 1), "Set Features, Namespace Write Protection");
   const std::uint8_t during = attributes(check, association, bench.nsid());
+  const auto shared = shared_attributes(association, bench.nsid());
   check.precondition_success(protect(association, bench.nsid(), 0), "Set Features that ends the protection");
   check.equal("NSATTR bit 0 of a protected namespace", during & 1, 1);
+  if (shared) check.equal("NSATTR bit 0 of a protected namespace, CNS 08h", *shared & 1, 1);
   check.equal("NSATTR bit 0 afterwards", attributes(check, association, bench.nsid()) & 1, 0);
+  const auto ended = shared_attributes(association, bench.nsid());
+  if (ended) check.equal("NSATTR bit 0 afterwards, CNS 08h", *ended & 1, 0);
 }
 
 CONFORMANCE_CASE(write_protection_holds_for_all_that_write, "nvme.write-protection.all-writes", roles::controller,

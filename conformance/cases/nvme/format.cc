@@ -158,9 +158,12 @@ CONFORMANCE_CASE(format_spares_a_protected_namespace, "nvme.format.write-protect
   IoScene scene(bench);
   const Bytes kept = scene.prepare(check, 16, 0x61, 4);
   bench.subsystem().find_namespace(scene.nsid)->set_write_protection(1);
-  check.status(format(scene.association, scene.nsid), sc::namespace_write_protected);
-  const auto read = scene.read(16, 4);
-  if (check.success(read, "Read")) check.bytes("its data", read.data, kept);
+  for (const std::uint32_t nsid : {scene.nsid, nvme::kAllNamespaces}) {
+    const std::string what = nsid == scene.nsid ? "Format NVM of the namespace" : "Format NVM of all namespaces";
+    check.status(format(scene.association, nsid), sc::namespace_write_protected, what);
+    const auto read = scene.read(16, 4);
+    if (check.success(read, "Read after " + what)) check.bytes("its data after " + what, read.data, kept);
+  }
 }
 
 CONFORMANCE_CASE(format_is_announced_to_others, "nvme.format.announced", roles::controller,
@@ -178,6 +181,31 @@ CONFORMANCE_CASE(format_is_announced_to_others, "nvme.format.announced", roles::
   const auto event = request.wait_for(kSoon);
   check.require(event.has_value(), "an event comes at another controller");
   check.equal("event", event->dw0() & 0xFFFFFF, 0x040002u);
+}
+
+CONFORMANCE_CASE(format_of_all_announces_each, "nvme.format.announced", roles::controller, with_formattable_namespaces) {
+  RawAssociation& association = bench.associate();
+  RawAssociation& other = bench.associate({.hostnqn = "nqn.2026-11.org.fabricbench:other"});
+  for (unsigned i = 0; i < 2; ++i) (void)add_namespace(bench);
+  const auto active = [&](RawAssociation& of) {
+    const auto list = of.admin().send(host::identify(nvme::Cns::active_namespace_list), 4096).wait();
+    check.precondition_success(list, "Identify, active namespace list");
+    return nvme::read_namespace_list(list.data);
+  };
+  const auto changed = [&] {
+    const auto log = other.admin().send(host::get_log(nvme::LogPage::changed_namespaces, 4096), 4096).wait();
+    check.precondition_success(log, "Get Log Page 04h");
+    return nvme::read_namespace_list(log.data);
+  };
+  const auto formatted = active(association), seen = active(other);
+  (void)changed();
+  check.precondition_success(format(association, nvme::kAllNamespaces, 1), "Format NVM of all");
+  bench.world().run_for(kSilence);
+  const auto told = changed();
+  for (const std::uint32_t nsid : formatted) {
+    const auto has = [nsid](const std::vector<std::uint32_t>& list) { return std::find(list.begin(), list.end(), nsid) != list.end(); };
+    if (has(seen)) check.that(has(told), "the changed list of another controller has namespace " + words(nsid), "it does not");
+  }
 }
 
 }  // namespace fb::conformance

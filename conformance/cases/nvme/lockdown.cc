@@ -267,4 +267,33 @@ CONFORMANCE_CASE(lockdown_log_refuses_reserved_scopes, "nvme.lockdown.log.reserv
   check.refused(reply, "Get Log Page 14h of scope 9h");
 }
 
+CONFORMANCE_CASE(every_code_is_prohibitable_or_refused, "nvme.lockdown.code", roles::controller, needs(locks_down), having_lockdown,
+                 reaches{"lockdown.code"}) {
+  LockdownScene scene(bench, check);
+  for (const LockdownScope scope : {kCommand, kFeature}) {
+    const auto codes = scene.list(scope, LockdownContents::prohibitable);
+    const auto before = scene.list(scope, LockdownContents::prohibited_in_band);
+    const auto holds = [](const std::vector<std::uint8_t>& list, std::uint8_t code) {
+      return std::find(list.begin(), list.end(), code) != list.end();
+    };
+    for (unsigned number = 0; number < 256; ++number) {
+      const auto code = static_cast<std::uint8_t>(number);
+      // Lockdown itself could not be undone, and what somebody else prohibited stays.
+      const bool itself = scope == kCommand && code == static_cast<std::uint8_t>(nvme::AdminOpcode::lockdown);
+      if (itself || holds(before, code)) continue;
+      const std::string what = (scope == kCommand ? "opcode " : "feature ") + words(number);
+      const auto reply = scene.say(scope, code, true);
+      if (!holds(codes, code)) {
+        check.status(reply, sc::lockdown_not_supported, "Lockdown of " + what + ", which is not listed");
+      } else if (check.success(reply, "Lockdown of " + what + ", which is listed")) {
+        auto expected = before;
+        expected.insert(std::lower_bound(expected.begin(), expected.end(), code), code);
+        const auto now = scene.list(scope, LockdownContents::prohibited_in_band);
+        check.that(now == expected, what + " is listed as prohibited, and no other", to_hex(now));
+      }
+      if (reply.ok()) scene.allow(scope, code);
+    }
+  }
+}
+
 }  // namespace fb::conformance

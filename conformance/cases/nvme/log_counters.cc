@@ -44,6 +44,12 @@ Counters read_counters(Check& check, RawAssociation& association) {
           low(nvme::smart::hwc.offset)};
 }
 
+std::optional<std::string> protects_namespaces(const Declared& declared) {
+  const auto bit = nvme::nwpc_bits::write_protect;
+  if (!declared.known || (declared.identify().get(nvme::id_ctrl::nwpc) & bit) != 0) return {};
+  return "NWPC bit 0 is clear";
+}
+
 constexpr unsigned kTransfers = 128;
 constexpr std::uint64_t kDataUnit = 512'000;
 
@@ -144,6 +150,26 @@ CONFORMANCE_CASE(errors_of_io_commands_name_their_namespace, "nvme.log.error-nam
   check.inconclusive("the error log has no entry of the command");
 }
 
+CONFORMANCE_CASE(errors_of_admin_commands_name_their_namespace, "nvme.log.error-namespace", roles::controller,
+                 needs(has_namespace), needs(protects_namespaces)) {
+  constexpr std::uint16_t kCid = 0x5B2B;
+  constexpr std::uint32_t kReservedState = 5;
+  RawAssociation& association = bench.associate();
+  auto wrong = host::set_features(nvme::FeatureId::namespace_write_protection, kReservedState);
+  wrong.set(nvme::sqe::nsid, bench.nsid()).set(nvme::sqe::cid, kCid);
+  const auto refused = association.admin().send(wrong).wait();
+  check.precondition(refused.answered() && !refused.ok() && refused.status().more(),
+                     "a reserved state of write protection is refused, with the More bit");
+  const auto log = read_errors(bench, association);
+  check.precondition_success(log, "Get Log Page 01h");
+  for (const auto& entry : entries_of(log.data)) {
+    if (entry.get(nvme::error_entry::error_count) == 0 || entry.get(nvme::error_entry::cid) != kCid) continue;
+    check.equal("NSID of the entry", entry.get(nvme::error_entry::nsid), bench.nsid());
+    return;
+  }
+  check.inconclusive("the error log has no entry of the command");
+}
+
 CONFORMANCE_CASE(health_log_counts_error_entries, "nvme.log.error-entries-counted", roles::controller) {
   RawAssociation& association = bench.associate();
   const auto entries = [&] {
@@ -151,7 +177,8 @@ CONFORMANCE_CASE(health_log_counts_error_entries, "nvme.log.error-entries-counte
     check.precondition_success(reply, "Get Log Page 02h");
     return load_le<std::uint64_t>(reply.data.data() + nvme::smart::neile.offset);
   };
-  constexpr std::uint64_t kErrors = 3;
+  // More than the log of many products holds: the count goes on.
+  constexpr std::uint64_t kErrors = 80;
   const std::uint64_t before = entries();
   for (unsigned i = 0; i < kErrors; ++i) {
     const auto refused = association.admin().send(host::identify(static_cast<nvme::Cns>(0x7F)), 4096).wait();

@@ -268,4 +268,19 @@ CONFORMANCE_CASE(ana_log_with_groups_only_names_no_namespace, "nvme.log.ana-grou
   check.that(groups > 0, "there is a group");
 }
 
+CONFORMANCE_CASE(health_log_tells_what_is, "nvme.log.smart-values", roles::controller, arranged("a product that is worn and warm")) {
+  constexpr std::uint8_t kUsed = 37, kSpare = 81;
+  RawAssociation& association = bench.associate();
+  const auto kelvin = static_cast<std::uint16_t>(bench.declared().kelvin + 3);
+  bench.subsystem().set_percentage_used(kUsed);
+  bench.subsystem().set_available_spare(kSpare);
+  bench.subsystem().set_temperature(kelvin);
+  const auto reply = association.admin().send(host::get_log(nvme::LogPage::smart, nvme::SmartLog::size), nvme::SmartLog::size).wait();
+  check.require_success(reply, "Get Log Page 02h");
+  const View<nvme::SmartLog> log{reply.data};
+  check.equal("Percentage Used", unsigned{log.get(nvme::smart::pused)}, unsigned{kUsed});
+  check.equal("Available Spare", unsigned{log.get(nvme::smart::avsp)}, unsigned{kSpare});
+  check.equal("Composite Temperature", unsigned{log.get(nvme::smart::ctemp)}, unsigned{kelvin});
+}
+
 }  // namespace fb::conformance

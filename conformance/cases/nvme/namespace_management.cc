@@ -98,6 +98,14 @@ CONFORMANCE_CASE(created_namespace_is_as_asked_for, "nvme.namespace.create.attri
     check.equal("NMIC", ns.get(id::nmic), shape.nmic);
     check.equal("NUSE", ns.get(id::nuse), 0u);
   }
+  const auto identify = bench.declared().identify();
+  const bool chooses = !reports_ana(bench.declared()) && (identify.get(nvme::id_ctrl::anacap) & nvme::anacap_bits::group_id_managed) != 0;
+  if (!chooses) return;
+  const std::uint32_t last = identify.get(nvme::id_ctrl::anagrpmax);
+  for (const std::uint32_t group : {std::uint32_t{1}, std::min<std::uint32_t>(2, last), last}) {
+    const Bytes page = manager.page(Cns::allocated_namespace, manager.made({.anagrpid = group}));
+    check.equal("ANAGRPID", View<nvme::IdentifyNamespace>{page}.get(id::anagrpid), group);
+  }
 }
 
 CONFORMANCE_CASE(creation_takes_capacity, "nvme.namespace.create.capacity", roles::controller, with_management,

@@ -157,4 +157,18 @@ CONFORMANCE_CASE(persistent_generation_follows_changes, "nvme.persistent.generat
   check.that(before != after, "GNUM is another one", std::to_string(after) + " again");
 }
 
+CONFORMANCE_CASE(persistent_log_tells_the_hours, "nvme.persistent.hours", roles::controller,
+                 arranged("a product that has run for a thousand hours", [](EmbeddedSetup& setup) {
+                   setup.subsystem.persistent_log = {};
+                   setup.subsystem.power_on_hours = 1000;
+                 })) {
+  PersistentScene scene(bench, check);
+  const auto smart = scene.admin().send(host::get_log(nvme::LogPage::smart, 512), 512).wait();
+  check.precondition_success(smart, "Get Log Page 02h");
+  const auto hours = load_le<std::uint64_t>(smart.data.data() + nvme::smart::poh.offset);
+  check.precondition(hours >= 1000, "the SMART log tells the hours");
+  const auto header = scene.establish();
+  check.between("power-on hours of the header", load_le<std::uint64_t>(header.bytes().data() + pl::poh.offset), hours, hours + 1);
+}
+
 }  // namespace fb::conformance

@@ -225,4 +225,31 @@ CONFORMANCE_CASE(sanitize_leads_out_of_a_failure, "nvme.sanitize.failed.again", 
   serves(bench, host, check);
 }
 
+CONFORMANCE_CASE(sanitize_refuses_other_log_pages, "nvme.sanitize.running.admin", roles::controller, with_sanitize, needs(sanitizes),
+                 reaches{"sanitize.admin"}) {
+  using nvme::LogPage;
+  constexpr unsigned kVendor = 0xC0;
+  // Those that are allowed, or that one revision or another allows.
+  constexpr LogPage kAllowed[] = {LogPage::supported_pages,    LogPage::error_information, LogPage::smart,
+                                  LogPage::changed_namespaces, LogPage::commands_effects,  LogPage::ana,
+                                  LogPage::persistent_event,   LogPage::feature_effects,   LogPage::reservation_notification,
+                                  LogPage::sanitize_status,    LogPage::discovery};
+  Sanitizing host(bench, check);
+  const auto read = [&](unsigned lid) {
+    auto command = host::get_log(static_cast<std::uint8_t>(lid), 512);
+    command.set(nvme::get_log_sqe::rae, true).set(nvme::get_log_sqe::lsi, lid == lid_of(LogPage::endurance_group) ? 1 : 0);
+    return host.manager.admin().send(command, 512).wait();
+  };
+  std::vector<unsigned> others;
+  for (unsigned lid = 0; lid < kVendor; ++lid) {
+    const bool allowed = std::any_of(std::begin(kAllowed), std::end(kAllowed), [lid](LogPage one) { return lid_of(one) == lid; });
+    if (!allowed && read(lid).ok()) others.push_back(lid);
+  }
+  check.precondition(!others.empty(), "the product has a log page that is refused meanwhile");
+  host.begin();
+  for (const unsigned lid : others) {
+    check.status(read(lid), sc::sanitize_in_progress, "Get Log Page, " + std::string(nvme::log_page_name(static_cast<std::uint8_t>(lid))));
+  }
+}
+
 }  // namespace fb::conformance

@@ -80,4 +80,30 @@ CONFORMANCE_CASE(security_send_reaches_its_protocol, "nvme.security.kept", roles
   }
 }
 
+CONFORMANCE_CASE(security_protocol_specific_values_are_apart, "nvme.security.kept", roles::controller,
+                 arranged("a security protocol that keeps what it is told",
+                          [](EmbeddedSetup& setup) { setup.subsystem.security = true; })) {
+  constexpr std::uint8_t kProtocol = subsystem::kSecurityMailbox;
+  constexpr std::size_t kBytes = 16;
+  RawAssociation& association = bench.associate();
+  const auto said = [](std::uint16_t specific) { return pattern(static_cast<std::uint8_t>(0x40 + 9 * specific), 1, kBytes); };
+  for (std::uint16_t specific = 0; specific < subsystem::kMailboxes; ++specific) {
+    const auto sent = association.admin().send(host::security_send(kProtocol, specific, kBytes), said(specific)).wait();
+    check.success(sent, "Security Send, SPSP " + words(specific));
+  }
+  for (std::uint16_t specific = 0; specific < subsystem::kMailboxes; ++specific) {
+    const std::string what = "Security Receive, SPSP " + words(specific);
+    const auto back = receive(association, kProtocol, specific, kBytes);
+    if (check.success(back, what)) check.bytes(what, back.data, said(specific));
+  }
+  for (unsigned bit = 4; bit < 16; ++bit) {
+    const auto near = static_cast<std::uint16_t>(1u << bit | 1u);
+    check.refused(receive(association, kProtocol, near, kBytes), "Security Receive, SPSP " + words(near));
+    const auto sent = association.admin().send(host::security_send(kProtocol, near, kBytes), Bytes(kBytes, 0xEE)).wait();
+    check.refused(sent, "Security Send, SPSP " + words(near));
+  }
+  const auto kept = receive(association, kProtocol, 1, kBytes);
+  if (check.success(kept, "Security Receive, SPSP 1")) check.bytes("what was sent with SPSP 1", kept.data, said(1));
+}
+
 }  // namespace fb::conformance

@@ -157,17 +157,27 @@ CONFORMANCE_CASE(self_test_log_names_the_operation, "nvme.self-test.running", ro
 CONFORMANCE_CASE(self_test_log_tells_the_progress, "nvme.self-test.progress", roles::controller, with_self_tests,
                  needs(tests_itself)) {
   Testing host(bench, check);
+  constexpr std::int64_t kTolerance = 15;  // of 100
+  const Instant began = bench.world().now();
   host.begin(SelfTestCode::extended_test);
+  std::vector<std::pair<std::int64_t, std::int64_t>> seen;  // milliseconds, and the completion then
   unsigned last = 0;
   for (int i = 0; i < 4; ++i) {
     bench.world().run_for(extended_limit(bench) / 5);
     const auto log = host.log();
     if (log.get(sl::operation) == 0) break;
+    seen.emplace_back((bench.world().now() - began).count_ms(), log.get(sl::percent));
     check.that(log.get(sl::percent) >= last && log.get(sl::percent) <= 100, "the completion rises up to 100",
                words(unsigned{log.get(sl::percent)}) + " after " + words(last));
     last = log.get(sl::percent);
   }
   check.that(last > 0, "the completion is above 0 after some time");
+  check.precondition(host.ended(extended_limit(bench) * 2), "the self-test ends");
+  const std::int64_t whole = std::max<std::int64_t>((bench.world().now() - began).count_ms(), 1);
+  for (const auto& [passed_ms, percent] : seen) {
+    const std::int64_t due = passed_ms * 100 / whole;
+    check.between("completion after " + words(passed_ms) + " of " + words(whole) + " ms", percent, due - kTolerance, due + kTolerance);
+  }
 }
 
 CONFORMANCE_CASE(self_test_is_alone, "nvme.self-test.again", roles::controller, with_self_tests, needs(tests_itself),
@@ -223,12 +233,13 @@ CONFORMANCE_CASE(self_test_log_keeps_twenty, "nvme.self-test.history", roles::co
 CONFORMANCE_CASE(self_test_result_names_the_namespace, "nvme.self-test.namespace", roles::controller, with_self_tests,
                  needs(tests_itself)) {
   Testing host(bench, check);
-  host.begin(SelfTestCode::short_test, bench.nsid());
-  check.precondition(host.ended(kShortLimit), "the self-test ends");
-  const auto result = host.result();
-  const bool named = (result.get(st::valid) & nvme::self_test_valid_bits::nsid) != 0;
-  check.that(!named || result.get(st::nsid) == bench.nsid(), "a valid NSID in the result is that of the command",
-             words(result.get(st::nsid)));
+  for (const std::uint32_t nsid : {bench.nsid(), nvme::kAllNamespaces}) {
+    host.begin(SelfTestCode::short_test, nsid);
+    check.precondition(host.ended(kShortLimit), "the self-test ends");
+    const auto result = host.result();
+    const bool named = (result.get(st::valid) & nvme::self_test_valid_bits::nsid) != 0;
+    check.that(!named || result.get(st::nsid) == nsid, "a valid NSID in the result is that of the command", words(result.get(st::nsid)));
+  }
 }
 
 CONFORMANCE_CASE(self_test_result_tells_the_hours, "nvme.self-test.hours", roles::controller,
@@ -247,7 +258,11 @@ CONFORMANCE_CASE(self_test_result_tells_the_hours, "nvme.self-test.hours", roles
 CONFORMANCE_CASE(self_test_short_ends_with_a_reset, "nvme.self-test.reset.short", roles::controller, with_self_tests,
                  needs(tests_itself)) {
   Testing host(bench, check);
+  Testing other(bench, check);
   host.begin(SelfTestCode::short_test);
+  other.manager.association.disable();
+  other.manager.association.enable();
+  check.equal("operation after the reset of another controller", host.operation(), static_cast<unsigned>(SelfTestCode::short_test));
   host.manager.association.disable();
   host.manager.association.enable();
   host.has_ended(SelfTestOutcome::aborted_by_reset, "a controller reset");
@@ -267,10 +282,26 @@ CONFORMANCE_CASE(self_test_extended_outlives_a_reset, "nvme.self-test.reset.exte
 CONFORMANCE_CASE(self_test_ends_with_a_format, "nvme.self-test.format", roles::controller, with_self_tests,
                  needs(formats_namespaces), needs(tests_itself)) {
   Testing host(bench, check);
-  host.begin(SelfTestCode::extended_test, nvme::kAllNamespaces);
-  const auto format = host::format_nvm(nvme::kAllNamespaces, 0);
-  check.precondition_success(host.manager.admin().send(format).wait(), "Format NVM");
-  host.has_ended(SelfTestOutcome::aborted_by_format, "Format NVM");
+  const std::uint32_t one = host.manager.made_and_attached(), other = host.manager.made_and_attached();
+  // What is tested, what is formatted, and whether that ends the test.
+  const struct {
+    std::uint32_t tested, formatted;
+    bool ends;
+  } rows[] = {{one, one, true}, {one, other, false}, {other, one, false}, {one, nvme::kAllNamespaces, true},
+              {nvme::kAllNamespaces, nvme::kAllNamespaces, true}};
+  for (const SelfTestCode code : {SelfTestCode::extended_test, SelfTestCode::short_test}) {
+    for (const auto& row : rows) {
+      host.begin(code, row.tested);
+      check.precondition_success(host.manager.admin().send(host::format_nvm(row.formatted, 0)).wait(), "Format NVM");
+      const std::string what = "Format NVM of namespace " + words(row.formatted) + " during a self-test of " + words(row.tested);
+      if (row.ends) {
+        host.has_ended(SelfTestOutcome::aborted_by_format, what);
+        continue;
+      }
+      check.equal("operation after " + what, host.operation(), static_cast<unsigned>(code));
+      check.precondition_success(host.send(SelfTestCode::abort), "abort");
+    }
+  }
 }
 
 CONFORMANCE_CASE(self_test_ends_with_a_sanitize_operation, "nvme.self-test.sanitize", roles::controller,

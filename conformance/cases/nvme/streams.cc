@@ -107,8 +107,32 @@ CONFORMANCE_CASE(closed_streams_can_be_released, "nvme.streams.release.unknown",
                  needs(has_directives), needs(has_namespace), having_directives) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
+  for (const std::uint16_t stream : {std::uint16_t{3}, std::uint16_t{4}}) scene.open_stream(stream);
+  const auto before = scene.open();
   check.success(scene.release(77), "Directive Send, Release Identifier");
+  const auto after = scene.open();
+  check.that(after == before, "the streams that were open stay open", listed(after));
   scene.disable_streams();
+}
+
+CONFORMANCE_CASE(shared_streams_are_listed_for_all, "nvme.streams.status-all", roles::controller, needs(manages_namespaces),
+                 with_namespaces_to_lose) {
+  DirectiveScene scene(bench, check);
+  scene.enable_streams();
+  scene.open_stream(9);
+  scene.open_stream(2);
+  const std::uint32_t first = scene.nsid;
+  scene.nsid = scene.manager.made_and_attached();
+  scene.enable_streams();
+  scene.allocated(2);
+  scene.open_stream(5);
+  scene.nsid = nvme::kAllNamespaces;
+  const auto shared = scene.open();
+  check.that(shared == std::vector<std::uint16_t>{2, 9}, "streams 2 and 9 use resources of the subsystem, stream 5 does not",
+             listed(shared));
+  scene.nsid = first;
+  const auto own = scene.open();
+  check.that(own == std::vector<std::uint16_t>{2, 9}, "streams 2 and 9 are open in the first namespace", listed(own));
 }
 
 CONFORMANCE_CASE(streams_are_released_in_one_namespace, "nvme.streams.release.broadcast", roles::controller,

@@ -62,6 +62,15 @@ void sets_of_no_group(const CommandContext& command, MutableBytes data) {
   }
 }
 
+/// All of each set, whatever namespaces take.
+void sets_stay_empty(const CommandContext& command, MutableBytes data) {
+  if (!identifies(command, nvme::Cns::nvm_set_list) || data.size() != nvme::kIdentifySize) return;
+  for (std::size_t i = 0; i < data[0]; ++i) {
+    const auto entry = data.begin() + static_cast<std::ptrdiff_t>(nvme::kNvmSetEntriesAt + i * nvme::NvmSetEntry::size);
+    std::copy_n(entry + nvme::nvm_set::tnvmsetcap.offset, nvme::nvm_set::tnvmsetcap.size, entry + nvme::nvm_set::unvmsetcap.offset);
+  }
+}
+
 }  // namespace
 
 DEVIATION(endurance_without_information, "nvme.endurance.claim", Product::controller,
@@ -92,6 +101,8 @@ DEVIATION(endurance_apart_from_health, "nvme.endurance.smart.all", Product::cont
           "does not warn of what all groups warn of", Departs{departure::endurance_apart});
 DEVIATION(nvm_sets_in_no_group, "nvme.nvm-sets.list", Product::controller, "has NVM sets in groups that do not exist",
           hooks<AlteringDataOut, &sets_of_no_group>());
+DEVIATION(nvm_sets_stay_empty, "nvme.nvm-sets.capacity", Product::controller,
+          "has all of an NVM set unallocated with namespaces in it", hooks<AlteringDataOut, &sets_stay_empty>());
 DEVIATION(namespace_in_no_set, "nvme.nvm-sets.namespace", Product::controller,
           "has namespaces in NVM sets that do not exist", hooks<AlteringDataOut, &is_in_no_set>());
 DEVIATION(capacity_halved, "nvme.capacity.create", Product::controller, "makes groups smaller than asked",

@@ -129,6 +129,13 @@ void opens_without_limit(const CommandContext& command, MutableBytes data) {
   for (std::uint16_t i = 0; i < 4; ++i) store_le(data.data() + 2 + 2 * i, static_cast<std::uint16_t>(i + 1));
   store_le(data.data(), std::uint16_t{4});
 }
+/// Get Status of all namespaces is empty.
+void lists_no_shared_streams(const CommandContext& command, MutableBytes data) {
+  const bool status =
+      directs(command, AdminOpcode::directive_receive, nvme::DirectiveType::streams, op::streams_get_status);
+  const bool all = load_le<std::uint32_t>(command.sqe.data() + 4) == nvme::kAllNamespaces;
+  if (status && all) std::fill(data.begin(), data.end(), std::uint8_t{0});
+}
 
 bool reads_lockdown(const CommandContext& command, MutableBytes data) {
   return is(command, AdminOpcode::get_log_page) &&
@@ -245,6 +252,8 @@ DEVIATION(streams_of_any_type, "nvme.streams.type", Product::controller, "takes 
           Tolerate{"io.directive"});
 DEVIATION(streams_not_ignored, "nvme.streams.ignored", Product::controller,
           "refuses writes with a directive that is disabled", hooks<Answering, &wants_no_directives>());
+DEVIATION(streams_of_nobody, "nvme.streams.status-all", Product::controller, "lists no streams for all namespaces",
+          hooks<AlteringDataOut, &lists_no_shared_streams>());
 DEVIATION(streams_not_released, "nvme.streams.release", Product::controller, "keeps released streams open",
           Departs{departure::streams_stay_open});
 DEVIATION(closed_streams_not_released, "nvme.streams.release.unknown", Product::controller,

@@ -101,6 +101,10 @@ Answer saves_one_threshold(const CommandContext& command, MutableBytes cqe) {
   if (saved) store_le(cqe.data(), std::uint32_t{0x157});
   return Answer::send;
 }
+void forgets_copy_formats(const CommandContext& command, MutableBytes data) {
+  if (!concerns(command, AdminOpcode::get_features, FeatureId::host_behavior_support)) return;
+  if (data.size() == nvme::HostBehavior::size) store_le(data.data() + nvme::host_behavior::cdfe.offset, std::uint16_t{0});
+}
 /// Protection of any namespace is told of all.
 class ProtectsAll final : public subsystem::SubsystemHooks {
  public:
@@ -292,6 +296,8 @@ DEVIATION(one_saved_threshold, "nvme.saved.every", Product::controller, "saves o
           hooks<AlteringCompletions, &saves_one_threshold>());
 DEVIATION(feature_outlives_resets, "nvme.features.every-reset", Product::controller, "keeps Error Recovery through a reset",
           hooks<KeepsValue, false>());
+DEVIATION(host_behavior_without_copies, "nvme.features.host-behavior", Product::controller,
+          "returns CDFE 0 whatever was set", hooks<AlteringDataOut, &forgets_copy_formats>());
 DEVIATION(feature_of_all_controllers, "nvme.features.every-controller", Product::controller,
           "has one Error Recovery for all controllers", hooks<KeepsValue, true>());
 DEVIATION(protection_of_all_namespaces, "nvme.write-protection.each", Product::controller,

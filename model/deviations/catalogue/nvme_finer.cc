@@ -81,6 +81,11 @@ void counts_no_errors(const CommandContext& command, MutableBytes data) {
     store_le(data.data() + nvme::smart::neile.offset, std::uint64_t{0});
   }
 }
+void spare_for_wear(const CommandContext& command, MutableBytes data) {
+  if (reads_log(command, nvme::LogPage::smart) && data.size() == nvme::SmartLog::size) {
+    data[nvme::smart::pused.offset] = data[nvme::smart::avsp.offset];
+  }
+}
 void reads_are_writes(const CommandContext& command, MutableBytes data) {
   if (reads_log(command, nvme::LogPage::smart) && data.size() == nvme::SmartLog::size) {
     std::copy_n(data.begin() + nvme::smart::hrc.offset, 16, data.begin() + nvme::smart::hwc.offset);
@@ -125,6 +130,8 @@ DEVIATION(write_protection_of_write_alone, "nvme.write-protection.all-writes", P
           "protects from Write alone", hooks<Refusing, &guards_writes_alone>());
 DEVIATION(events_after_any_log, "nvme.aer.other-log", Product::controller,
           "reading any log page lets events through again", Departs{departure::event_any_log});
+DEVIATION(events_outlive_their_log, "nvme.aer.read-first", Product::controller,
+          "reports events whose log page was read before", Departs{departure::event_not_rearmed});
 DEVIATION(events_masked_through_resets, "nvme.aer.after-reset", Product::controller,
           "waits through a controller reset for a log page to be read", Departs{departure::event_reset});
 DEVIATION(spare_told_as_reliability, "nvme.aer.health-kinds", Product::controller,
@@ -133,6 +140,8 @@ DEVIATION(event_requests_refused_early, "nvme.aer.limit", Product::controller,
           "refuses requests within the limit that it names", hooks<OneRequest>());
 DEVIATION(errors_without_namespace, "nvme.log.error-namespace", Product::controller,
           "error log entries name no namespace", hooks<AlteringDataOut, &errors_of_no_namespace>());
+DEVIATION(health_tells_spare_for_wear, "nvme.log.smart-values", Product::controller,
+          "has Available Spare in Percentage Used", hooks<AlteringDataOut, &spare_for_wear>());
 DEVIATION(health_counts_no_errors, "nvme.log.error-entries-counted", Product::controller,
           "the health log counts no error log entries", hooks<AlteringDataOut, &counts_no_errors>());
 DEVIATION(health_mixes_counters_up, "nvme.log.smart-counts", Product::controller,

@@ -36,6 +36,9 @@ void names_no_log(const CommandContext& command, MutableBytes data) {
 void areas_shrink(const CommandContext& command, MutableBytes data) {
   if (reads_telemetry(command) && data.size() >= 512) store_le(data.data() + tm::da2lb.offset, std::uint16_t{0});
 }
+void counts_no_hours(const CommandContext& command, MutableBytes data) {
+  if (reads_head(command, LogPage::persistent_event) && data.size() >= 512) store_le(data.data() + pl::poh.offset, std::uint64_t{0});
+}
 std::optional<nvme::Status> no_telemetry(const CommandContext& command) {
   if (!reads(command, LogPage::telemetry_host)) return {};
   return nvme::sc::invalid_log_page;
@@ -116,6 +119,8 @@ DEVIATION(persistent_log_without_size, "nvme.persistent.claim", Product::control
           hooks<AlteringDataOut, &without_size>());
 DEVIATION(persistent_log_of_another, "nvme.persistent.header", Product::controller, "names another subsystem",
           hooks<AlteringDataOut, &names_another_subsystem>());
+DEVIATION(persistent_log_without_hours, "nvme.persistent.hours", Product::controller, "has 0 in Power On Hours",
+          hooks<AlteringDataOut, &counts_no_hours>());
 DEVIATION(persistent_log_counts_too_many, "nvme.persistent.length", Product::controller, "counts an event too many",
           Departs{departure::persistent_count});
 DEVIATION(persistent_log_too_short, "nvme.persistent.length", Product::controller,
