@@ -86,11 +86,15 @@ inline void expect_disable(Check& check, RawAssociation& association) {
   check.require(association.wait_csts(1, 0, limit), "CSTS.RDY is 0 within CAP.TO");
 }
 
-/// I/O queues of a case that looks at more than one: those that the product grants, up to three.
-inline unsigned some_queues(ControllerBench& bench) { return std::clamp<unsigned>(bench.declared().io_queues, 1, 3); }
-inline std::vector<host::RawQueue*> open_queues(ControllerBench& bench, RawAssociation& association, unsigned count) {
+/// I/O queues of a case that looks at more than one: up to three, as many as the product grants who asks for them.
+inline std::vector<host::RawQueue*> open_queues(ControllerBench& bench, RawAssociation& association) {
+  constexpr std::uint32_t kWanted = 3;
+  const std::uint32_t pairs = std::max<std::uint32_t>(kWanted, bench.io_qid()) - 1;
+  const auto wish = host::set_features(nvme::FeatureId::number_of_queues, pairs << 16 | pairs);
+  const host::RawReply reply = association.admin().send(wish).wait();
+  const std::uint32_t granted = reply.ok() ? std::min(reply.dw0() & 0xFFFF, reply.dw0() >> 16) + 1 : 1;
   std::vector<host::RawQueue*> queues;
-  for (unsigned i = 0; i < count; ++i) queues.push_back(&association.open_io(bench.io_qid(i)));
+  for (unsigned i = 0; i < std::min(kWanted, granted); ++i) queues.push_back(&association.open_io(bench.io_qid(i)));
   return queues;
 }
 

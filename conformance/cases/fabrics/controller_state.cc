@@ -64,7 +64,7 @@ CONFORMANCE_CASE(admin_command_before_enable_is_refused, "fabrics.enable.admin-b
 CONFORMANCE_CASE(io_queue_is_gone_after_reset, "fabrics.enable.io-after-disable",
                  roles::controller, needs{&a_namespace}) {
   RawAssociation& association = bench.associate();
-  const std::vector<host::RawQueue*> queues = open_queues(bench, association, some_queues(bench));
+  const std::vector<host::RawQueue*> queues = open_queues(bench, association);
   association.disable();
   association.enable();
   for (host::RawQueue* const queue : queues) {
@@ -112,7 +112,7 @@ CONFORMANCE_CASE(shutdown_completes, "fabrics.shutdown.normal", roles::controlle
 CONFORMANCE_CASE(only_fabrics_commands_after_shutdown, "fabrics.shutdown.only-fabrics",
                  roles::controller) {
   RawAssociation& association = bench.associate();
-  const auto queues = bench.nsid() != 0 ? open_queues(bench, association, some_queues(bench)) : std::vector<host::RawQueue*>{};
+  const auto queues = bench.nsid() != 0 ? open_queues(bench, association) : std::vector<host::RawQueue*>{};
   check.precondition(shut_down(bench, check, association), "the shutdown completes");
   check.refused(identify(check, association), "Identify after the shutdown");
   for (host::RawQueue* const io : queues) {

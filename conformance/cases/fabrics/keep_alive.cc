@@ -69,7 +69,7 @@ CONFORMANCE_CASE(silence_ends_the_association, "fabrics.keep-alive.expires", rol
     if (association == nullptr) continue;
     const std::string which = name_of(beginning);
     bench.step("the timeout " + which);
-    const std::vector<host::RawQueue*> queues = open_queues(bench, *association, some_queues(bench));
+    const std::vector<host::RawQueue*> queues = open_queues(bench, *association);
     const Duration timeout = timeout_of(*association);
     const Instant before = bench.world().now();
     check.require_success(send_keep_alive(check, *association), "Keep Alive");
@@ -88,7 +88,7 @@ CONFORMANCE_CASE(silence_ends_the_association, "fabrics.keep-alive.expires", rol
 CONFORMANCE_CASE(keep_alive_keeps_the_association, "fabrics.keep-alive.keeps", roles::controller,
                  needs{&keep_alive}, lasts{20_s}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
-  open_queues(bench, association, some_queues(bench));
+  open_queues(bench, association);
   const Duration timeout = timeout_of(association);
   for (unsigned i = 0; i < 10; ++i) {
     const Instant last = bench.world().now();

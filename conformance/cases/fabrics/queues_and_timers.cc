@@ -187,6 +187,22 @@ CONFORMANCE_CASE(commands_keep_the_association, "fabrics.keep-alive.traffic", ro
   expect_association(check, association);
 }
 
+CONFORMANCE_CASE(io_commands_keep_the_association, "fabrics.keep-alive.traffic", roles::controller, with_traffic,
+                 needs{&keep_alive}, needs{&traffic_based}, needs{&a_namespace}, lasts{40_s}) {
+  RawAssociation& association = bench.associate({.kato_ms = kKatoMs});
+  const Duration timeout = timeout_of(association);
+  for (host::RawQueue* const queue : open_queues(bench, association)) {
+    for (unsigned i = 0; i < 5; ++i) {
+      const Instant last = bench.world().now();
+      bench.world().run_for(timeout / 2);
+      leave_if_late(check, bench.world().now() - last, timeout);
+      check.require_success(answered(check, queue->send(host::flush(bench.nsid())).wait()),
+                            "Flush on I/O queue " + std::to_string(queue->options().qid) + " within the timeout");
+    }
+  }
+  expect_association(check, association, "the association outlasts commands on its I/O queues alone");
+}
+
 CONFORMANCE_CASE(silence_after_commands_ends_the_association, "fabrics.keep-alive.silence", roles::controller,
                  with_traffic, needs{&keep_alive}, needs{&traffic_based}, lasts{20_s}) {
   RawAssociation& association = bench.associate({.kato_ms = kKatoMs});

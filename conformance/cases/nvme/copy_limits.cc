@@ -1,4 +1,6 @@
 // Copy beside other things: limits that are reached and not passed, FUA, and reservations of other hosts.
+#include <fmt/format.h>
+
 #include "conformance/cases/nvme/copy_scene.h"
 #include "conformance/cases/nvme/reservation_scene.h"
 #include "conformance/runner/embedded_controller.h"
@@ -45,6 +47,32 @@ CONFORMANCE_CASE(copy_reaches_its_limits, "nvme.copy.limits-reached", roles::con
     if (check.success(reply, "Read")) check.bytes("the last block of the destination", reply.data, last);
   }
   check.success(scene.copy_to(scene.range_blocks, ranges_of(scene, scene.total_blocks)), "as many blocks as MCL says");
+}
+
+CONFORMANCE_CASE(copy_checks_each_source_range, "nvme.copy.every-range", roles::controller, needs(has_namespace), copies,
+                 needs(has_copy_format<0>)) {
+  CopyScene scene(bench, check);
+  if (scene.ranges < 2) throw CannotArrange{"the product copies one range at once"};
+  const std::uint32_t count = std::min({scene.ranges, scene.total_blocks / 2, 16u});
+  const std::uint64_t damaged = kFrom + 8;
+  scene.prepare(check, kFrom, 0x97, kCount);
+  const bool marks = (bench.declared().identify().get(nvme::id_ctrl::oncs) & nvme::oncs_bits::write_uncorrectable) != 0;
+  if (marks) {
+    const auto mark = host::write_uncorrectable(scene.nsid, scene.at(damaged), 1);
+    check.precondition_success(scene.io.send(mark).wait(), "Write Uncorrectable");
+  }
+  const bool bounded = scene.range_blocks < 65536 && scene.range_blocks < scene.blocks;
+  for (std::uint32_t place = 0; place < count; ++place) {
+    const auto judge = [&](const CopySource& wrong, nvme::Status status, std::string_view what) {
+      std::vector<CopySource> sources(count, {.slba = kFrom, .blocks = 1});
+      sources[place] = wrong;
+      check.status(scene.copy_to(kTo, sources), status, fmt::format("range {} of {} {}", place, count, what));
+    };
+    judge({.slba = scene.blocks - 1, .blocks = 2}, sc::lba_out_of_range, "goes beyond the end");
+    if (bounded) judge({.slba = 0, .blocks = scene.range_blocks + 1}, sc::command_size_limit_exceeded, "has a block more than MSSRL");
+    if (marks) judge({.slba = damaged, .blocks = 1}, sc::unrecovered_read_error, "cannot be read");
+  }
+  if (marks) scene.prepare(check, damaged, 0x98, 1);
 }
 
 CONFORMANCE_CASE(copy_with_fua_survives_a_loss_of_power, "nvme.copy.fua", roles::controller, with_power_losses, copies,

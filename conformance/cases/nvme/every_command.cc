@@ -56,6 +56,83 @@ host::RawReply deallocate(const Space& space, ByteView ranges, std::uint32_t cou
   return space.io->send(host::deallocate(space.nsid, count), ranges).wait();
 }
 
+/// A namespace with addresses of more than 32 bits, and of more than 4 GiB.
+std::optional<std::string> has_a_large_namespace(const Declared& declared) {
+  constexpr auto large = [](const host::NamespaceFacts& facts) { return facts.blocks > std::uint64_t{1} << 32; };
+  if (!declared.known || std::any_of(declared.namespaces.begin(), declared.namespaces.end(), large)) return {};
+  return "no namespace has more than 2^32 blocks";
+}
+const furnished with_a_large_namespace{[](EmbeddedSetup& setup) {
+  constexpr std::uint64_t kBlocks = std::uint64_t{1} << 34;
+  if (!setup.namespaces.empty()) setup.namespaces.front().blocks = std::max(setup.namespaces.front().blocks, kBlocks);
+}};
+
+/// What each command does at an address of which one bit is set, while other data is at the address without it.
+class FarBlocks {
+ public:
+  FarBlocks(Check& check, const Space& space, std::uint16_t oncs, unsigned bit)
+      : check_(check), space_(space), oncs_(oncs), far_(kLow + (std::uint64_t{1} << bit)),
+        where_(fmt::format("LBA with bit {}, {}", bit, space.name())) {
+    check_.precondition_success(space_.write(kLow, low_), "Write of the low blocks");
+  }
+  void judge() {
+    check_.success(space_.write(far_, high_), "Write, " + where_);
+    both_hold("Write");
+    if (has(nvme::oncs_bits::compare)) {
+      check_.success(space_.send(IoOpcode::compare, far_, kLowBlocks, high_), "Compare of equal data, " + where_);
+      check_.status(space_.send(IoOpcode::compare, far_, kLowBlocks, low_), sc::compare_failure, "Compare of the low blocks' data, " + where_);
+    }
+    if (has(nvme::oncs_bits::copy)) judge_copies();
+    if (has(nvme::oncs_bits::write_uncorrectable)) judge_marks();
+    if (has(nvme::oncs_bits::write_zeroes)) {
+      check_.success(space_.send(IoOpcode::write_zeroes, far_, kLowBlocks), "Write Zeroes, " + where_);
+      holds(check_, space_, kLow, low_, "the low blocks after Write Zeroes, " + where_);
+    }
+    if (has(nvme::oncs_bits::dataset_management)) {
+      check_.success(deallocate(space_, host::dsm_range(far_, kLowBlocks).bytes(), 1), "Dataset Management, " + where_);
+      holds(check_, space_, kLow, low_, "the low blocks after Dataset Management, " + where_);
+    }
+  }
+
+ private:
+  bool has(std::uint16_t bit) const { return (oncs_ & bit) != 0; }
+  void both_hold(std::string_view after) {
+    holds(check_, space_, far_, high_, fmt::format("the blocks after {}, {}", after, where_));
+    holds(check_, space_, kLow, low_, fmt::format("the low blocks after {}, {}", after, where_));
+  }
+  void judge_copies() {
+    constexpr std::uint64_t kElsewhere = 200;
+    const auto copied = [&](std::uint64_t from, std::uint64_t to) {
+      const Bytes source = nvme::write_copy_source({.slba = from, .blocks = kLowBlocks}, 0, {});
+      check_.success(space_.io->send(host::copy(space_.nsid, to, 1), source).wait(), "Copy, " + where_);
+    };
+    copied(far_, kElsewhere);
+    holds(check_, space_, kElsewhere, high_, "the destination of a Copy, source " + where_);
+    copied(kLow, far_);
+    holds(check_, space_, far_, low_, "the destination of a Copy, " + where_);
+    copied(kElsewhere, far_);
+    both_hold("Copy");
+  }
+  void judge_marks() {
+    check_.success(space_.send(IoOpcode::write_uncorrectable, far_, kLowBlocks), "Write Uncorrectable, " + where_);
+    holds(check_, space_, kLow, low_, "the low blocks after Write Uncorrectable, " + where_);
+    check_.refused(space_.read(far_, kLowBlocks), "Read of blocks that are marked, " + where_);
+    if (has(nvme::oncs_bits::verify)) {
+      check_.refused(space_.send(IoOpcode::verify, far_, kLowBlocks), "Verify of blocks that are marked, " + where_);
+      check_.success(space_.send(IoOpcode::verify, kLow, kLowBlocks), "Verify of the low blocks, " + where_);
+    }
+    check_.success(space_.write(far_, high_), "Write of blocks that are marked, " + where_);
+    both_hold("Write Uncorrectable and Write");
+  }
+
+  Check& check_;
+  const Space& space_;
+  const std::uint16_t oncs_;
+  const std::uint64_t far_;
+  const std::string where_;
+  const Bytes low_ = pattern(0x2D, kLowBlocks, space_.block_bytes), high_ = pattern(0x2E, kLowBlocks, space_.block_bytes);
+};
+
 const needs has_deallocate{claims_oncs<nvme::oncs_bits::dataset_management>};
 
 }  // namespace
@@ -120,6 +197,19 @@ CONFORMANCE_CASE(ranges_have_64_bit_addresses, "nvme.range.descriptor-bits", rol
       check.status(to, sc::lba_out_of_range, fmt::format("Copy to an LBA with bit {}, {}", bit, space.name()));
     });
     holds(check, space, kLow, before, "blocks whose addresses are the lower halves, " + space.name());
+  }
+}
+
+CONFORMANCE_CASE(high_addresses_are_of_their_own_blocks, "nvme.range.no-alias", roles::controller, with_a_large_namespace,
+                 needs(has_namespace), needs(has_a_large_namespace)) {
+  host::RawQueue& io = bench.associate().open_io();
+  const auto oncs = bench.declared().identify().get(nvme::id_ctrl::oncs);
+  for (const Space& space : every_space(bench, io)) {
+    if (space.blocks <= std::uint64_t{1} << 32) continue;
+    // From bit 20 on, the address in bytes may be above 32 bits.
+    for (unsigned bit = 20; bit < 64 && (std::uint64_t{1} << bit) + kLow + kLowBlocks <= space.blocks; ++bit) {
+      FarBlocks(check, space, oncs, bit).judge();
+    }
   }
 }
 
@@ -254,6 +344,35 @@ CONFORMANCE_CASE(fused_pairs_reach_their_limit, "nvme.fused.limit", roles::contr
     holds(check, space, 0, made, "the blocks of a pair that succeeded, " + space.name());
   }
   check.precondition(any, "ACWU is small enough to be tried");
+}
+
+CONFORMANCE_CASE(fused_pairs_above_their_limit_end_together, "nvme.fused.above-limit", roles::controller, needs(has_namespace),
+                 needs(fuses_compare_and_write)) {
+  host::RawQueue& io = bench.associate().open_io();
+  const std::uint64_t most = bench.declared().transfer_max();
+  const std::uint64_t unit = bench.declared().identify().get(nvme::id_ctrl::acwu).count();
+  bool any = false;
+  for (const Space& space : every_space(bench, io)) {
+    const std::uint64_t above = unit + 1;
+    if (above > 256 || (most != 0 && above * space.block_bytes > most) || above > space.blocks) continue;
+    any = true;
+    const auto count = static_cast<std::uint32_t>(above);
+    const Bytes old = pattern(0x2F, count, space.block_bytes), made = pattern(0x30, count, space.block_bytes);
+    check.precondition_success(space.write(0, old), "Write");
+    auto compare = host::compare(space.nsid, 0, count), write = host::write(space.nsid, 0, count);
+    compare.set(nvme::sqe::fuse, nvme::Fuse::first);
+    write.set(nvme::sqe::fuse, nvme::Fuse::second);
+    auto compared = io.send(compare, old);
+    auto written = io.send(write, made);
+    const std::string pair = fmt::format("a fused pair of ACWU + 2 = {} blocks, {}", count, space.name());
+    const auto first = compared.wait_for(kSoon), second = written.wait_for(kSoon);
+    check.require(first.has_value() && first->answered(), "Compare of " + pair + " is completed", "it is not");
+    check.require(second.has_value() && second->answered(), "Write of " + pair + " is completed", "it is not");
+    if (!first->ok()) check.that(!second->ok(), "Write of " + pair + " does not succeed without its Compare", "it succeeds");
+    holds(check, space, 0, second->ok() ? made : old, "the blocks of " + pair);
+    check.success(space.write(0, old), "Write after " + pair);
+  }
+  check.precondition(any, "a transfer of more blocks than ACWU can be tried");
 }
 
 }  // namespace fb::conformance

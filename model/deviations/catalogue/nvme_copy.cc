@@ -21,6 +21,13 @@ void no_copy_formats(const CommandContext& command, MutableBytes data) {
   MutableView<nvme::IdentifyController>{data}.set(nvme::id_ctrl::cdfs, 0u);
 }
 
+/// The checks of source ranges are made where there is one.
+bool checks_single_sources(const CommandContext& command, Refusal& refusal) {
+  if (!is_io(command, static_cast<std::uint8_t>(nvme::IoOpcode::copy))) return true;
+  const unsigned further = load_le<std::uint32_t>(command.sqe.data() + 48) & 0xFF;
+  return further == 0 || (refusal.check != "copy.range_length" && refusal.check != "io.uncorrectable");
+}
+
 }  // namespace
 
 DEVIATION(copy_without_limits, "nvme.copy.limits", Product::controller, "has Copy and no limits of it",
@@ -58,6 +65,8 @@ DEVIATION(copy_skips_deallocated, "nvme.copy.deallocated", Product::controller,
           "leaves the destination of deallocated blocks as it is", Departs{departure::copy_nothing});
 DEVIATION(copy_of_damaged_blocks, "nvme.copy.uncorrectable", Product::controller, "copies blocks that cannot be read",
           Tolerate{"io.uncorrectable"});
+DEVIATION(copy_checks_single_ranges, "nvme.copy.every-range", Product::controller, "checks source ranges only if there is one",
+          hooks<Refusing, &checks_single_sources>());
 DEVIATION(copy_claims_progress, "nvme.copy.progress", Product::controller,
           "says that it copied ranges that it did not", Departs{departure::copy_progress});
 DEVIATION(copy_across_from_itself, "nvme.copy.across", Product::controller,

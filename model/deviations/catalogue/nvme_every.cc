@@ -59,6 +59,20 @@ void forgets_the_last_range(const CommandContext& command, MutableBytes data) {
   const bool many = is(command, IoOpcode::dataset_management) && (cdw10_of(command) & 0xFF) == 255;
   if (many) store_le(data.data() + 255 * nvme::DsmRange::size + nvme::dsm_range::length.offset, std::uint32_t{0});
 }
+void cuts_range_addresses(const CommandContext& command, MutableBytes data) {
+  if (!is(command, IoOpcode::dataset_management)) return;
+  for (std::size_t at = 0; at + nvme::DsmRange::size <= data.size(); at += nvme::DsmRange::size) {
+    store_le(data.data() + at + nvme::dsm_range::slba.offset + 4, std::uint32_t{0});
+  }
+}
+void cuts_source_addresses(const CommandContext& command, MutableBytes data) {
+  if (is(command, IoOpcode::copy) && data.size() >= 16) store_le(data.data() + 12, std::uint32_t{0});
+}
+/// Compare is not completed where the pair was too long.
+Answer forgets_long_compares(const CommandContext& command, MutableBytes cqe) {
+  const bool exceeds = (load_le<std::uint16_t>(cqe.data() + 14) >> 1 & 0xFF) == nvme::sc::atomic_write_unit_exceeded.sc();
+  return command.qid != 0 && fuse_of(command) == 1 && exceeds ? Answer::withhold : Answer::send;
+}
 std::optional<nvme::Status> wants_no_more_than_ranges(const CommandContext& command) {
   if (!is(command, IoOpcode::dataset_management)) return {};
   const std::uint32_t ranges = ((cdw10_of(command) & 0xFF) + 1) * nvme::DsmRange::size;
@@ -280,6 +294,10 @@ DEVIATION(addresses_of_48_bits, "nvme.range.upper-bits", Product::controller, "i
           hooks<Refusing, &cuts_addresses>());
 DEVIATION(copy_sources_unchecked, "nvme.range.descriptor-bits", Product::controller, "takes any source and destination of Copy",
           hooks<Refusing, &copies_from_anywhere>());
+DEVIATION(dataset_ranges_of_32_bits, "nvme.range.no-alias", Product::controller, "cuts SLBA of Dataset Management ranges to 32 bits",
+          hooks<AlteringDataIn, &cuts_range_addresses>());
+DEVIATION(copy_sources_of_32_bits, "nvme.range.no-alias", Product::controller, "cuts SLBA of the first source range of Copy to 32 bits",
+          hooks<AlteringDataIn, &cuts_source_addresses>());
 DEVIATION(compare_below_mdts, "nvme.transfer.mdts-every", Product::controller, "refuses a Compare of exactly MDTS",
           hooks<Answering, &compares_less>());
 DEVIATION(fixed_transfer_bound, "nvme.transfer.unlimited", Product::controller, "refuses 2 MiB though MDTS is 0",
@@ -290,6 +308,8 @@ DEVIATION(long_range_data_refused, "nvme.deallocate.number", Product::controller
           hooks<Answering, &wants_no_more_than_ranges>());
 DEVIATION(fused_pairs_below_the_limit, "nvme.fused.limit", Product::controller, "refuses a fused pair of ACWU + 1 blocks",
           hooks<Answering, &fuses_less>());
+DEVIATION(long_fused_compare_forgotten, "nvme.fused.above-limit", Product::controller,
+          "does not complete the Compare of a fused pair that is too long", hooks<AlteringCompletions, &forgets_long_compares>());
 DEVIATION(vendor_features_unlisted, "nvme.features.every-identifier", Product::controller, "answers for features that it does not list",
           hooks<Refusing, &knows_vendor_features>());
 DEVIATION(one_saved_threshold, "nvme.saved.every", Product::controller, "saves one of two temperature thresholds",
