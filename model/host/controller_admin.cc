@@ -10,11 +10,9 @@ namespace {
 
 /// Failures that are worth another try of an initialisation command.
 bool is_transient(nvme::Status status) {
-  return !status.dnr() && (same_code(status, nvme::sc::internal_error) ||
-                           same_code(status, nvme::sc::command_interrupted) ||
-                           same_code(status, nvme::sc::transient_transport_error) ||
-                           same_code(status, nvme::sc::admin_command_media_not_ready) ||
-                           same_code(status, nvme::sc::namespace_not_ready));
+  return same_code(status, nvme::sc::internal_error) || same_code(status, nvme::sc::command_interrupted) ||
+         same_code(status, nvme::sc::transient_transport_error) ||
+         same_code(status, nvme::sc::admin_command_media_not_ready) || same_code(status, nvme::sc::namespace_not_ready);
 }
 
 constexpr unsigned kStepAttempts = 3;
@@ -78,7 +76,8 @@ void Controller::step(const nvme::Sqe& sqe, Bytes data, transport::Direction dir
   *check = [this, attempt, direction, tolerate, next = std::move(then),
             weak = std::weak_ptr<Then>(check)](AdminReply& reply) {
     if (!reply.answered) return;  // the end of the queue follows
-    if (!reply.ok() && is_transient(reply.status()) && --attempt->left > 0) {
+    const bool repeats = is_transient(reply.status()) && (!reply.status().dnr() || departs(point::dnr_ignored));
+    if (!reply.ok() && repeats && --attempt->left > 0) {
       const auto again = weak.lock();
       call_here(attempt->sqe, attempt->data, direction,
                 [again](AdminReply& second) { (*again)(second); });

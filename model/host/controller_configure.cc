@@ -60,13 +60,16 @@ std::optional<HostError> Controller::take_identify(const Bytes& data) {
   const unsigned mdts = id.get(id_ctrl::mdts);
   const std::uint64_t limit = mdts == 0 ? kKeyedLengthMax
                                         : std::uint64_t{1} << std::min(mdts + page_shift, 24u);
-  facts_.max_transfer = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>({limit, options_.transfer_max_bytes, kKeyedLengthMax}));
+  if (facts_.identify.empty() || !departs(point::mdts_kept)) {
+    facts_.max_transfer = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>({limit, options_.transfer_max_bytes, kKeyedLengthMax}));
+  }
   facts_.traffic_keep_alive =
       (id.get(id_ctrl::ctratt) & ctratt_bits::traffic_based_keep_alive) != 0;
   facts_.ana = (id.get(id_ctrl::cmic) & cmic_bits::ana_reporting) != 0;
   facts_.ana_transition = Duration::s(id.get(id_ctrl::anatt));
-  facts_.keep_alive_time = keep_alive_time(options_.kato_ms, id.get(id_ctrl::kas));
+  const unsigned kas = departs(point::keep_alive_time_unrounded) ? 0u : id.get(id_ctrl::kas);
+  facts_.keep_alive_time = keep_alive_time(options_.kato_ms, static_cast<std::uint16_t>(kas));
   facts_.quiesce = id.get(id_ctrl::cqt) != 0 ? Duration::ms(id.get(id_ctrl::cqt)) : options_.quiesce_unreported;
   facts_.crd[0] = kRetryDelayUnit * id.get(id_ctrl::crdt1);
   facts_.crd[1] = kRetryDelayUnit * id.get(id_ctrl::crdt2);

@@ -162,7 +162,7 @@ void Controller::poll_shutdown() {
 }
 
 void Controller::disconnect_io_queues() {
-  const bool offered = (facts_.ofcs & nvme::ofcs_bits::disconnect) != 0;
+  const bool offered = (facts_.ofcs & nvme::ofcs_bits::disconnect) != 0 || departs(point::disconnect_unsupported);
   if (!offered || io_.empty()) {
     finish_shutdown();
     return;

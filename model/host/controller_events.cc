@@ -228,6 +228,7 @@ void Controller::scan_next(std::shared_ptr<Scan> scan) {
         facts.nsid = nsid;
         facts.blocks = id.get(nvme::id_ns::nsze);
         facts.lba_format = static_cast<std::uint8_t>(nvme::format_in_use(reply.data));
+        if (departs(point::format_low_bits)) facts.lba_format &= 0xF;
         const auto format = nvme::lba_format_at(reply.data, facts.lba_format);
         const unsigned shift = format.get(nvme::lba_format::lbads);
         if (shift < 9 || shift > 20) {

@@ -128,6 +128,12 @@ namespace fb::host {
   X(shutdown_unawaited, "host.shutdown.unawaited", "the host leaves before CSTS.SHST says that the shutdown is complete") \
   X(shutdown_commands_after, "host.shutdown.commands_after", "admin commands after CC.SHN was set") \
   X(disconnect_on_admin, "host.disconnect.admin", "Disconnect is sent on the admin queue") \
+  X(disconnect_unsupported, "host.disconnect.unsupported", "Disconnect is sent to a controller without it") \
+  X(mdts_kept, "host.reset.mdts", "MDTS is what it was before a Controller Reset") \
+  X(namespace_identity, "host.namespace.identity", \
+    "a namespace is taken for the former one of its NSID, whatever its identifiers") \
+  X(format_low_bits, "host.namespace.format", "FLBAS is read by its lower four bits alone") \
+  X(keep_alive_time_unrounded, "host.keep_alive.time", "KATO is not rounded up to the granularity that KAS names") \
   X(discovery_genctr_ignored, "host.discovery.genctr.ignored", \
     "a discovery log that changed while it was read is used") \
   X(discovery_restart_ignored, "host.discovery.restart.ignored", \

@@ -80,6 +80,34 @@ CONFORMANCE_CASE(host_disconnects_io_queues_alone, "fabrics.host.disconnect.io-o
   }
 }
 
+CONFORMANCE_CASE(host_sends_disconnect_where_it_is_supported, "fabrics.host.disconnect.supported", roles::host,
+                 furnished([](EmbeddedSetup& setup) { setup.subsystem.individual_queue_deletion = false; })) {
+  bench.connect_product({.io_queues = 2});
+  bench.product().disconnect().wait_for(120_s);
+  check.precondition(!bench.commands().empty(), "commands arrive");
+  check.equal("Disconnect commands to a controller whose OFCS does not have them", bench.fabrics_commands(kDisconnect).size(), 0u);
+}
+
+CONFORMANCE_CASE(host_changes_only_shn_at_a_shutdown, "fabrics.host.cc.kept", roles::host) {
+  constexpr std::uint32_t kKept = 0x7Fu << 7 | 7u << 4;  // AMS, MPS and CSS
+  bench.connect_product();
+  bench.product().disconnect().wait_for(120_s);
+  std::map<std::uint16_t, std::uint32_t> enabled;  // by controller
+  std::size_t looked = 0;
+  for (const SeenCommand* seen : bench.fabrics_commands(kPropertySet)) {
+    const std::uint32_t cc = seen->cdw(12);
+    if (seen->cdw(11) != fabrics::property::cc || (cc & 1) == 0) continue;
+    const auto [known, fresh] = enabled.try_emplace(seen->cntlid, cc);
+    if (fresh || !shuts_down(*seen)) {
+      known->second = cc;
+      continue;
+    }
+    ++looked;
+    check.equal("AMS, MPS and CSS of the CC that sets SHN", cc & kKept, known->second & kKept);
+  }
+  check.precondition(looked > 0, "CC.SHN is set");
+}
+
 CONFORMANCE_CASE(host_notices_that_an_io_queue_is_lost, "fabrics.host.io-queue.lost", roles::host,
                  reaches{"bench.dropped"}) {
   bench.connect_product();

@@ -118,6 +118,26 @@ CONFORMANCE_CASE(host_sends_keep_alive, "fabrics.host.keep-alive.sent", roles::h
   check.that(longest < 5_s, "a Keep Alive in every 5 s", to_string(longest) + " without one");
 }
 
+CONFORMANCE_CASE(host_keeps_alive_beside_its_io, "fabrics.host.keep-alive.sent", roles::host, lasts(60_s),
+                 furnished([](EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = false; })) {
+  bench.connect_product({.kato_ms = 5000});
+  bench.forget_seen();
+  Bytes& block = bench.keep(Bytes(4096));
+  Instant last = bench.world().now();
+  Duration longest;
+  for (unsigned second = 0; second < 60; ++second) {
+    bench.product().read(bench.nsid(), second * 8, block).wait_for(60_s);
+    bench.run_until([] { return false; }, 1_s);
+  }
+  const Instant end = bench.world().now();
+  for (const SeenCommand* seen : bench.commands_of(kKeepAlive)) {
+    longest = std::max(longest, seen->at - last);
+    last = seen->at;
+  }
+  longest = std::max(longest, end - last);
+  check.that(longest < 5_s, "a Keep Alive in every 5 s, with I/O in every second", to_string(longest) + " without one");
+}
+
 CONFORMANCE_CASE(host_keeps_alive_where_traffic_counts, "fabrics.host.keep-alive.sent", roles::host, lasts(60_s),
                  furnished([](EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = true; })) {
   bench.connect_product({.kato_ms = 5000});

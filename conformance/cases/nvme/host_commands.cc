@@ -34,6 +34,61 @@ CONFORMANCE_CASE(host_does_not_repeat_what_has_dnr, "nvme.host.dnr", roles::host
   check.equal("attempts", attempts, 1u);
 }
 
+CONFORMANCE_CASE(host_repeats_no_admin_command_that_has_dnr, "nvme.host.dnr", roles::host) {
+  // What a host sends once in an association.
+  struct Kind {
+    std::uint8_t opcode, what;  ///< CNS, LID or FID
+  };
+  std::size_t refused = 0;
+  for (const Kind& kind : {Kind{0x06, 0x01}, Kind{0x02, 0x0C}, Kind{0x09, 0x07}, Kind{0x09, 0x0B}}) {
+    unsigned attempts = 0, most = 0;
+    bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
+      if (command.qid != 0) return std::nullopt;
+      if (command.sqe[0] == 0x7F && command.sqe[4] == 0x01) attempts = 0;  // another association
+      if (command.sqe[0] != kind.opcode || command.sqe[40] != kind.what) return std::nullopt;
+      most = std::max(most, ++attempts);
+      return sc::internal_error.with_dnr();
+    };
+    bench.product().connect({}).wait_for(10_s);
+    bench.product().disconnect().wait_for(60_s);
+    bench.script.admission = {};
+    refused += most;
+    check.that(most <= 1,
+               "no second attempt of a command with opcode " + words(kind.opcode) + " and " + words(kind.what) + " in dword 10",
+               std::to_string(most) + " in one association");
+  }
+  check.precondition(refused > 0, "the host sends one of the commands");
+}
+
+CONFORMANCE_CASE(host_flushes_the_namespace_that_was_meant, "nvme.host.flush", roles::host) {
+  constexpr std::uint8_t kFlush = 0x00;
+  bench.connect_product();
+  std::size_t looked = 0;
+  for (const auto& [nsid, space] : bench.subsystem().namespaces()) {
+    bench.forget_seen();
+    const auto flushed = bench.product().flush(nsid).wait_for(60_s);
+    const auto flushes = io_commands(bench, kFlush);
+    if (flushes.empty()) continue;  // without a volatile write cache there is nothing to flush
+    ++looked;
+    for (const SeenCommand* seen : flushes) {
+      check.that(seen->nsid() == nsid || seen->nsid() == nvme::kAllNamespaces, "Flush of namespace " + std::to_string(nsid),
+                 "of namespace " + std::to_string(seen->nsid()));
+    }
+    check.that(flushed.has_value() && flushed->ok(), "Flush of namespace " + std::to_string(nsid) + " succeeds");
+    bench.step("Flush fails");
+    bench.script.admission = [](const CommandContext& command) -> std::optional<nvme::Status> {
+      if (!is_io(command, kFlush)) return std::nullopt;
+      return sc::write_fault.with_dnr();
+    };
+    bench.forget_seen();
+    const auto failed = bench.product().flush(nsid).wait_for(60_s);
+    bench.script.admission = {};
+    if (io_commands(bench, kFlush).empty()) continue;
+    check.that(failed.has_value() && !failed->ok(), "a Flush that failed is reported as failed", "as success");
+  }
+  check.precondition(looked > 0, "the host sends Flush");
+}
+
 CONFORMANCE_CASE(host_gives_a_transient_error_up, "nvme.host.retry-bound", roles::host,
                  reaches{"bench.refused"}) {
   // Common hosts try three to six times.

@@ -61,7 +61,81 @@ void knows_them(HostBench& bench, Check& check, const std::string& when) {
   }
 }
 
+bool is_live(HostBench& bench) {
+  const auto controllers = bench.emulated_host().controllers();
+  return !controllers.empty() && controllers.front()->live();
+}
+
+/// Another namespace of the same NSID, size and format.
+void replace_namespace(HostBench& bench, Check& check, std::uint32_t nsid) {
+  const subsystem::Namespace* const former = bench.subsystem().find_namespace(nsid);
+  check.precondition(former != nullptr, "the namespace is there");
+  subsystem::NamespaceOptions other{.nsid = nsid, .block_bytes = former->layout().data_bytes, .blocks = former->blocks()};
+  other.ana_group = former->ana_group();
+  other.metadata_bytes = former->layout().metadata_bytes;
+  other.incarnation = 1;
+  check.precondition(bench.subsystem().remove_namespace(nsid), "the namespace goes");
+  check.precondition(bench.subsystem().add_namespace(std::move(other)).ok(), "another one comes");
+}
+
+/// A user of the former namespace does not reach the one that has its NSID now.
+void leaves_former(HostBench& bench, Check& check, host::Namespace& former, const std::string& when) {
+  bench.forget_seen();
+  Bytes& data = bench.keep(host_pattern(former.block_bytes()));
+  const auto written = former.write(0, data).wait_for(120_s);
+  check.that(written.has_value() && !written->ok(), "a write to the former namespace fails " + when, "it succeeds");
+  check.equal("Write commands for the former namespace " + when, io_commands(bench, opcode::kWrite).size(), 0u);
+}
+
+/// More than one list of Identify holds.
+void many_namespaces(EmbeddedSetup& setup) {
+  constexpr std::uint32_t kMany = 1030;
+  setup.subsystem.namespaces_max = 3 * kMany;
+  setup.namespaces.clear();
+  for (std::uint32_t i = 0; i < kMany; ++i) setup.namespaces.push_back({.nsid = 1 + i * 2, .blocks = 8 + i});
+}
+
 }  // namespace
+
+CONFORMANCE_CASE(host_finds_more_namespaces_than_one_list_holds, "nvme.host.namespaces.many", roles::host,
+                 arranged("more namespaces than one list holds, and a user who asks the host what it has found", &many_namespaces)) {
+  bench.connect_product();
+  const auto controllers = bench.emulated_host().controllers();
+  check.require(!controllers.empty(), "there is a controller", "none");
+  const std::vector<host::NamespaceFacts>& found = controllers.front()->namespaces();
+  std::size_t right = 0;
+  for (const host::NamespaceFacts& facts : found) {
+    const subsystem::Namespace* const space = bench.subsystem().find_namespace(facts.nsid);
+    right += space != nullptr && space->blocks() == facts.blocks;
+  }
+  check.equal("namespaces that are found", found.size(), bench.subsystem().namespaces().size());
+  check.equal("namespaces with their size", right, bench.subsystem().namespaces().size());
+}
+
+CONFORMANCE_CASE(host_tells_namespaces_of_one_nsid_apart, "nvme.host.namespaces.identity", roles::host, a_host_that_says_what_it_found) {
+  bench.connect_product();
+  const auto space_of = [&](std::uint32_t nsid) -> host::Namespace& {
+    const auto controllers = bench.emulated_host().controllers();
+    host::Namespace* const found = controllers.empty() ? nullptr : bench.emulated_host().find(*controllers.front(), nsid);
+    if (found == nullptr) check.inconclusive("the host does not have the namespace");
+    return *found;
+  };
+  bench.step("another namespace, with a notice");
+  host::Namespace& noticed = space_of(7);
+  replace_namespace(bench, check, 7);
+  bench.run_until([] { return false; }, 3_s);
+  leaves_former(bench, check, noticed, "after a notice");
+  knows_them(bench, check, "after another one has come");
+  bench.step("another namespace, while the host is away");
+  host::Namespace& missed = space_of(2);
+  bench.subsystem().end_associations("the bench ends the association");
+  replace_namespace(bench, check, 2);
+  bench.run_until([&] { return !is_live(bench); }, 10_s);
+  check.precondition(bench.run_until([&] { return is_live(bench); }, 120_s), "the host connects again");
+  bench.run_until([] { return false; }, 3_s);
+  leaves_former(bench, check, missed, "after the host has come back");
+  knows_them(bench, check, "after the host has come back to another one");
+}
 
 CONFORMANCE_CASE(host_knows_its_namespaces, "nvme.host.namespaces.facts", roles::host, a_host_that_says_what_it_found) {
   bench.connect_product();
@@ -80,12 +154,8 @@ CONFORMANCE_CASE(host_knows_its_namespaces, "nvme.host.namespaces.facts", roles:
   bench.subsystem().end_associations("the bench ends the association");
   check.precondition(bench.subsystem().remove_namespace(7), "one namespace less");
   check.precondition(bench.subsystem().add_namespace({.nsid = 8, .blocks = 11}).ok(), "one more namespace");
-  const auto live = [&] {
-    const auto controllers = bench.emulated_host().controllers();
-    return !controllers.empty() && controllers.front()->live();
-  };
-  bench.run_until([&] { return !live(); }, 10_s);
-  check.precondition(bench.run_until(live, 120_s), "the host connects again");
+  bench.run_until([&] { return !is_live(bench); }, 10_s);
+  check.precondition(bench.run_until([&] { return is_live(bench); }, 120_s), "the host connects again");
   bench.run_until([] { return false; }, 3_s);
   knows_them(bench, check, "after the host has come back");
 }

@@ -79,7 +79,10 @@ void declare(HostBench& bench, const Announced& declared) {
     if (is_identify(command, kControllerPage)) {
       MutableView<nvme::IdentifyController> page{data};
       if (declared.mdts != 0) page.set(id_ctrl::mdts, declared.mdts);
-      if (declared.in_capsule != 0) page.set(id_ctrl::ioccsz, (static_cast<std::uint32_t>(nvme::kSqeSize) + declared.in_capsule) / 16);
+      // A controller that takes less in a capsule ends the connection over more.
+      const std::uint32_t takes = View<nvme::IdentifyController>{data}.get(id_ctrl::ioccsz);
+      const std::uint32_t wanted = (static_cast<std::uint32_t>(nvme::kSqeSize) + declared.in_capsule) / 16;
+      if (declared.in_capsule != 0) page.set(id_ctrl::ioccsz, std::min(wanted, takes));
     }
     if (is_identify(command, kCommandSetPage) && command.sqe[47] == 0) {
       MutableView<nvme::IdentifyControllerNvm> page{data};
@@ -376,6 +379,38 @@ CONFORMANCE_CASE(host_carries_out_every_operation, "nvme.host.operations.data", 
     }
     bench.product().disconnect().wait_for(30_s);
     bench.emulated_host().forget_gone();
+  }
+}
+
+CONFORMANCE_CASE(host_learns_the_limits_of_a_controller_anew, "nvme.host.operations.anew", roles::host, a_user_of_every_command) {
+  std::uint64_t seed = 100;
+  std::map<std::uint32_t, Content> contents;
+  erase(bench.subsystem());
+  bench.connect_product({.io_queues = 3});
+  const auto live = [&] {
+    const auto controllers = bench.emulated_host().controllers();
+    return !controllers.empty() && controllers.front()->live();
+  };
+  bool by_reset = true;
+  for (const std::size_t next : {std::size_t{1}, std::size_t{4}, std::size_t{2}, std::size_t{3}}) {
+    declare(bench, kDeclarations[next]);
+    bench.step(by_reset ? "a Controller Reset" : "the association is lost");
+    if (std::exchange(by_reset, !by_reset)) {
+      const auto reset = bench.product().reset().wait_for(60_s);
+      check.precondition(reset.has_value() && reset->ok, "the host resets the controller");
+    } else {
+      bench.subsystem().end_associations("the bench ends the association");
+      bench.run_until([&] { return !live(); }, 10_s);
+      check.precondition(bench.run_until(live, 120_s), "the host connects again");
+    }
+    // Time for what was under way; from then on everything keeps to what the host has read last.
+    bench.run_until([] { return false; }, 3_s);
+    for (host::Namespace* space : bench.emulated_host().namespaces()) {
+      if (space->paths().all().empty()) continue;
+      subsystem::Namespace* const medium = bench.subsystem().find_namespace(space->nsid());
+      check.precondition(medium != nullptr, "the namespace is there");
+      Copybook(bench, check, *space, *medium, contents[space->nsid()], seed++).run(16);
+    }
   }
 }
 

@@ -185,7 +185,83 @@ void waits_until_silence_is_an_end(HostBench& bench, Check& check) {
   write.wait_for(300_s);
 }
 
+/// What changes blocks, beside Write. The last one leaves blocks that cannot be read.
+struct Change {
+  std::string_view name;
+  std::uint8_t opcode;
+  Op<nvme::Status> (*start)(host::Namespace&);
+};
+constexpr Change kChanges[] = {
+    {"Write Zeroes", 0x08, [](host::Namespace& space) { return space.write_zeroes(kPathLba, 8); }},
+    {"Dataset Management", 0x09, [](host::Namespace& space) { return space.deallocate(kPathLba, 8); }},
+    {"Copy", 0x19, [](host::Namespace& space) { return space.copy({{kPathLba - 100, 8}}, kPathLba); }},
+    {"Write Uncorrectable", 0x04, [](host::Namespace& space) { return space.write_uncorrectable(kPathLba, 8); }}};
+
+host::Namespace& shared_space(HostBench& bench, Check& check) {
+  for (host::Namespace* space : bench.emulated_host().namespaces()) {
+    if (space->nsid() == bench.nsid() && space->paths().all().size() >= 2) return *space;
+  }
+  check.inconclusive("the host does not join the two paths");
+}
+
+/// The controller that gets the command falls silent. Another one is not to get it before the first has stopped.
+void repeats_late(HostBench& bench, Check& check, host::Namespace& space, const Change& change) {
+  constexpr Duration kTolerance = Duration::ms(50);
+  std::uint16_t silent = 0;
+  bench.script.departs = [](std::string_view point) { return point == "sub.kato.never"; };
+  bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
+    if (silent == 0 && is_io(command, change.opcode)) {
+      silent = command.controller->cntlid();
+      bench.mark("bench.silent");
+    }
+    return std::nullopt;
+  };
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    const bool mute = command.controller != nullptr && silent != 0 && command.controller->cntlid() == silent;
+    return mute ? Answer::withhold : Answer::send;
+  };
+  const Instant begun = bench.world().now();
+  Op<nvme::Status> doing = change.start(space);
+  const auto elsewhere = [&]() -> const SeenCommand* {
+    for (const SeenCommand* seen : io_commands(bench, change.opcode)) {
+      if (seen->at >= begun && seen->cntlid != silent && seen->cntlid != 0) return seen;
+    }
+    return nullptr;
+  };
+  bench.run_until([&] { return doing.settled() || elsewhere() != nullptr; }, 200_s);
+  check.precondition(silent != 0, "the command arrives");
+  const SeenCommand* const second = elsewhere();
+  check.precondition(second != nullptr || doing.settled(), "the command is repeated elsewhere, or given up");
+  const Instant stopped = certainly_stopped(bench, silent);
+  check.that(second == nullptr || second->at + kTolerance >= stopped,
+             "no " + std::string(change.name) + " to another controller before the silent one has stopped",
+             second == nullptr ? "" : to_string(stopped - second->at) + " too early");
+  bench.script = {};
+  doing.wait_for(300_s);
+  const bool back = bench.run_until([&] { return controller_of_port(bench, 1) != 0 && controller_of_port(bench, 2) != 0; }, 120_s);
+  check.precondition(back, "the host connects again");
+  pause(bench, 5_s);
+}
+
 }  // namespace
+
+CONFORMANCE_CASE(host_waits_before_it_repeats_changes_elsewhere, "nvme.host.path-loss.changes", roles::host, reaches{"bench.silent"},
+                 arranged("a user who changes blocks in every way", [](EmbeddedSetup&) {})) {
+  connect_two_paths(bench, check, {.kato_ms = 5000});
+  host::Namespace& space = shared_space(bench, check);
+  for (const Change& change : kChanges) {
+    bench.step(std::string(change.name));
+    repeats_late(bench, check, space, change);
+  }
+}
+
+CONFORMANCE_CASE(host_waits_as_long_as_kas_and_cqt_say, "nvme.host.path-loss.quiesce", roles::host, reaches{"bench.silent"}, lasts(200_s),
+                 furnished([](EmbeddedSetup& setup) {
+                   setup.subsystem.kas = 70;  // KATO of 5 s becomes a KATT of 7 s
+                   setup.subsystem.cqt_ms = 9000;
+                 })) {
+  waits_until_silence_is_an_end(bench, check);
+}
 
 CONFORMANCE_CASE(host_waits_before_it_repeats_writes_elsewhere, "nvme.host.path-loss.quiesce", roles::host,
                  reaches{"bench.silent"}, lasts(200_s)) {

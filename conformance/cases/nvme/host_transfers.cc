@@ -4,6 +4,9 @@
 #include "conformance/cases/nvme/host_scene.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/copy.h"
+#include "wire/nvme/features.h"
+#include "wire/nvme/identify_controller.h"
+#include "wire/nvme/identify_namespace.h"
 
 namespace fb::conformance {
 
@@ -47,6 +50,37 @@ std::uint64_t bytes_of(const SeenCommand& seen, HostBench& bench) {
   const auto& all = bench.subsystem().namespaces();
   const auto found = all.find(seen.nsid());
   return found == all.end() ? 0 : std::uint64_t{blocks_of(seen)} * found->second->layout().data_bytes;
+}
+
+/// Of this namespace the format in use is the one with this index, and all others have blocks of another size.
+void show_format(const CommandContext& command, MutableBytes data, std::uint32_t nsid, unsigned index) {
+  constexpr std::uint8_t kNamespace = 0x00, kController = 0x01;
+  constexpr unsigned kFormats = 64, kSmall = 9, kLarge = 12;
+  if (command.qid != 0 || command.sqe[0] != opcode::kIdentify || data.size() < nvme::kIdentifySize) return;
+  if (command.sqe[40] == kController) {
+    const std::uint32_t attributes = View<nvme::IdentifyController>{data}.get(nvme::id_ctrl::ctratt);
+    MutableView<nvme::IdentifyController>{data}.set(nvme::id_ctrl::ctratt, attributes | nvme::ctratt_bits::extended_lba_formats);
+  }
+  if (command.sqe[40] != kNamespace || load_le<std::uint32_t>(&command.sqe[4]) != nsid) return;
+  const unsigned used = nvme::lba_format_at(data, nvme::format_in_use(data)).get(nvme::lba_format::lbads);
+  for (unsigned i = 0; i < kFormats; ++i) {
+    const unsigned other = used == kSmall ? kLarge : kSmall;
+    nvme::edit_lba_format(data, i)
+        .set(nvme::lba_format::ms, 0u)
+        .set(nvme::lba_format::lbads, i == index ? used : other)
+        .set(nvme::lba_format::rp, 0u);
+  }
+  MutableView<nvme::IdentifyNamespace>{data}
+      .set(nvme::id_ns::nlbaf, ZeroBased<std::uint8_t>::of(kFormats))
+      .set(nvme::id_ns::flbas_low, index & 0xF)
+      .set(nvme::id_ns::flbas_high, index >> 4);
+}
+
+bool enables_all_formats(const HostBench& bench) {
+  const auto features = admin_commands(bench, kSetFeatures);
+  return std::any_of(features.begin(), features.end(), [](const SeenCommand* seen) {
+    return feature_bytes(seen->cdw(10) & 0xFF) == nvme::HostBehavior::size && seen->data.size() > 2 && seen->data[2] == 1;
+  });
 }
 
 /// A user of the emulated host, who may ask for more than a HostUnderTest can.
@@ -110,6 +144,35 @@ CONFORMANCE_CASE(host_writes_to_the_blocks_that_were_meant, "nvme.host.blocks", 
     const bool whole = std::all_of(covered.begin(), covered.end(), [](unsigned times) { return times > 0; });
     check.that(whole, "each block is written", "one is not");
   }
+}
+
+CONFORMANCE_CASE(host_counts_in_the_format_in_use, "nvme.host.format", roles::host) {
+  const subsystem::Namespace* const space = bench.subsystem().find_namespace(bench.nsid());
+  check.precondition(space != nullptr && !space->zoned() && space->layout().metadata_bytes == 0 && space->blocks() > kLba + 64,
+                     "a namespace of blocks without metadata");
+  const std::uint32_t block = space->layout().data_bytes;
+  std::size_t looked = 0;
+  for (const unsigned index : {1u, 7u, 8u, 15u, 16u, 33u, 47u, 63u}) {
+    bench.script.data_out = [&](const CommandContext& command, MutableBytes data) { show_format(command, data, bench.nsid(), index); };
+    bench.forget_seen();
+    const auto connected = bench.product().connect({}).wait_for(60_s);
+    // Formats behind the sixteenth are for hosts that have enabled them.
+    const bool knows = connected && connected->ok && (index < 16 || enables_all_formats(bench));
+    if (knows) {
+      ++looked;
+      bench.forget_seen();
+      Bytes& data = bench.keep(host_pattern(std::size_t{8} * block));
+      const std::string which = " with LBA format " + std::to_string(index);
+      check.success(bench.product().write(bench.nsid(), kLba, data).wait(), "write of eight blocks" + which);
+      std::uint32_t blocks = 0;
+      for (const SeenCommand* seen : io_commands(bench, opcode::kWrite)) {
+        if (seen->nsid() == bench.nsid()) blocks += blocks_of(*seen);
+      }
+      check.equal("blocks of the Write commands" + which, blocks, 8u);
+    }
+    bench.product().disconnect().wait_for(60_s);
+  }
+  check.precondition(looked > 0, "the host connects");
 }
 
 CONFORMANCE_CASE(host_stays_within_its_namespace, "nvme.host.lba-range", roles::host) {

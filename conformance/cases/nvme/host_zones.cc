@@ -32,6 +32,42 @@ host::Namespace& zoned_of(HostBench& bench, Check& check) {
   check.inconclusive("the host does not use the zoned namespace");
 }
 
+/// So many zones that no report of one command has them all, and so large that most begin above LBA 2^32.
+constexpr std::uint64_t kLargeZone = std::uint64_t{1} << 25;
+constexpr std::size_t kZones = 700;
+const arranged many_large_zones{"a namespace of many zones, and a user who asks for every action", [](EmbeddedSetup& setup) {
+                                  setup.subsystem.zoned = {.supported = true};
+                                  setup.namespaces.push_back(
+                                      {.nsid = kNsid, .blocks = kLargeZone * kZones, .zones = {.zone_blocks = kLargeZone}});
+                                }};
+
+void compare_zones(Check& check, const std::vector<nvme::ZoneFacts>& told, const subsystem::ZoneTable& table, std::size_t first,
+                   const std::string& which) {
+  check.equal("zones of " + which, told.size(), table.count() - first);
+  if (told.size() != table.count() - first) return;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const nvme::ZoneFacts there = table.facts(first + i);
+    const bool same = told[i].start == there.start && told[i].capacity == there.capacity && told[i].state == there.state &&
+                      told[i].write_pointer == there.write_pointer && told[i].attributes == there.attributes;
+    check.that(same, "zone " + std::to_string(first + i) + " of " + which + " as it is", "another state, place or capacity");
+  }
+}
+
+/// One action of Zone Management Send, and the state that it leads to.
+struct ZoneAct {
+  nvme::ZoneSendAction action;
+  std::size_t zone;
+  bool all;
+  nvme::ZoneState then;  ///< of the zone
+};
+using Act = nvme::ZoneSendAction;
+using State = nvme::ZoneState;
+constexpr ZoneAct kActs[] = {{Act::open, 690, false, State::explicitly_opened}, {Act::close, 300, false, State::closed},
+                             {Act::finish, 690, false, State::full},            {Act::open, 5, false, State::explicitly_opened},
+                             {Act::open, 0, true, State::empty},                {Act::close, 0, true, State::empty},
+                             {Act::finish, 300, false, State::full},            {Act::reset, 690, false, State::empty},
+                             {Act::reset, 0, true, State::empty}};
+
 std::vector<const SeenCommand*> zone_writes(const HostBench& bench) {
   std::vector<const SeenCommand*> found;
   for (const SeenCommand* seen : io_commands(bench, opcode::kWrite)) {
@@ -135,6 +171,63 @@ CONFORMANCE_CASE(host_appends_once, "nvme.host.zones.append-once", roles::host, 
   check.that(!done->status.ok(), "the host does not know that it was carried out", "it says so");
   bench.world().run_for(60_s);
   check.equal("Zone Appends that were sent", io_commands(bench, kAppend).size(), 1u);
+}
+
+CONFORMANCE_CASE(host_reports_every_zone, "nvme.host.zones.report", roles::host, many_large_zones) {
+  bench.connect_product();
+  host::Namespace& space = zoned_of(bench, check);
+  const subsystem::ZoneTable& table = *bench.subsystem().find_namespace(kNsid)->zones();
+  Bytes& data = bench.keep(host_pattern(3 * 512));
+  for (const std::size_t zone : {0u, 255u, 256u, 511u, 699u}) {
+    check.precondition_success(space.write(table.start_of(zone), data).wait(), "write to a zone");
+  }
+  for (const std::size_t first : {0u, 1u, 444u, 699u}) {
+    const auto report = space.report_zones(table.start_of(first)).wait_for(120_s);
+    const std::string which = "the report from zone " + std::to_string(first) + " on";
+    check.require(report.has_value() && report->status.ok(), which + " is made");
+    compare_zones(check, report->zones, table, first, which);
+  }
+  const auto opened = space.report_zones(0, nvme::ZoneReporting::implicitly_opened).wait_for(120_s);
+  check.require(opened.has_value() && opened->status.ok(), "a report of the opened zones is made");
+  check.equal("opened zones", opened->zones.size(), std::size_t{5});
+}
+
+CONFORMANCE_CASE(host_carries_out_every_zone_action, "nvme.host.zones.actions", roles::host, many_large_zones) {
+  bench.connect_product();
+  host::Namespace& space = zoned_of(bench, check);
+  subsystem::Namespace& medium = *bench.subsystem().find_namespace(kNsid);
+  const subsystem::ZoneTable& table = *medium.zones();
+  std::uint64_t next = table.start_of(300);
+  for (const std::size_t blocks : {1u, 3u, 7u}) {
+    Bytes& data = bench.keep(host_pattern(blocks * 512));
+    const auto appended = space.zone_append(table.start_of(300), data).wait_for(60_s);
+    check.require(appended.has_value() && appended->status.ok(), "Zone Append succeeds");
+    check.equal("LBA of Zone Append", appended->lba, next);
+    Bytes& back = bench.keep(Bytes(data.size()));
+    check.success(space.read(appended->lba, back).wait(), "read of what was appended");
+    check.bytes("what was appended", back, data);
+    next += blocks;
+  }
+  std::vector<State> expected(table.count(), State::empty);
+  expected[300] = State::implicitly_opened;
+  for (const ZoneAct& act : kActs) {
+    const std::string name = "action " + std::to_string(static_cast<unsigned>(act.action)) +
+                             (act.all ? " of all zones" : " of zone " + std::to_string(act.zone));
+    const auto sent = space.zone_send(act.action, act.all ? 0 : table.start_of(act.zone), act.all).wait_for(60_s);
+    check.require(sent.has_value(), name + " ends", "it does not");
+    check.success(*sent, name);
+    if (!act.all) expected[act.zone] = act.then;
+    for (std::size_t i = 0; act.all && i < expected.size(); ++i) {
+      State& state = expected[i];
+      const bool opened = state == State::explicitly_opened || state == State::implicitly_opened;
+      if (act.action == Act::close && opened) state = State::closed;
+      if (act.action == Act::open && state == State::closed) state = State::explicitly_opened;
+      if (act.action == Act::reset) state = State::empty;
+    }
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) wrong += table.state(i) != expected[i];
+    check.equal("zones in another state than expected after " + name, wrong, std::size_t{0});
+  }
 }
 
 CONFORMANCE_CASE(host_reads_the_changed_zones, "nvme.host.zones.changed", roles::host, a_zoned_namespace) {

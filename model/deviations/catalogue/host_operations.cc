@@ -8,8 +8,9 @@ namespace fb::deviations {
 
 namespace {
 
-constexpr std::size_t kSlba = 40, kRangeSlba = 8;
-constexpr std::uint8_t kRead = 0x02, kCompare = 0x05, kDeallocate = 0x09, kCopy = 0x19;
+constexpr std::size_t kNsid = 4, kSlba = 40, kRangeSlba = 8;
+constexpr std::uint8_t kFlush = 0x00, kWrite = 0x01, kRead = 0x02, kCompare = 0x05, kDeallocate = 0x09, kCopy = 0x19;
+constexpr std::uint8_t kZoneSend = 0x79, kZoneReceive = 0x7A;
 
 bool is_io(std::uint16_t qid, ByteView sqe, std::uint8_t opcode) { return qid != 0 && sqe[0] == opcode; }
 void add_one(std::uint8_t* place) { store_le<std::uint64_t>(place, load_le<std::uint64_t>(place) + 1); }
@@ -66,6 +67,76 @@ class ReadsRecordsAgain final : public host::HostHooks {
   }
 };
 
+/// I/O counts as a sign of life, whatever CTRATT says.
+class CountsItsIo final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
+    io_ = io_ || (qid != 0 && sqe[0] != nvme::kFabricsOpcode);
+  }
+  bool departs(std::string_view point) override { return io_ && point == "host.keep_alive.late"; }
+
+ private:
+  bool io_ = false;
+};
+
+/// Commands that change blocks, but for Write, are repeated at once.
+class WaitsWithWritesAlone final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
+    if (qid != 0 && sqe[0] != nvme::kFabricsOpcode) writes_ = sqe[0] == kWrite;
+  }
+  bool departs(std::string_view point) override { return !writes_ && point == "host.failover.early"; }
+
+ private:
+  bool writes_ = true;
+};
+
+/// The list of namespaces is not asked for again from its last one on.
+class ReadsOneNamespaceList final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
+    constexpr std::uint8_t kActiveList = 0x02;
+    const bool list = qid == 0 && sqe[0] == 0x06 && sqe[40] == kActiveList;
+    if (list && load_le<std::uint32_t>(&sqe[kNsid]) != 0) store_le<std::uint32_t>(&sqe[kNsid], 0xFFFFFFFD);
+  }
+};
+
+class FlushesTheFirst final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
+    if (qid != 0 && sqe[0] == kFlush) store_le<std::uint32_t>(&sqe[kNsid], 1);
+  }
+};
+
+/// MPS is 1 in the CC that sets SHN.
+class ChangesPagesAtShutdown final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t, MutableBytes sqe, MutableBytes) override {
+    constexpr std::size_t kOffset = 44, kValue = 48;
+    constexpr std::uint32_t kCc = 0x14, kShn = 3u << 14, kMps = 1u << 7;
+    const bool set = sqe[0] == nvme::kFabricsOpcode && sqe[4] == 0x00 && load_le<std::uint32_t>(&sqe[kOffset]) == kCc;
+    const auto cc = load_le<std::uint32_t>(&sqe[kValue]);
+    if (set && (cc & kShn) != 0) store_le<std::uint32_t>(&sqe[kValue], cc ^ kMps);
+  }
+};
+
+/// Select All is 0 in Zone Management Send.
+class ActsOnOneZone final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
+    constexpr std::size_t kSelectAll = 53;
+    if (is_io(qid, sqe, kZoneSend)) sqe[kSelectAll] &= static_cast<std::uint8_t>(~1u);
+  }
+};
+
+/// A report that goes on begins with the first zone again.
+class ReportsTheFirstZones final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
+    if (is_io(qid, sqe, kZoneReceive)) store_le<std::uint64_t>(&sqe[kSlba], 0);
+  }
+};
+
 }  // namespace
 
 #define HOST(name, requirement, what, ...) DEVIATION(name, requirement, Product::host, what, __VA_ARGS__)
@@ -92,6 +163,26 @@ HOST(host_connects_above_small_mqes, "fabrics.host.queues.sizes", "an I/O queue 
      Departs{"host.io_connect.sqsize.above_mqes"});
 HOST(host_reads_records_again, "fabrics.host.discovery.reported", "records behind the first 64 KiB are those of the beginning",
      hooks<ReadsRecordsAgain>());
+
+HOST(host_counts_its_io_as_keep_alive, "fabrics.host.keep-alive.sent", "Keep Alive is late while there is I/O", hooks<CountsItsIo>());
+HOST(host_disconnects_unasked, "fabrics.host.disconnect.supported", "Disconnect is sent to a controller without it",
+     Departs{"host.disconnect.unsupported"});
+HOST(host_changes_pages_at_shutdown, "fabrics.host.cc.kept", "MPS changes in the CC that sets SHN", hooks<ChangesPagesAtShutdown>());
+HOST(host_waits_with_writes_alone, "nvme.host.path-loss.changes", "commands that change blocks, but for Write, are repeated at once",
+     hooks<WaitsWithWritesAlone>());
+HOST(host_does_not_round_kato, "nvme.host.path-loss.quiesce", "KATT is taken to be KATO, whatever KAS says",
+     Departs{"host.keep_alive.time"});
+HOST(host_reads_one_namespace_list, "nvme.host.namespaces.many", "namespaces behind the first 1,024 are not found",
+     hooks<ReadsOneNamespaceList>());
+HOST(host_takes_namespaces_by_nsid, "nvme.host.namespaces.identity", "a namespace with other identifiers is taken for the former one",
+     Departs{"host.namespace.identity"});
+HOST(host_flushes_the_first_namespace, "nvme.host.flush", "Flush names the first namespace", hooks<FlushesTheFirst>());
+HOST(host_knows_sixteen_formats, "nvme.host.format", "the upper bits of FLBAS are ignored", Departs{"host.namespace.format"});
+HOST(host_keeps_mdts_through_resets, "nvme.host.operations.anew", "MDTS is what it was before a Controller Reset",
+     Departs{"host.reset.mdts"});
+HOST(host_acts_on_one_zone, "nvme.host.zones.actions", "Zone Management Send never selects all zones", hooks<ActsOnOneZone>());
+HOST(host_reports_the_first_zones, "nvme.host.zones.report", "a report that goes on begins with the first zone again",
+     hooks<ReportsTheFirstZones>());
 
 #undef HOST
 

@@ -435,8 +435,42 @@ void commands(Watched& rig) {
   rig.finish(rig.ns().copy({{0, 40}}, 500));
 }
 
+/// The controller declares less after a reset, and its namespace, whose format is the seventeenth, is replaced.
+void changes(Watched& rig) {
+  bool is_reset = false;
+  rig.hooks.on_data_out = [&is_reset](const nvme::Sqe& sqe, MutableBytes data) {
+    constexpr std::size_t kMdts = 77, kFlbas = 26, kFormats = 128, kSeventeenth = kFormats + 16 * 4;
+    if (sqe.bytes()[0] != 0x06 || data.size() < nvme::kIdentifySize) return;
+    if (sqe.bytes()[40] == 0x01 && is_reset) data[kMdts] = 1;
+    if (sqe.bytes()[40] != 0x00) return;
+    std::copy_n(&data[kFormats], 4, &data[kSeventeenth]);
+    data[kFormats + 2] = 12;
+    data[kFlbas] |= 0x20;
+  };
+  Controller* controller = rig.start(modest(rig));
+  if (controller == nullptr) return;
+  Bytes large(16384), small(4096);
+  rig.finish(rig.ns().read(0, large));
+  is_reset = true;
+  const auto reset = controller->reset().wait_for(Duration::s(20));
+  rig.fold(reset ? (reset->ok() ? 1 : 2) : 3);
+  rig.finish(rig.ns().read(0, large));
+  Namespace& former = rig.ns();
+  (void)rig.disk->remove_namespace(1);
+  subsystem::NamespaceOptions other;
+  other.nsid = 1;
+  other.blocks = 4096;
+  other.incarnation = 1;
+  BENCH_ASSERT(rig.disk->add_namespace(std::move(other)).ok(), "room for a namespace");
+  rig.world->run_for(Duration::s(1));
+  rig.finish(former.write(0, small));
+  (void)controller->shutdown().wait_for(Duration::s(20));
+  rig.hooks.on_data_out = nullptr;
+}
+
 constexpr Situation kSituations[] = {
-    strange_capabilities, slow_reset, commands, ordinary, zones, protected_io, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
+    changes, strange_capabilities,
+    slow_reset, commands, ordinary, zones, protected_io, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
     subsystem_departs<kReserved>, subsystem_departs<kOther>, subsystem_departs<kNeverReady>,
     authentication, fatal_status, slow_ready, silent_keep_alive, errors, losses, io_queue_lost,
     silence, silence_of_many, wrong_cid, discover_plainly, discover_counting, discover_bad_port, discover_circle,
@@ -454,6 +488,8 @@ Seen look(std::string_view departure) {
     options.mdts = 2;
     options.io_queues_max = 4;
     if (situation == silence_of_many) options.abort_limit = 1;
+    if (situation == losses) options.kas = 30;  // KATO of 5 s is no multiple of 3 s
+    options.individual_queue_deletion = situation != changes;
     options.zoned = {.supported = situation == zones, .append_limit = 1};
     options.verify = situation != commands;
     options.write_zeroes_limit = situation == commands ? 1 : 0;
