@@ -42,10 +42,10 @@ std::uint32_t unused_ids(std::uint64_t nonce) {
 }
 
 /// The `number`th further address of the bench's, which the product does not have.
-IpAddress next_address(const IpAddress& first, std::uint8_t number, const IpAddress& product) {
+IpAddress next_address(const IpAddress& first, std::uint8_t number, const IpAddress& product, std::size_t at) {
   auto bytes = first.bytes();
   const auto next = [&] {
-    bytes.back() = static_cast<std::uint8_t>(bytes.back() % 254 + 1);
+    bytes[at] = static_cast<std::uint8_t>(bytes[at] % 254 + 1);
     return first.is_v4() ? IpAddress::v4(bytes[12], bytes[13], bytes[14], bytes[15]) : IpAddress::v6(bytes);
   };
   IpAddress made = first;
@@ -117,9 +117,9 @@ std::unique_ptr<RawRoce> RdmaBench::make_peer(const IpAddress& at) {
   return std::make_unique<RawRoce>(world(), *host, at, address_);
 }
 
-RawRoce& RdmaBench::another_peer() {
+RawRoce& RdmaBench::another_peer(std::size_t differing_byte) {
   const auto number = static_cast<std::uint8_t>(1 + more_peers_.size());
-  const IpAddress own = next_address(peer_address_, number, address_);
+  const IpAddress own = next_address(peer_address_, number, address_, differing_byte);
   if (embedded()) emulated_->network.bench.add_address(own);
   RawRoce& made = *more_peers_.emplace_back(make_peer(own));
   if (!embedded()) made.begin_ids_at(peer_->fresh_id() + 0x200);

@@ -50,9 +50,9 @@ class RdmaBench final : public Bench {
   bool counted(std::uint64_t softroce::SoftCounters::*counter) const {
     return !embedded() || emulated_->device.soft().counters().*counter > 0;
   }
-  /// The bench's peer, and further ones at addresses of their own.
+  /// The bench's peer, and further ones at addresses that differ from its own in one byte (of the 16; embedded alone, which).
   RawRoce& peer() { return *peer_; }
-  RawRoce& another_peer();
+  RawRoce& another_peer(std::size_t differing_byte = 15);
   /// How far from the truth a time between two packets may be.
   Duration jitter() const { return embedded() ? Duration{} : Duration::ms(25); }
   IpAddress address() const { return address_; }

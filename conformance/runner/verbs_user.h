@@ -32,6 +32,7 @@ struct QueueTerms {
   std::uint32_t send_entries = 64;
   std::uint32_t receive_entries = 64;
   bool shared_receives = false;
+  std::uint32_t receive_completions = 0;  ///< 0: more than there are receives
 };
 
 /// One queue pair with its own completion queues.
@@ -104,7 +105,7 @@ struct ListenTerms {
   std::uint32_t receive_bytes = 4096;
 };
 
-class VerbsUser final : private rdma::ListenHandler {
+class VerbsUser final : private rdma::ListenHandler, private rdma::SharedReceiveHandler {
  public:
   VerbsUser(World& world, rdma::Device& device);
   ~VerbsUser();
@@ -118,6 +119,8 @@ class VerbsUser final : private rdma::ListenHandler {
   /// A region for SendOpcode::fast_register, with `bytes` of memory to put behind it.
   VerbsMemory& fast_memory(std::size_t bytes);
   rdma::SharedReceiveQueue& shared_receives(std::uint32_t entries = 64);
+  /// Events of its limit.
+  std::uint64_t limits_reached() const { return limits_reached_; }
   VerbsQueue& make_queue(const QueueTerms& terms = {});
 
   /// Throws UserError when the port is taken.
@@ -136,6 +139,7 @@ class VerbsUser final : private rdma::ListenHandler {
 
  private:
   void on_connection_request(std::unique_ptr<rdma::ConnectionRequest> request) override;
+  void on_limit(rdma::SharedReceiveQueue&) override { ++limits_reached_; }
 
   World& world_;
   rdma::Device& device_;
@@ -147,6 +151,7 @@ class VerbsUser final : private rdma::ListenHandler {
   std::vector<std::unique_ptr<rdma::Listener>> listeners_;
   std::deque<std::unique_ptr<rdma::ConnectionRequest>> requests_;
   std::uint64_t requests_seen_ = 0;
+  std::uint64_t limits_reached_ = 0;
   ListenTerms terms_;
   VerbsQueue* accepted_ = nullptr;
   VerbsMemory* receive_memory_ = nullptr;

@@ -30,6 +30,7 @@ CONFORMANCE_CASE(a_req_is_complete, "cm.active.req-fields", roles::requester) {
   check.that(req.get(cm::req::local_comm_id) != 0, "the comm ID is not 0");
   check.that(req.get(cm::req::local_ca_guid) != 0, "the CA GUID is not 0");
   check.equal("P_Key", req.get(cm::req::pkey), one_of(0xFFFF, 0x7FFF));
+  check.that(req.get(cm::req::primary_hop_limit) != 0, "packets may take a hop", "the hop limit is 0");
   check.between("path MTU code", unsigned{req.get(cm::req::path_mtu)}, 1u, 5u);
   const auto local_gid = req.get(cm::req::primary_local_gid);
   const auto remote_gid = req.get(cm::req::primary_remote_gid);

@@ -67,9 +67,14 @@ CONFORMANCE_CASE(a_reserved_path_mtu_is_rejected, "cm.req.mtu", roles::responder
 
 CONFORMANCE_CASE(a_path_mtu_beyond_the_port_is_rejected, "cm.req.mtu", roles::responder,
                  arranged("a port whose path MTU is 512", &small_port)) {
-  rejected_with(bench, check, req_to_listener(bench, {}, {.mtu_code = 5}),
-                {reason::invalid_mtu, reason::unsupported, reason::consumer_defined},
-                "answer to a REQ for a path MTU of 4096");
+  bench.product().listen(kNvmePort);
+  for (const std::uint8_t code : {std::uint8_t{3}, std::uint8_t{4}, std::uint8_t{5}}) {
+    rejected_with(bench, check, bench.peer().make_req({.mtu_code = code}),
+                  {reason::invalid_mtu, reason::unsupported, reason::consumer_defined},
+                  "answer to a REQ for a path MTU of " + std::to_string(roce::mtu_bytes(code)));
+  }
+  bench.peer().send_mad(bench.peer().make_req({.mtu_code = 2}));
+  mad_of(bench, check, Attribute::rep, "answer to a REQ for a path MTU of 512");
 }
 
 CONFORMANCE_CASE(a_rejected_path_mtu_comes_with_a_good_one, "cm.req.mtu.info", roles::responder,
@@ -181,6 +186,62 @@ CONFORMANCE_CASE(a_rej_carries_what_its_program_says, "cm.rej.consumer", roles::
   check.equal("transaction of the REJ", tid_of(*answer), tid_of(req));
   const auto data = rej.get(cm::rej::private_data);
   check.bytes("private data of the REJ", ByteView{data}.first(said.size()), said);
+}
+
+CONFORMANCE_CASE(a_rej_carries_data_of_any_length, "cm.rej.consumer-length", roles::responder) {
+  bench.product().listen(kNvmePort, {.hold = true});
+  for (const std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{92}, std::size_t{136}, cm::kRejConsumerBytes - 1,
+                                   cm::kRejConsumerBytes}) {
+    const cm::Mad req = bench.peer().make_req({.mtu_code = 1});
+    bench.peer().send_mad(req);
+    auto& held = bench.product().requests();
+    bench.world().run_until([&] { return !held.empty(); }, kAnswerTime);
+    check.precondition(!held.empty(), "the program hears of the request");
+    const Bytes said = pattern(length);
+    held.front()->reject(reason::consumer_defined, said);
+    held.clear();
+    const std::string what = "a REJ with " + std::to_string(length) + " bytes of private data";
+    const auto answer = mad_of(bench, check, Attribute::rej, what);
+    if (!answer) return;
+    const auto rej = seen_as<cm::Rej>(*answer);
+    check.equal("reason of " + what, rej.get(cm::rej::reason), reason::consumer_defined);
+    check.bytes("private data of " + what, ByteView{rej.get(cm::rej::private_data)}.first(length), said);
+    check.equal("comm ID in the REJ", rej.get(cm::rej::remote_comm_id), seen_as<cm::Req>(req).get(cm::req::local_comm_id));
+  }
+}
+
+CONFORMANCE_CASE(receives_come_back_when_no_connection_comes_about, "cm.attempt.flushes", roles::responder, lasts(Duration::s(60)),
+                 beyond_interfaces("the interface ends attempts by its own timers")) {
+  enum class End : std::uint8_t { silence, consumer_reject, timeout_reject };
+  bench.product().listen(kNvmePort, {.receives = 3});
+  for (const End end : {End::silence, End::consumer_reject, End::timeout_reject}) {
+    cm::Mad req = bench.peer().make_req({.mtu_code = 1, .cm_timeout = 13});
+    req.message<cm::Req>().set(cm::req::max_cm_retries, 2);
+    bench.peer().send_mad(req);
+    const auto rep = mad_of(bench, check, Attribute::rep, "answer to the REQ");
+    if (!rep) return;
+    VerbsQueue* const queue = bench.product().accepted();
+    check.precondition(queue != nullptr, "the product did not accept a good connection request");
+    if (end != End::silence) {
+      cm::Mad rej(Attribute::rej, tid_of(req));
+      rej.message<cm::Rej>()
+          .set(cm::rej::local_comm_id, seen_as<cm::Req>(req).get(cm::req::local_comm_id))
+          .set(cm::rej::remote_comm_id, seen_as<cm::Rep>(*rep).get(cm::rep::local_comm_id))
+          .set(cm::rej::about, cm::About::rep)
+          .set(cm::rej::reason, end == End::timeout_reject ? reason::timeout : reason::consumer_defined);
+      bench.peer().send_mad(rej);
+    }
+    const std::string what = end == End::silence           ? "a REP that nobody answers"
+                             : end == End::consumer_reject ? "a REP that is rejected"
+                                                           : "a REP that is rejected for a timeout";
+    for (std::uint64_t id = 0; id < 3; ++id) {
+      const auto done = queue->wait_receive(Duration::s(10));
+      if (!expect(check, done.has_value(), "receives after " + what, "each comes back", "one does not")) return;
+      check.equal("the receive that comes back after " + what, done->id, id);
+      check.equal("its status after " + what, done->status, rdma::CompletionStatus::flushed);
+    }
+    bench.peer().mads().clear();
+  }
 }
 
 CONFORMANCE_CASE(a_rep_is_not_repeated_too_early, "cm.rep.repeat-time", roles::responder, reaches{"cm.resend"}) {

@@ -98,8 +98,16 @@ CONFORMANCE_CASE(a_duplicate_read_asks_for_no_more, "rdma.read.replay-bounds", r
   }
   bench.peer().send(read_request(c, 0, {memory.address(), memory.rkey(), 1024}));
   silence(bench, check, "answer to a duplicate that asks for more");
+  bench.peer().send(read_request(c, 1, {memory.address() + kSmallMtu, memory.rkey(), 2 * kSmallMtu}));
+  silence(bench, check, "answer to a duplicate of the second half that asks for more");
   bench.peer().send(read_request(c, 0, {other.address(), other.rkey(), 2 * kSmallMtu}));
   silence(bench, check, "answer to a duplicate under another key");
+  bench.peer().send(read_request(c, 0, {memory.address(), other.rkey(), 2 * kSmallMtu}));
+  bench.peer().send(read_request(c, 1, {memory.address() + kSmallMtu, memory.rkey() ^ 1, kSmallMtu}));
+  silence(bench, check, "answer to a duplicate under a key that differs alone");
+  bench.peer().send(read_request(c, 0, {memory.address() + 4, memory.rkey(), 2 * kSmallMtu}));
+  bench.peer().send(read_request(c, 1, {memory.address(), memory.rkey(), kSmallMtu}));
+  silence(bench, check, "answer to a duplicate of another address");
   if (bench.counted(&softroce::SoftCounters::duplicate_requests)) bench.mark("bench.duplicate");
   serves_send(bench, check, c, 2, 0, "a SEND after the duplicates");
 }

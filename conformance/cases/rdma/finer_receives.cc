@@ -49,15 +49,30 @@ CONFORMANCE_CASE(a_gap_after_waiting_is_told, "rdma.rnr.then-gap", roles::respon
 }
 
 CONFORMANCE_CASE(a_receive_that_is_too_short_fails, "rdma.message.too-long.status", roles::responder) {
-  const auto c = bench.connect_to_product({.receives = 3, .receive_bytes = 128}, kSmallPackets);
-  serves_send(bench, check, c, 0, 0, "a SEND that fits");
-  bench.peer().send(c.request(Opcode::send_only, 1, pattern(132)));
-  const auto completion = c.queue->wait_receive(kAnswerTime);
-  check.require(completion.has_value(), "the receive completes", "no receive completion");
-  check.equal("the receive that it is", completion->id, 1u);
-  check.equal("its status", completion->status,
-              one_of(CompletionStatus::local_length_error, CompletionStatus::local_qp_operation_error,
-                     CompletionStatus::remote_invalid_request));
+  for (const std::uint32_t room : {128u, 256u, 257u, 515u}) {
+    for (const std::uint32_t over : {1u, 4u}) {
+      const auto c = bench.connect_to_product({.receives = 0}, kSmallPackets);
+      bench.peer().inbox().clear();
+      auto& memory = bench.product().memory(2048);
+      for (std::uint64_t id = 0; id < 3; ++id) c.queue->post_receive(memory, id, 600 * id, room);
+      const std::string what = "a SEND of " + std::to_string(room + over) + " bytes to a receive of " + std::to_string(room);
+      bench.peer().send(c.request(Opcode::send_only, 0, pattern(32)));
+      check.require(c.queue->wait_receive(kAnswerTime).has_value(), "a SEND that fits is delivered", "no receive completion");
+      std::size_t offset = 0;
+      for (std::uint32_t i = 1; offset < room + over; ++i, offset += kSmallMtu) {
+        const std::size_t length = std::min<std::size_t>(kSmallMtu, room + over - offset);
+        const bool first = i == 1, last = offset + length == room + over;
+        const Opcode opcode = last ? (first ? Opcode::send_only : Opcode::send_last) : (first ? Opcode::send_first : Opcode::send_middle);
+        bench.peer().send(c.request(opcode, i, pattern(length)));
+      }
+      const auto completion = c.queue->wait_receive(kAnswerTime);
+      check.require(completion.has_value(), "the receive completes after " + what, "no receive completion");
+      check.equal("the receive that it is", completion->id, 1u);
+      check.equal("its status after " + what, completion->status,
+                  one_of(CompletionStatus::local_length_error, CompletionStatus::local_qp_operation_error,
+                         CompletionStatus::remote_invalid_request));
+    }
+  }
 }
 
 CONFORMANCE_CASE(a_send_fills_the_pieces_of_a_receive, "rdma.message.scatter", roles::responder) {

@@ -46,12 +46,15 @@ CONFORMANCE_CASE(requests_go_to_the_connected_queue_pair, "rdma.bth.sent", roles
 CONFORMANCE_CASE(packets_from_another_address_are_dropped, "rdma.bth.address", roles::responder,
                  reaches{"bench.dropped"}) {
   const auto c = bench.connect_to_product();
-  RawRoce& elsewhere = bench.another_peer();
-  elsewhere.send(c.request(Opcode::send_only, 0, pattern(32)));
-  const auto astray = elsewhere.wait_packet(kAnswerTime);
-  expect(check, !astray, "answer to a packet from an address that is not the peer's", "silence",
-         astray ? astray->describe() : "");
-  silence(bench, check, "answer to the peer");
+  for (const std::size_t byte : {15u, 14u, 12u}) {
+    if (byte != 15 && !bench.embedded()) continue;
+    RawRoce& elsewhere = bench.another_peer(byte);
+    elsewhere.send(c.request(Opcode::send_only, 0, pattern(32)));
+    const auto astray = elsewhere.wait_packet(kAnswerTime);
+    expect(check, !astray, "answer to a packet from an address that differs from the peer's in byte " + std::to_string(byte), "silence",
+           astray ? astray->describe() : "");
+    silence(bench, check, "answer to the peer");
+  }
   nothing_received(check, c, "such a packet is not delivered");
   mark_dropped(bench, &SoftCounters::drop_foreign_address);
   serves_send(bench, check, c, 0, 0, "a good packet with that PSN");

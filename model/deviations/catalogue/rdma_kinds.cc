@@ -84,6 +84,28 @@ DEVIATION(rdma_asks_no_fence, "rdma.requester.every-fence", Product::rdma, "igno
 DEVIATION(rdma_asks_completion_of_other, "rdma.requester.several-connections", Product::rdma,
           "completions name another queue pair", Departs{point::kCompletionOtherQueuePair});
 
+// Queues and keys of their own.
+DEVIATION(rdma_queue_one_shorter, "rdma.queue.depth", Product::rdma, "takes one request less than a queue was created for",
+          Departs{point::kQueueOneShorter});
+DEVIATION(rdma_solicited_by_first_packet, "rdma.completion.solicited", Product::rdma,
+          "a message of several packets solicits no event", Departs{point::kSolicitedByFirstPacket});
+DEVIATION(rdma_overrun_unnoticed, "rdma.completion.overrun", Product::rdma,
+          "loses completions and goes on when a completion queue is full", Departs{point::kOverrunUnnoticed});
+DEVIATION(rdma_shared_limit_early, "rdma.receive.shared-limit", Product::rdma,
+          "reports the limit of a shared receive queue one receive too early", Departs{point::kLimitOneEarly});
+DEVIATION(rdma_fast_region_unbounded, "rdma.key.fast-limit", Product::rdma,
+          "registers more memory than a fast region was allocated for", Departs{point::kFastRegionUnbounded});
+DEVIATION(rdma_key_of_any_queue, "rdma.key.one-queue", Product::rdma, "the key of one queue pair is good on all",
+          Departs{point::kKeyOfAnyQueue});
+DEVIATION(rdma_invalidates_at_once, "rdma.key.invalidate-order", Product::rdma,
+          "a local invalidation does not wait for the requests before it", Departs{point::kInvalidatesAtOnce});
+DEVIATION(rdma_replay_at_any_address, "rdma.read.replay-bounds", Product::rdma,
+          "answers a duplicate READ whatever address it names", Departs{point::kReplayUnderAnyAddress});
+DEVIATION(rdma_replay_under_any_key, "rdma.read.replay-bounds", Product::rdma,
+          "answers a duplicate READ whatever key it names", Departs{point::kReplayUnderAnyKey});
+DEVIATION(rdma_address_in_part, "rdma.bth.address", Product::rdma, "compares the last byte of the peer's address alone",
+          Departs{point::kAddressInPart});
+
 // Connection manager.
 DEVIATION(cm_any_version, "cm.mad.every-value", Product::cm, "takes MADs of any base version",
           Departs{softroce::cm_departure::kBaseVersionUnchecked});
@@ -100,6 +122,12 @@ DEVIATION(cm_any_ip_header, "cm.req.every-name", Product::cm, "takes any IP addr
 DEVIATION(cm_any_transport, "cm.req.every-name", Product::cm, "takes REQs for any transport service",
           Departs{softroce::cm_departure::kTransportUnchecked});
 DEVIATION(cm_any_mtu, "cm.req.every-name", Product::cm, "takes any path MTU", Departs{softroce::cm_departure::kMtuUnchecked});
+DEVIATION(cm_mtu_one_more, "cm.req.mtu", Product::cm, "takes a path MTU one step beyond the port's",
+          Departs{softroce::cm_departure::kMtuOneMore});
+DEVIATION(cm_rej_data_cut, "cm.rej.consumer-length", Product::cm, "a REJ carries 140 bytes of private data at most",
+          Departs{softroce::cm_departure::kRejectDataCut});
+DEVIATION(cm_give_up_keeps_queue_pair, "cm.attempt.flushes", Product::cm,
+          "the queue pair of a REP that nobody answers stays usable", Departs{softroce::cm_departure::kGiveUpKeepsQueuePair});
 DEVIATION(cm_takes_psns_for_each_other, "cm.req.every-value", Product::cm, "takes the announced starting PSN as its own",
           Departs{softroce::cm_departure::kPsnSwapped});
 DEVIATION(cm_any_depth, "cm.req.every-value", Product::cm, "serves more READs than it was asked for",

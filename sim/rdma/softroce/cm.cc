@@ -241,7 +241,7 @@ void ConnectionManager::on_unanswered(CmConnection& connection) {
   CmQueuePair* qp = detach(connection);
   enter_timewait(connection);
   if (qp == nullptr) return;
-  if (!active) qp->to_error();
+  if (!active && !departs(cm_departure::kGiveUpKeepsQueuePair)) qp->to_error();
   qp->unreachable();
 }
 

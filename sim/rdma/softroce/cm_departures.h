@@ -30,6 +30,7 @@ inline constexpr std::string_view kForeignGidNoInfo = "cm.req.foreign_gid.no_inf
 inline constexpr std::string_view kIpHeaderUnchecked = "cm.req.ip_header.unchecked";
 inline constexpr std::string_view kTransportUnchecked = "cm.req.transport.unchecked";
 inline constexpr std::string_view kMtuUnchecked = "cm.req.mtu.unchecked";
+inline constexpr std::string_view kMtuOneMore = "cm.req.mtu.one_more";
 inline constexpr std::string_view kAnswersToPacketSource = "cm.answer.to_packet_source";
 inline constexpr std::string_view kAlternatePathAccepted = "cm.req.alternate_path.accepted";
 // REP, RTU, data.
@@ -50,6 +51,7 @@ inline constexpr std::string_view kReqMtuTooLarge = "cm.req.sent.mtu_too_large";
 inline constexpr std::string_view kReqPkeyWrong = "cm.req.sent.pkey_wrong";
 // REJ, MRA.
 inline constexpr std::string_view kRejectWithoutPrivateData = "cm.rej.private_data.missing";
+inline constexpr std::string_view kRejectDataCut = "cm.rej.private_data.cut";
 inline constexpr std::string_view kConsumerRejectReason = "cm.rej.consumer.reason_wrong";
 inline constexpr std::string_view kTimeoutRejectWithoutGuid = "cm.rej.timeout.no_guid";
 inline constexpr std::string_view kTimeoutRejectIgnored = "cm.rej.timeout.ignored";
@@ -60,6 +62,7 @@ inline constexpr std::string_view kOneResendTooMany = "cm.resend.one_too_many";
 inline constexpr std::string_view kResendEarly = "cm.resend.early";
 inline constexpr std::string_view kNeverResends = "cm.resend.never";
 inline constexpr std::string_view kGivesUpSilently = "cm.give_up.silent";
+inline constexpr std::string_view kGiveUpKeepsQueuePair = "cm.give_up.keeps_queue_pair";
 inline constexpr std::string_view kTimewaitSkipped = "cm.timewait.skipped";
 // The end.
 inline constexpr std::string_view kUnknownDreqSilent = "cm.dreq.unknown.silent";
@@ -89,6 +92,7 @@ inline constexpr CmDeparturePoint kCmDeparturePoints[] = {
     {cm_departure::kIpHeaderUnchecked, "a bad IP addressing header is accepted"},
     {cm_departure::kTransportUnchecked, "a REQ for another service type than RC is accepted"},
     {cm_departure::kMtuUnchecked, "a path MTU beyond the port's, or no MTU at all, is accepted"},
+    {cm_departure::kMtuOneMore, "a path MTU one step beyond the port's is accepted"},
     {cm_departure::kAnswersToPacketSource, "answers go to where the packet came from, not to the "
                                            "primary local GID"},
     {cm_departure::kAlternatePathAccepted, "the REP claims an alternate path that nobody serves"},
@@ -107,6 +111,7 @@ inline constexpr CmDeparturePoint kCmDeparturePoints[] = {
     {cm_departure::kReqMtuTooLarge, "the REQ asks for a path MTU beyond the port's"},
     {cm_departure::kReqPkeyWrong, "the REQ names another P_Key than the default"},
     {cm_departure::kRejectWithoutPrivateData, "a consumer's REJ loses its private data"},
+    {cm_departure::kRejectDataCut, "a consumer's REJ carries 140 bytes of private data at most"},
     {cm_departure::kConsumerRejectReason, "a consumer's REJ has another reason than given"},
     {cm_departure::kTimeoutRejectWithoutGuid, "REJ 4 does not carry our CA GUID"},
     {cm_departure::kTimeoutRejectIgnored, "REJ 4 with the peer's GUID ends nothing"},
@@ -116,6 +121,7 @@ inline constexpr CmDeparturePoint kCmDeparturePoints[] = {
     {cm_departure::kResendEarly, "resends come in a quarter of the agreed time"},
     {cm_departure::kNeverResends, "an unanswered message is never sent again"},
     {cm_departure::kGivesUpSilently, "no REJ 4 after the last unanswered resend"},
+    {cm_departure::kGiveUpKeepsQueuePair, "the queue pair of a REP that nobody answers stays usable"},
     {cm_departure::kTimewaitSkipped, "IDs and QPN are free at once after the end"},
     {cm_departure::kUnknownDreqSilent, "a DREQ for an unknown connection gets no DREP"},
     {cm_departure::kUnknownDreqObeyed, "a DREQ that names another peer's ID ends the connection"},

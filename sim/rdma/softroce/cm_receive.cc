@@ -171,7 +171,8 @@ ConnectionManager::Refusal ConnectionManager::judge_req(ByteView mad) {
   }
   if (req.get(cm::req::local_qpn) <= roce::kGsiQpn) return {reason::unsupported};
   const std::uint8_t mtu = req.get(cm::req::path_mtu);
-  if ((mtu == 0 || mtu > std::min(services_.mtu_code(), kPathMtuCodeMax)) &&
+  const unsigned most = std::min(services_.mtu_code(), kPathMtuCodeMax) + (departs(cm_departure::kMtuOneMore) ? 1u : 0u);
+  if ((mtu == 0 || mtu > most) &&
       !departs(cm_departure::kMtuUnchecked)) {
     return {reason::invalid_mtu, {services_.mtu_code()}, 1};
   }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "sim/rdma/softroce/cm_manager.h"
@@ -205,7 +207,8 @@ void ConnectionManager::send_reject(const CmConnection& connection, About about,
       .set(cm::rej::remote_comm_id, connection.remote_id)
       .set(cm::rej::about, about)
       .set(cm::rej::reason, why)
-      .set(cm::rej::private_data, private_data);
+      .set(cm::rej::private_data, departs(cm_departure::kRejectDataCut) ? private_data.first(std::min<std::size_t>(private_data.size(), 140))
+                                                                        : private_data);
   if (why == reason::timeout && !departs(cm_departure::kTimeoutRejectWithoutGuid)) {
     std::array<std::uint8_t, 8> guid = {};
     store_be(guid.data(), services_.ca_guid());

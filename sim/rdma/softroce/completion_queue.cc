@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/rdma/softroce/finer_departure_points.h"
+
 namespace fb::softroce {
 
 std::size_t SoftCompletionQueue::poll(std::span<rdma::Completion> completions) {
@@ -86,7 +88,8 @@ bool SoftSharedReceiveQueue::pop(ReceiveEntry& entry, std::span<rdma::Sge> sges)
 }
 
 void SoftSharedReceiveQueue::check_limit() {
-  if (ring_.size() >= limit_) return;
+  const bool early = limit_ > 0 && departs(hooks_, finer::kLimitOneEarly);
+  if (ring_.size() >= limit_ + (early ? 1 : 0)) return;
   limit_ = 0;  // one-shot
   if (handler_ != nullptr) world_.loop().schedule(event_, world_.now());
 }

@@ -6,6 +6,7 @@
 
 #include "sim/core/world.h"
 #include "sim/rdma/device.h"
+#include "sim/rdma/softroce/hooks.h"
 
 namespace fb::softroce {
 
@@ -68,8 +69,8 @@ class ReceiveRing {
 class SoftSharedReceiveQueue final : public rdma::SharedReceiveQueue {
  public:
   SoftSharedReceiveQueue(World& world, std::uint32_t domain, std::uint32_t entries,
-                         std::uint32_t max_sges, rdma::SharedReceiveHandler* handler)
-      : world_(world), domain_(domain), ring_(entries, max_sges), handler_(handler) {}
+                         std::uint32_t max_sges, rdma::SharedReceiveHandler* handler, SoftHooks* hooks)
+      : world_(world), domain_(domain), ring_(entries, max_sges), handler_(handler), hooks_(hooks) {}
   bool post_receive(const rdma::ReceiveRequest& request) override { return ring_.push(request); }
   void arm_limit(std::uint32_t entries) override;
 
@@ -85,6 +86,7 @@ class SoftSharedReceiveQueue final : public rdma::SharedReceiveQueue {
   std::uint32_t domain_;
   ReceiveRing ring_;
   rdma::SharedReceiveHandler* handler_;
+  SoftHooks* hooks_;
   std::uint32_t limit_ = 0;
   Timer<SoftSharedReceiveQueue, &SoftSharedReceiveQueue::report> event_{"softroce.srq", *this};
 };

@@ -69,7 +69,7 @@ class SoftDevice final : public SoftRoceDevice,
       rdma::SharedReceiveHandler* handler) override {
     return std::make_unique<SoftSharedReceiveQueue>(world_,
                                                     static_cast<SoftDomain&>(domain).number(),
-                                                    entries, options_.limits.max_sges, handler);
+                                                    entries, options_.limits.max_sges, handler, options_.hooks);
   }
   std::unique_ptr<rdma::QueuePair> create_queue_pair(
       rdma::ProtectionDomain& domain, const rdma::QueuePairOptions& options) override;
@@ -316,7 +316,10 @@ bool SoftDevice::passes_checks(const net::Arrival& arrival, const SoftQueuePair&
     ++counters_.drop_qp_not_ready;
     return false;
   }
-  if ((arrival.source.address != qp.path.peer || arrival.destination.address != address()) &&
+  const bool in_part = softroce::departs(qp, finer::kAddressInPart);
+  const bool from_peer = in_part ? arrival.source.address.bytes().back() == qp.path.peer.bytes().back()
+                                 : arrival.source.address == qp.path.peer;
+  if ((!from_peer || arrival.destination.address != address()) &&
       !departs(Departure::accept_foreign_address)) {
     ++counters_.drop_foreign_address;
     return false;

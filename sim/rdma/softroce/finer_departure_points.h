@@ -42,6 +42,16 @@ inline constexpr std::string_view kSgesOfAnyDomain = "rc.memory.sges_of_any_doma
 inline constexpr std::string_view kResponderInvalidatesAnyDomain = "rc.responder.invalidates_any_domain";
 inline constexpr std::string_view kResponderInvalidatesByIndex = "rc.responder.invalidates_by_index";
 inline constexpr std::string_view kResponderHeldReceiveLost = "rc.responder.held_receive_lost";
+inline constexpr std::string_view kSolicitedByFirstPacket = "rc.responder.solicited_by_first_packet";
+inline constexpr std::string_view kAddressInPart = "rc.packet.address_in_part";
+inline constexpr std::string_view kQueueOneShorter = "rc.queue.one_shorter";
+inline constexpr std::string_view kInvalidatesAtOnce = "rc.requester.invalidates_at_once";
+inline constexpr std::string_view kFastRegionUnbounded = "rc.memory.fast_region_unbounded";
+inline constexpr std::string_view kLimitOneEarly = "rc.receive.limit_one_early";
+inline constexpr std::string_view kKeyOfAnyQueue = "rc.memory.key_of_any_queue";
+inline constexpr std::string_view kOverrunUnnoticed = "rc.completion.overrun_unnoticed";
+inline constexpr std::string_view kReplayUnderAnyAddress = "rc.responder.replay_under_any_address";
+inline constexpr std::string_view kReplayUnderAnyKey = "rc.responder.replay_under_any_key";
 }  // namespace finer
 
 struct FinerDeparturePoint {
@@ -83,6 +93,16 @@ inline constexpr FinerDeparturePoint kFinerDeparturePoints[] = {
     {finer::kResponderInvalidatesAnyDomain, "a SEND invalidates keys of other protection domains"},
     {finer::kResponderInvalidatesByIndex, "a SEND invalidates a region whatever the low byte of the key"},
     {finer::kResponderHeldReceiveLost, "the receive of an unfinished message does not come back"},
+    {finer::kSolicitedByFirstPacket, "a message of several packets solicits no event"},
+    {finer::kAddressInPart, "compares the last byte of the peer's address alone"},
+    {finer::kQueueOneShorter, "a queue takes one request less than it was created for"},
+    {finer::kInvalidatesAtOnce, "a local invalidation does not wait for the requests before it"},
+    {finer::kFastRegionUnbounded, "a fast registration may be larger than its region"},
+    {finer::kLimitOneEarly, "a shared receive queue reports its limit one receive too early"},
+    {finer::kKeyOfAnyQueue, "the key of one queue pair is good for all"},
+    {finer::kOverrunUnnoticed, "completions that a full queue does not take are lost"},
+    {finer::kReplayUnderAnyAddress, "a duplicate READ is answered whatever address it names"},
+    {finer::kReplayUnderAnyKey, "a duplicate READ is answered whatever key it names"},
 };
 
 inline bool departs(SoftHooks* hooks, std::string_view point) { return hooks != nullptr && hooks->departs(point); }

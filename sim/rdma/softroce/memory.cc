@@ -74,10 +74,10 @@ void MemoryTable::remove(std::uint32_t key) {
 
 bool MemoryTable::fast_register(std::uint32_t domain, std::uint32_t key, MutableBytes memory,
                                 std::uint64_t iova, rdma::Access access, std::uint8_t key_byte,
-                                std::uint32_t queue) {
+                                std::uint32_t queue, SoftHooks* hooks) {
   Region* region = slot_of(key);
   if (region == nullptr || !region->fast || region->valid || region->domain != domain) return false;
-  if (memory.size() > region->max_length) return false;
+  if (memory.size() > region->max_length && !departs(hooks, finer::kFastRegionUnbounded)) return false;
   region->valid = true;
   region->key_byte = key_byte;
   region->queue = queue;

@@ -30,7 +30,8 @@ class MemoryTable {
   /// False when the region is not free, is not of `domain` or is too small. Peers may use it through queue
   /// pair `queue` alone, unless that is 0.
   bool fast_register(std::uint32_t domain, std::uint32_t key, MutableBytes memory,
-                     std::uint64_t iova, rdma::Access access, std::uint8_t key_byte, std::uint32_t queue);
+                     std::uint64_t iova, rdma::Access access, std::uint8_t key_byte, std::uint32_t queue,
+                     SoftHooks* hooks = nullptr);
   /// Makes a valid fast region free. False for any other key, and for a peer's request that came on another
   /// queue pair than the region's (0: our own request).
   bool invalidate(std::uint32_t domain, std::uint32_t key, std::uint32_t queue = 0);

@@ -21,7 +21,8 @@ SoftQueuePair::SoftQueuePair(QueuePairOwner& owner, const QpCore::Surroundings& 
       shared_(static_cast<SoftSharedReceiveQueue*>(options.shared_receive_queue)),
       context_(options.context),
       handler_(options.handler),
-      receives_(shared_ != nullptr ? 0 : options.receive_entries, options.max_receive_sges),
+      receives_(shared_ != nullptr ? 0 : options.receive_entries - (softroce::departs(*this, finer::kQueueOneShorter) ? 1 : 0),
+                options.max_receive_sges),
       requester_(*this, {options.send_entries, options.max_send_sges, limits.max_inline_bytes}),
       responder_(*this, shared_ != nullptr ? shared_->max_sges() : options.max_receive_sges) {}
 
@@ -154,6 +155,7 @@ void SoftQueuePair::push(rdma::CompletionQueue* queue, rdma::Completion& complet
   if (queue == nullptr) return;
   if (s.hooks != nullptr && !spoil(completion)) return;
   if (static_cast<SoftCompletionQueue*>(queue)->push(completion) || overrun_) return;
+  if (softroce::departs(*this, finer::kOverrunUnnoticed)) return;
   // Not from here: an engine is in the middle of its work.
   overrun_ = true;
   s.world.trace().mark("rdma.cq.overrun");

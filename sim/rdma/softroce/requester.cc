@@ -19,7 +19,8 @@ RcRequester::RcRequester(QpCore& core, const RequesterLimits& limits)
       sges_((std::size_t{mask_} + 1) * limits.max_sges) {}
 
 bool RcRequester::acceptable(const rdma::SendRequest& request, std::uint64_t length) const {
-  if (posted() == limits_.entries || request.sges.size() > limits_.max_sges) return false;
+  const std::uint32_t entries = limits_.entries - (departs(core_, finer::kQueueOneShorter) ? 1 : 0);
+  if (posted() == entries || request.sges.size() > limits_.max_sges) return false;
   if (length > roce::kMaxMessageBytes) return false;
   switch (request.opcode) {
     case SendOpcode::rdma_read:
@@ -130,7 +131,7 @@ bool RcRequester::may_start(Entry& e) {
   if (e.fence && reads_in_flight_ > 0 && !core_.departs(Departure::requester_fence_ignored)) {
     return false;
   }
-  if (e.opcode == SendOpcode::local_invalidate) return head_ == send_;
+  if (e.opcode == SendOpcode::local_invalidate) return head_ == send_ || departs(core_, finer::kInvalidatesAtOnce);
   if (is_read_like(e)) {
     if (core_.path.initiator_depth == 0) {
       e.error = CompletionStatus::local_qp_operation_error;
@@ -169,7 +170,8 @@ void RcRequester::run_local(Entry& e) {
       e.opcode == SendOpcode::local_invalidate
           ? memory.invalidate(core_.s.domain, e.immediate_or_key)
           : memory.fast_register(core_.s.domain, e.rkey, e.memory, e.iova, e.access, e.key_byte,
-                                 e.this_queue_only ? core_.s.number : 0);
+                                 e.this_queue_only && !departs(core_, finer::kKeyOfAnyQueue) ? core_.s.number : 0,
+                                 core_.s.hooks);
   if (good) {
     e.done = true;
   } else {

@@ -268,7 +268,7 @@ void RcResponder::complete_message(const InPacket& packet, rdma::CompletionOpcod
   rdma::Completion completion;
   completion.id = receive_.id;
   completion.opcode = opcode;
-  completion.solicited = packet.solicited;
+  completion.solicited = packet.solicited && (packet.facts->first || !departs(core_, finer::kSolicitedByFirstPacket));
   completion.byte_length =
       opcode == rdma::CompletionOpcode::receive ? received_bytes_ : write_length_;
   if (core_.departs(Departure::responder_length_counts_pad)) {

@@ -162,9 +162,11 @@ void RcResponder::replay_read(const InPacket& packet) {
     const bool whole = offset == 0 && length == accepted.length;
     const bool unbounded = departs(core_, finer::kResponderReplayUnbounded);
     if (unbounded) accepted.rkey = reth.get(roce::reth::rkey);
-    if (reth.get(roce::reth::rkey) != accepted.rkey || offset > accepted.length ||
+    const bool any_key = departs(core_, finer::kReplayUnderAnyKey);
+    const bool any_address = departs(core_, finer::kReplayUnderAnyAddress);
+    if ((reth.get(roce::reth::rkey) != accepted.rkey && !any_key) || offset > accepted.length ||
         (length > accepted.length - offset && !unbounded) ||
-        reth.get(roce::reth::va) != accepted.address + offset ||
+        (reth.get(roce::reth::va) != accepted.address + offset && !any_address) ||
         (!whole && core_.departs(Departure::responder_partial_replay_refused))) {
       break;
     }
