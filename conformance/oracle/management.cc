@@ -168,9 +168,9 @@ class Management final : public monitors::Judge {
   static std::optional<Request> take(EndpointState& endpoint, const Asker& from) {
     const auto found = endpoint.requests.find(from);
     if (found == endpoint.requests.end()) return std::nullopt;
-    Request request = std::move(found->second);
+    std::optional<Request> request;
+    if (found->second.certain) request.emplace(std::move(found->second));
     endpoint.requests.erase(found);
-    if (!request.certain) return std::nullopt;
     return request;
   }
 
