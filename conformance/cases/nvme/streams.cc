@@ -125,7 +125,9 @@ CONFORMANCE_CASE(shared_streams_are_listed_for_all, "nvme.streams.status-all", r
   scene.nsid = scene.manager.made_and_attached();
   scene.enable_streams();
   scene.allocated(2);
-  scene.open_stream(5);
+  auto write = host::write(scene.nsid, 0, 8);
+  write.set(nvme::rw_sqe::dtype, static_cast<unsigned>(nvme::DirectiveType::streams)).set(nvme::rw_sqe::dspec, 5u);
+  check.precondition_success(scene.manager.io().send(write, pattern(0x31, 8, kFirstBlockBytes)).wait(), "Write with a stream");
   scene.nsid = nvme::kAllNamespaces;
   const auto shared = scene.open();
   check.that(shared == std::vector<std::uint16_t>{2, 9}, "streams 2 and 9 use resources of the subsystem, stream 5 does not",
