@@ -119,6 +119,7 @@ CONFORMANCE_CASE(shared_streams_are_listed_for_all, "nvme.streams.status-all", r
                  with_namespaces_to_lose) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
+  check.precondition(scene.streams().get(sp::nssa) >= 4, "there are resources for four streams");
   scene.open_stream(9);
   scene.open_stream(2);
   const std::uint32_t first = scene.nsid;
