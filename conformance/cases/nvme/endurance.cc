@@ -225,6 +225,10 @@ std::uint32_t made_in(EnduranceScene& scene, Check& check, std::uint16_t group, 
   const auto created = scene.create_in(group, sets ? group : std::uint16_t{0});  // set n is in group n
   check.precondition_success(created, "Namespace Management, create");
   check.precondition_success(scene.manager.attach(created.dw0(), {scene.manager.cntlid()}), "Namespace Attachment");
+  const Bytes page = scene.manager.page(nvme::Cns::identify_namespace, created.dw0());
+  const View<nvme::IdentifyNamespace> ns{page};
+  check.equal("ENDGID of the namespace", ns.get(nvme::id_ns::endgid), group);
+  if (sets) check.equal("NVMSETID of the namespace", ns.get(nvme::id_ns::nvmsetid), group);
   return created.dw0();
 }
 std::uint64_t capacity_of(EnduranceScene& scene, std::uint32_t nsid) {
