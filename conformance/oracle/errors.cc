@@ -213,6 +213,12 @@ class Errors final : public Subject {
     return nullptr;
   }
 
+  /// A status for which no transport can be the reason.
+  static bool is_of_the_command(nvme::Status status) {
+    return same_code(status, nvme::sc::invalid_opcode) || same_code(status, nvme::sc::invalid_namespace_or_format) ||
+           same_code(status, nvme::sc::lba_out_of_range);
+  }
+
   static std::string difference(const Entry& made, const Failed& failed) {
     const nvme::Status status = made.view.get(entry::status);
     if (!same_code(status, failed.status)) {
@@ -224,6 +230,10 @@ class Errors final : public Subject {
     const std::uint64_t lba = made.view.get(entry::lba);
     if (blocks && lba != 0 && (lba < failed.slba || lba - failed.slba >= failed.blocks)) {
       return fmt::format("of LBAs {} to {}, with LBA {}", failed.slba, failed.slba + failed.blocks - 1, lba);
+    }
+    const std::uint8_t trtype = made.view.get(entry::trtype);
+    if (trtype != 0 && is_of_the_command(failed.status)) {
+      return fmt::format("whose status is no error of a transport, with TRTYPE {}", trtype);
     }
     const bool opcode_valid = made.view.get(entry::lpver) >= 1;
     if (opcode_valid && made.view.get(entry::opc) != failed.opcode) {

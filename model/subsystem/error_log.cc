@@ -38,8 +38,7 @@ void Controller::add_error(const ErrorFacts& facts) {
       .set(nvme::error_entry::status, status)
       .set(nvme::error_entry::pel, nvme::kErrorNotInCommand)
       .set(nvme::error_entry::lba, facts.lba)
-      .set(nvme::error_entry::nsid, facts.nsid)
-      .set(nvme::error_entry::trtype, port_ != nullptr ? port_->options().facts.trtype : 0);
+      .set(nvme::error_entry::nsid, facts.nsid);
   // Reserved before version 2.0.
   if (!subsystem_.has_version(2, 0)) return;
   MutableView<nvme::ErrorEntry>{entry}

@@ -218,13 +218,17 @@ const arranged with_groups_alone{"namespaces in endurance groups", [](EmbeddedSe
                                    set_up_groups(setup);
                                    setup.subsystem.endurance.nvm_sets = setup.subsystem.endurance.managed = false;
                                  }};
-constexpr std::uint16_t kFirst = 1, kSecond = 2;  // groups
+constexpr std::uint16_t kFirst = 1, kSecond = 2;  // groups; all namespaces are in the first at the beginning
 
 /// A namespace in that group that can be written to.
 std::uint32_t made_in(EnduranceScene& scene, Check& check, std::uint16_t group, bool sets) {
   const auto created = scene.create_in(group, sets ? group : std::uint16_t{0});  // set n is in group n
   check.precondition_success(created, "Namespace Management, create");
   check.precondition_success(scene.manager.attach(created.dw0(), {scene.manager.cntlid()}), "Namespace Attachment");
+  const Bytes page = scene.manager.page(nvme::Cns::identify_namespace, created.dw0());
+  const View<nvme::IdentifyNamespace> ns{page};
+  check.equal("ENDGID of the namespace", ns.get(nvme::id_ns::endgid), group);
+  if (sets) check.equal("NVMSETID of the namespace", ns.get(nvme::id_ns::nvmsetid), group);
   return created.dw0();
 }
 std::uint64_t capacity_of(EnduranceScene& scene, std::uint32_t nsid) {
@@ -243,16 +247,17 @@ std::uint64_t unallocated(EnduranceScene& scene, Check& check, std::uint16_t set
 CONFORMANCE_CASE(endurance_groups_count_apart, "nvme.endurance.counts", roles::controller, with_sets) {
   constexpr unsigned kReads = 7, kWrites = 3, kOthers = 11;
   EnduranceScene scene(bench, check);
-  const std::uint32_t elsewhere = made_in(scene, check, kFirst, true), here = made_in(scene, check, kSecond, true);
+  const std::uint32_t here = made_in(scene, check, kSecond, true);
   const std::uint64_t reads = scene.counter(kSecond, eg::hrc), writes = scene.counter(kSecond, eg::hwc);
   const std::uint64_t others = scene.counter(kFirst, eg::hwc);
-  const auto move = [&](std::uint32_t nsid, unsigned written, unsigned read) {
-    const Bytes data = pattern(5, 1, kFirstBlockBytes);
-    for (unsigned i = 0; i < written; ++i) check.precondition_success(scene.manager.write(nsid, i, data), "Write");
-    for (unsigned i = 0; i < read; ++i) check.precondition_success(scene.manager.read(nsid, 0, 1), "Read");
+  const auto move = [&](std::uint32_t nsid, std::uint32_t block_bytes, unsigned written, unsigned read) {
+    const Bytes data = pattern(5, 1, block_bytes);
+    host::RawQueue& io = scene.manager.io();
+    for (unsigned i = 0; i < written; ++i) check.precondition_success(io.send(host::write(nsid, i, 1), data).wait(), "Write");
+    for (unsigned i = 0; i < read; ++i) check.precondition_success(io.send(host::read(nsid, i % written, 1), data.size()).wait(), "Read");
   };
-  move(here, kWrites, kReads);
-  move(elsewhere, kOthers, kOthers);
+  move(here, kFirstBlockBytes, kWrites, kReads);
+  move(bench.nsid(), bench.declared().block_bytes, kOthers, kOthers);  // which is in the first group
   const auto judge = [&](std::string_view when) {
     check.equal(fmt::format("host read commands of the group {}", when), scene.counter(kSecond, eg::hrc), reads + kReads);
     check.equal(fmt::format("host write commands of the group {}", when), scene.counter(kSecond, eg::hwc), writes + kWrites);
@@ -265,31 +270,32 @@ CONFORMANCE_CASE(endurance_groups_count_apart, "nvme.endurance.counts", roles::c
 
 CONFORMANCE_CASE(namespaces_take_capacity_of_their_group, "nvme.endurance.capacity", roles::controller, with_groups_alone) {
   EnduranceScene scene(bench, check);
-  for (const std::uint16_t group : {kSecond, kFirst}) {
-    const std::uint16_t other = group == kFirst ? kSecond : kFirst;
-    const std::uint64_t left = scene.counter(group, eg::uegcap), others = scene.counter(other, eg::uegcap);
-    const std::uint32_t nsid = made_in(scene, check, group, false);
-    const std::uint64_t taken = capacity_of(scene, nsid);
-    check.equal(fmt::format("UEGCAP of group {} with another namespace", group), scene.counter(group, eg::uegcap), left - taken);
-    check.equal(fmt::format("UEGCAP of group {}, whose namespaces are the same", other), scene.counter(other, eg::uegcap), others);
-    check.precondition_success(scene.manager.remove(nsid), "Namespace Management, delete");
-    check.equal(fmt::format("UEGCAP of group {} without it", group), scene.counter(group, eg::uegcap), left);
+  const std::uint64_t left = scene.counter(kSecond, eg::uegcap), others = scene.counter(kFirst, eg::uegcap);
+  std::vector<std::uint32_t> made;
+  std::uint64_t taken = 0;
+  for (unsigned i = 0; i < 2; ++i) {
+    made.push_back(made_in(scene, check, kSecond, false));
+    taken += capacity_of(scene, made.back());
+    check.equal("UEGCAP with another namespace", scene.counter(kSecond, eg::uegcap), left - taken);
+    check.equal("UEGCAP of the other group, whose namespaces are the same", scene.counter(kFirst, eg::uegcap), others);
   }
+  for (const std::uint32_t nsid : made) check.precondition_success(scene.manager.remove(nsid), "Namespace Management, delete");
+  check.equal("UEGCAP without them", scene.counter(kSecond, eg::uegcap), left);
 }
 
 CONFORMANCE_CASE(namespaces_take_capacity_of_their_set, "nvme.nvm-sets.capacity", roles::controller, with_sets) {
   EnduranceScene scene(bench, check);
-  for (const std::uint16_t set : {kSecond, kFirst}) {
-    const std::uint16_t other = set == kFirst ? kSecond : kFirst;
-    const std::uint64_t left = unallocated(scene, check, set), others = unallocated(scene, check, other);
-    const std::uint32_t nsid = made_in(scene, check, set, true);
-    const std::uint64_t taken = capacity_of(scene, nsid);
-    check.equal(fmt::format("unallocated capacity of set {} with another namespace", set), unallocated(scene, check, set), left - taken);
-    check.equal(fmt::format("unallocated capacity of set {}, whose namespaces are the same", other), unallocated(scene, check, other),
-                others);
-    check.precondition_success(scene.manager.remove(nsid), "Namespace Management, delete");
-    check.equal(fmt::format("unallocated capacity of set {} without it", set), unallocated(scene, check, set), left);
+  const std::uint64_t left = unallocated(scene, check, kSecond), others = unallocated(scene, check, kFirst);
+  std::vector<std::uint32_t> made;
+  std::uint64_t taken = 0;
+  for (unsigned i = 0; i < 2; ++i) {
+    made.push_back(made_in(scene, check, kSecond, true));
+    taken += capacity_of(scene, made.back());
+    check.equal("unallocated capacity with another namespace", unallocated(scene, check, kSecond), left - taken);
+    check.equal("unallocated capacity of the other set, whose namespaces are the same", unallocated(scene, check, kFirst), others);
   }
+  for (const std::uint32_t nsid : made) check.precondition_success(scene.manager.remove(nsid), "Namespace Management, delete");
+  check.equal("unallocated capacity without them", unallocated(scene, check, kSecond), left);
 }
 
 }  // namespace fb::conformance

@@ -292,6 +292,7 @@ CONFORMANCE_CASE(features_that_change_are_changeable, "nvme.features.changeable"
 CONFORMANCE_CASE(host_behavior_reads_as_set, "nvme.features.host-behavior", roles::controller,
                  needs(has_feature<FeatureId::host_behavior_support>), sends_malformed) {
   namespace hb = nvme::host_behavior;
+  const bool has_select = !claims_oncs<nvme::oncs_bits::save_and_select>(bench.declared());
   RawAssociation& association = bench.associate();
   for (const Behavior& wanted : behaviors(claimed_behavior(bench.declared()))) {
     Record<nvme::HostBehavior> data;
@@ -305,6 +306,11 @@ CONFORMANCE_CASE(host_behavior_reads_as_set, "nvme.features.host-behavior", role
     check.equal("ACRE after " + what, unsigned{is.get(hb::acre)}, unsigned{wanted.retries});
     check.equal("LBAFEE after " + what, unsigned{is.get(hb::lbafee)}, unsigned{wanted.formats});
     check.equal("CDFE after " + what, unsigned{is.get(hb::cdfe)}, unsigned{wanted.copies});
+    if (!has_select) continue;
+    const auto ask = host::get_features(FeatureId::host_behavior_support, FeatureSelect::default_value);
+    const auto normal = association.admin().send(ask, nvme::HostBehavior::size).wait();
+    if (!check.success(normal, "Get Features, default Host Behavior Support")) continue;
+    check.bytes("default Host Behavior Support after " + what, normal.data, Bytes(nvme::HostBehavior::size));
   }
 }
 

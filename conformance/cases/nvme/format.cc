@@ -208,4 +208,19 @@ CONFORMANCE_CASE(format_of_all_announces_each, "nvme.format.announced", roles::c
   }
 }
 
+CONFORMANCE_CASE(cryptographic_erase_is_as_claimed, "nvme.format.crypto", roles::controller, with_formattable_namespaces) {
+  constexpr unsigned kCryptographic = 2;
+  IoScene scene(bench);
+  const auto page = scene.association.admin().send(host::identify(nvme::Cns::controller), nvme::kIdentifySize).wait();
+  check.precondition_success(page, "Identify Controller");
+  const bool claimed = (View<nvme::IdentifyController>{page.data}.get(nvme::id_ctrl::fna) & nvme::fna_bits::crypto_erase) != 0;
+  const Bytes data = scene.prepare(check, 0, 0x31, 8);
+  auto command = host::format_nvm(scene.nsid, 0);
+  command.set(nvme::format_sqe::ses, kCryptographic);
+  const auto reply = scene.association.admin().send(command).wait();
+  if (!claimed) return void(check.refused(reply, "cryptographic erase, with FNA bit 2 clear"));
+  if (!check.success(reply, "cryptographic erase, with FNA bit 2 set")) return;
+  is_gone(check, scene.read(0, 8), data, "what was written");
+}
+
 }  // namespace fb::conformance

@@ -225,8 +225,9 @@ CONFORMANCE_CASE(sanitize_leads_out_of_a_failure, "nvme.sanitize.failed.again", 
   serves(bench, host, check);
 }
 
+// tshark 4.0 reads on where a log page is cut.
 CONFORMANCE_CASE(sanitize_refuses_other_log_pages, "nvme.sanitize.running.admin", roles::controller, with_sanitize, needs(sanitizes),
-                 reaches{"sanitize.admin"}) {
+                 reaches{"sanitize.admin"}, sends_malformed) {
   using nvme::LogPage;
   constexpr unsigned kVendor = 0xC0;
   // Those that are allowed, or that one revision or another allows.

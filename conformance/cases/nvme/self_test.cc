@@ -280,7 +280,7 @@ CONFORMANCE_CASE(self_test_extended_outlives_a_reset, "nvme.self-test.reset.exte
 }
 
 CONFORMANCE_CASE(self_test_ends_with_a_format, "nvme.self-test.format", roles::controller, with_self_tests,
-                 needs(formats_namespaces), needs(tests_itself)) {
+                 needs(formats_namespaces), needs(manages_namespaces), needs(tests_itself)) {
   Testing host(bench, check);
   const std::uint32_t one = host.manager.made_and_attached(), other = host.manager.made_and_attached();
   // What is tested, what is formatted, and whether that ends the test.

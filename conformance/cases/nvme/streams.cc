@@ -119,18 +119,29 @@ CONFORMANCE_CASE(shared_streams_are_listed_for_all, "nvme.streams.status-all", r
                  with_namespaces_to_lose) {
   DirectiveScene scene(bench, check);
   scene.enable_streams();
+  check.precondition(scene.streams().get(sp::nssa) >= 4, "there are resources for four streams");
   scene.open_stream(9);
   scene.open_stream(2);
   const std::uint32_t first = scene.nsid;
   scene.nsid = scene.manager.made_and_attached();
   scene.enable_streams();
   scene.allocated(2);
-  scene.open_stream(5);
+  auto write = host::write(scene.nsid, 0, 8);
+  write.set(nvme::rw_sqe::dtype, static_cast<unsigned>(nvme::DirectiveType::streams)).set(nvme::rw_sqe::dspec, 5u);
+  check.precondition_success(scene.manager.io().send(write, pattern(0x31, 8, kFirstBlockBytes)).wait(), "Write with a stream");
+  const auto exclusive = scene.streams();
+  check.equal("NSO of the namespace with resources of its own", unsigned{exclusive.get(sp::nso)}, 1u);
+  check.equal("NSA of the namespace with resources of its own", unsigned{exclusive.get(sp::nsa)}, 2u);
+  check.equal("NSSO, told of that namespace", unsigned{exclusive.get(sp::nsso)}, 2u);
   scene.nsid = nvme::kAllNamespaces;
   const auto shared = scene.open();
   check.that(shared == std::vector<std::uint16_t>{2, 9}, "streams 2 and 9 use resources of the subsystem, stream 5 does not",
              listed(shared));
   scene.nsid = first;
+  const auto plain = scene.streams();
+  check.equal("NSO of the namespace without", unsigned{plain.get(sp::nso)}, 2u);
+  check.equal("NSA of the namespace without", unsigned{plain.get(sp::nsa)}, 0u);
+  check.equal("NSSO, told of that namespace", unsigned{plain.get(sp::nsso)}, 2u);
   const auto own = scene.open();
   check.that(own == std::vector<std::uint16_t>{2, 9}, "streams 2 and 9 are open in the first namespace", listed(own));
 }

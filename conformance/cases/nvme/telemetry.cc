@@ -99,9 +99,14 @@ CONFORMANCE_CASE(telemetry_offsets_are_blocks, "nvme.telemetry.offset", roles::c
 CONFORMANCE_CASE(telemetry_captures_are_counted, "nvme.telemetry.create", roles::controller, needs(kClaim),
                  needs(is_version_2), having_telemetry) {
   TelemetryScene scene(bench, check);
-  const unsigned before = scene.capture().get(tm::thdgn);
-  const unsigned after = scene.header(LogPage::telemetry_host, true, true).get(tm::thdgn);
-  check.equal("generation", after, (before + 1) & 0xFF);
+  // Around once, where captures take no time.
+  const unsigned rounds = bench.embedded() ? 260 : 3;
+  unsigned before = scene.capture().get(tm::thdgn);
+  for (unsigned round = 0; round < rounds; ++round) {
+    const unsigned after = scene.header(LogPage::telemetry_host, true, true).get(tm::thdgn);
+    if (!check.equal("generation", after, (before + 1) & 0xFF)) return;
+    before = after;
+  }
 }
 
 CONFORMANCE_CASE(telemetry_stays_while_it_is_read, "nvme.telemetry.stable", roles::controller, needs(kClaim),
@@ -148,11 +153,14 @@ CONFORMANCE_CASE(telemetry_pages_agree, "nvme.telemetry.same", roles::controller
 CONFORMANCE_CASE(telemetry_of_the_controller_is_available, "nvme.telemetry.controller", roles::controller,
                  with_captures) {
   TelemetryScene scene(bench, check);
-  const unsigned before = scene.header(LogPage::telemetry_controller).get(tm::tcdgn);
-  bench.subsystem().telemetry().capture_by_controller("a case asked for it");
-  const auto after = scene.header(LogPage::telemetry_controller);
-  check.equal("TCDA", unsigned{after.get(tm::tcda)}, 1u);
-  check.equal("generation", unsigned{after.get(tm::tcdgn)}, (before + 1) & 0xFF);
+  unsigned before = scene.header(LogPage::telemetry_controller).get(tm::tcdgn);
+  for (unsigned round = 0; round < 260; ++round) {
+    bench.subsystem().telemetry().capture_by_controller("a case asked for it");
+    const auto after = scene.header(LogPage::telemetry_controller);
+    const bool there = check.equal("TCDA", unsigned{after.get(tm::tcda)}, 1u);
+    if (!check.equal("generation", unsigned{after.get(tm::tcdgn)}, (before + 1) & 0xFF) || !there) return;
+    before = after.get(tm::tcdgn);
+  }
 }
 
 CONFORMANCE_CASE(telemetry_of_the_controller_is_announced, "nvme.telemetry.event", roles::controller, with_captures) {

@@ -11,14 +11,15 @@ namespace {
 constexpr nvme::Event kEvent{nvme::EventType::notice, nvme::event_info::notice_zone_descriptor,
                              lid_of(nvme::LogPage::changed_zones)};
 
-nvme::ChangedZones changed_zones(Check& check, ZoneScene& scene) {
+nvme::ChangedZones changed_zones(Check& check, ZoneScene& scene, std::uint32_t nsid) {
   const auto bytes = static_cast<std::uint32_t>(nvme::kChangedZonesBytes);
   const auto reply = scene.admin()
-                         .send(host::get_log(lid_of(nvme::LogPage::changed_zones), bytes, 0, scene.nsid()), bytes)
+                         .send(host::get_log(lid_of(nvme::LogPage::changed_zones), bytes, 0, nsid), bytes)
                          .wait();
   check.require_success(reply, "Get Log Page BFh");
   return nvme::read_changed_zones(reply.data);
 }
+nvme::ChangedZones changed_zones(Check& check, ZoneScene& scene) { return changed_zones(check, scene, scene.nsid()); }
 
 /// The host asks for these events, or for none.
 void listen(Check& check, ZoneScene& scene, std::uint32_t events) {
@@ -88,6 +89,25 @@ CONFORMANCE_CASE(changes_by_commands_are_not_announced, "nvme.zones.events.comma
   const auto reply = request.wait_for(kSilence);
   const bool told = reply && reply->ok() && nvme::Event::from_dw0(reply->dw0()) == kEvent;
   check.that(!told, "no event comes", "one came");
+}
+
+CONFORMANCE_CASE(changed_zones_are_of_one_namespace, "nvme.zones.events.list", roles::controller, failing_zones, zones, announced) {
+  ZoneScene scene(bench, check);
+  listen(check, scene, nvme::event_config_bits::zone_descriptor);
+  const auto& all = bench.declared().zoned_namespaces;
+  const auto other = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.nsid != scene.nsid(); });
+  check.precondition(other != all.end(), "there are two zoned namespaces");
+  const auto request = scene.admin().send(host::async_event_request());
+  subsystem::Namespace& ns = *bench.subsystem().find_namespace(other->nsid);
+  constexpr std::size_t kZone = 2;
+  bench.subsystem().make_zone_read_only(ns, kZone);
+  fail_zone(bench, scene, scene.zone(1));
+  bench.world().run_for(kSilence);
+  const auto own = changed_zones(check, scene).starts;
+  check.that(own == std::vector<std::uint64_t>{scene.zone(1)}, "the list of a namespace has its own zone", "it has not");
+  const auto others = changed_zones(check, scene, other->nsid).starts;
+  check.that(others == std::vector<std::uint64_t>{ns.zones()->start_of(kZone)},
+             "the list of the other namespace has its zone after the first was read", "it has not");
 }
 
 }  // namespace fb::conformance

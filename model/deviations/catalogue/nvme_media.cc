@@ -49,6 +49,10 @@ std::optional<nvme::Status> no_mail(const CommandContext& command) {
   return nvme::sc::success;
 }
 
+void claims_no_cryptographic_erase(const CommandContext& command, MutableBytes data) {
+  if (!identifies(command, nvme::Cns::controller) || data.size() != nvme::kIdentifySize) return;
+  data[nvme::id_ctrl::fna.offset] &= static_cast<std::uint8_t>(~nvme::fna_bits::crypto_erase);
+}
 void slot_of_another(const CommandContext& command, MutableBytes data) {
   if (is(command, AdminOpcode::get_log_page) && (cdw10_of(command) & 0xFF) == 3 && !data.empty()) data[0] = 2;
 }
@@ -145,6 +149,8 @@ DEVIATION(format_of_an_inactive_namespace, "nvme.format.namespace", Product::con
           "says success to a format of an inactive namespace", Tolerate{"format.nsid.inactive"});
 DEVIATION(format_erases_what_is_protected, "nvme.format.write-protected", Product::controller,
           "formats a namespace that is write protected", Tolerate{"format.write_protected"});
+DEVIATION(cryptographic_erase_unclaimed, "nvme.format.crypto", Product::controller,
+          "erases cryptographically and does not claim it", hooks<AlteringDataOut, &claims_no_cryptographic_erase>());
 DEVIATION(format_is_silent, "nvme.format.announced", Product::controller,
           "announces no changed namespaces", Departs{"sub.events.silent"});
 
