@@ -1,4 +1,6 @@
 // Reservations: registrations, who holds what, what it keeps others from, notifications.
+#include <utility>
+
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
 #include "model/subsystem/departures.h"
@@ -63,6 +65,16 @@ void first_holds(const CommandContext& command, MutableBytes data) {
   for (std::size_t n = 1; n < 8; ++n) {
     if (std::uint8_t* const status = rcsts(data, n)) *status = 0;
   }
+}
+/// Whoever holds a reservation, the first entry of the report says so.
+void first_holds_for_all(const CommandContext& command, MutableBytes data) {
+  if (!is_report(command, data)) return;
+  bool held = false;
+  for (std::size_t n = 0; n < 8; ++n) {
+    std::uint8_t* const status = rcsts(data, n);
+    if (status != nullptr) held = std::exchange(*status, std::uint8_t{0}) != 0 || held;
+  }
+  if (std::uint8_t* const first = rcsts(data, 0)) *first = held ? 1 : 0;
 }
 void generation_by_two(const CommandContext& command, MutableBytes data) {
   if (!is_report(command, data)) return;
@@ -255,6 +267,8 @@ RESERVATION(reservation_counts_what_fits, "report.length", "counts the registran
             Departs{departure::reservation_report_cut});
 RESERVATION(reservation_reports_all_as_holders, "report.holder", "reports every registrant as holder",
             hooks<AlteringDataOut, &all_hold>());
+RESERVATION(reservation_reports_the_first_as_holder, "report.each-holder", "reports the first registrant as holder, whoever holds",
+            hooks<AlteringDataOut, &first_holds_for_all>());
 RESERVATION(reservation_reports_one_holder, "report.all-holders", "reports one of all holders",
             hooks<AlteringDataOut, &first_holds>());
 RESERVATION(reservation_generation_stays, "report.generation", "counts no generations",
@@ -264,6 +278,8 @@ RESERVATION(reservation_generation_runs, "report.generation-stays", "counts Acqu
 RESERVATION(reservation_generation_jumps, "report.generation-step", "counts generations by two",
             hooks<AlteringDataOut, &generation_by_two>());
 RESERVATION(reservation_ignores_cptpl, "persistence.register", "ignores CPTPL",
+            Departs{departure::reservation_cptpl_ignored});
+RESERVATION(reservation_ignores_every_cptpl, "persistence.every-action", "ignores CPTPL of every action",
             Departs{departure::reservation_cptpl_ignored});
 RESERVATION(reservation_takes_any_cptpl, "persistence.reserved", "takes the reserved value of CPTPL",
             Tolerate{"reservation.cptpl"});
