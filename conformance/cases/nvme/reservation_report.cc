@@ -101,7 +101,8 @@ CONFORMANCE_CASE(every_registrant_is_reported_as_holder, "nvme.reservation.repor
       // As long as the report is, and not a byte more.
       const std::size_t bytes = nvme::ReservationStatus::size + kHosts * kEntry;
       const auto reply = scene.io(host).send(host::reservation_report(scene.nsid(), bytes), bytes).wait();
-      if (check.success(reply, "Reservation Report, " + what) && reply.data.size() >= bytes) {
+      if (check.success(reply, "Reservation Report, " + what)) {
+        check.require(reply.data.size() >= bytes, "Reservation Report is as long as its entries are, " + what);
         const ReservationReport report = scene.parse(reply.data);
         check.equal("registrants in the report, " + what, report.entries.size(), kHosts);
         for (std::size_t i = 0; i < kHosts; ++i) {
