@@ -222,6 +222,37 @@ CONFORMANCE_CASE(feature_changes_persistence, "nvme.reservation.persistence.feat
   }
 }
 
+CONFORMANCE_CASE(persistence_of_all_is_of_each, "nvme.reservation.persistence.feature-all", roles::controller, persistence,
+                 needs(has_two_namespaces)) {
+  ReservationScene scene(bench, check, 1);
+  const auto send = [&](Record<nvme::SetFeaturesSqe> command, std::uint32_t nsid) {
+    command.set(nvme::sqe::nsid, nsid);
+    return scene.association(0).admin().send(command).wait();
+  };
+  const auto get = [&](std::uint32_t nsid) {
+    auto command = host::get_features(nvme::FeatureId::reservation_persistence);
+    command.set(nvme::sqe::nsid, nsid);
+    return scene.association(0).admin().send(command).wait();
+  };
+  const auto set = [](bool on) { return host::set_features(nvme::FeatureId::reservation_persistence, on ? 1 : 0); };
+  std::vector<std::pair<std::uint32_t, bool>> before;
+  for (const host::NamespaceFacts& facts : bench.declared().namespaces) {
+    const auto reply = get(facts.nsid);
+    // A namespace need not support reservations.
+    if (reply.ok()) before.emplace_back(facts.nsid, (reply.dw0() & 1) != 0);
+  }
+  check.precondition(before.size() >= 2, "two namespaces have the feature");
+  for (const bool on : {true, false}) {
+    for (const auto& [nsid, was] : before) check.precondition_success(send(set(!on), nsid), "Set Features of one namespace");
+    if (!check.success(send(set(on), nvme::kAllNamespaces), "Set Features of all namespaces")) continue;
+    for (const auto& [nsid, was] : before) {
+      const auto got = get(nsid);
+      if (check.success(got, "Get Features")) check.equal("PTPL of namespace " + std::to_string(nsid), got.dw0() & 1, on ? 1u : 0u);
+    }
+  }
+  for (const auto& [nsid, was] : before) (void)send(set(was), nsid);
+}
+
 CONFORMANCE_CASE(power_loss_ends_registrations, "nvme.reservation.persistence.lost", roles::controller,
                  with_persistence, reservations) {
   ReservationScene scene(bench, check, 2);

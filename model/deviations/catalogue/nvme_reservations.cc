@@ -7,6 +7,7 @@
 #include "wire/nvme/logs.h"
 #include "wire/nvme/opcodes.h"
 #include "wire/nvme/reservation.h"
+#include "wire/nvme/sqe.h"
 
 namespace fb::deviations {
 
@@ -34,6 +35,13 @@ template <std::uint8_t Fid>
 std::optional<nvme::Status> feature_stays(const CommandContext& command) {
   if (!is_admin(command, code(AdminOpcode::set_features)) || (cdw10_of(command) & 0xFF) != Fid) return {};
   return nvme::sc::success;
+}
+
+/// The same of all namespaces at once.
+template <std::uint8_t Fid>
+std::optional<nvme::Status> feature_of_all_stays(const CommandContext& command) {
+  if (load_le<std::uint32_t>(command.sqe.data() + 4) != nvme::kAllNamespaces) return {};
+  return feature_stays<Fid>(command);
 }
 
 /// Lets this command through whatever reservation there is.
@@ -281,6 +289,8 @@ RESERVATION(reservation_ignores_cptpl, "persistence.register", "ignores CPTPL",
             Departs{departure::reservation_cptpl_ignored});
 RESERVATION(reservation_ignores_every_cptpl, "persistence.every-action", "ignores CPTPL of every action",
             Departs{departure::reservation_cptpl_ignored});
+RESERVATION(reservation_persists_in_one_namespace, "persistence.feature-all", "ignores Set Features of PTPL of all namespaces",
+            hooks<Answering, &feature_of_all_stays<0x83>>());
 RESERVATION(reservation_takes_any_cptpl, "persistence.reserved", "takes the reserved value of CPTPL",
             Tolerate{"reservation.cptpl"});
 RESERVATION(reservation_persistence_stays, "persistence.feature", "says success to feature 83h and does nothing",
