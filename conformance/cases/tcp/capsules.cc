@@ -6,13 +6,6 @@ namespace fb::conformance::tcp_cases {
 
 namespace {
 
-std::optional<std::string> io_data_in_capsules(const Declared& declared) {
-  if (!declared.known) return std::nullopt;
-  if (declared.nsid == 0) return "no active namespace";
-  if (declared.in_capsule_bytes >= declared.block_bytes) return std::nullopt;
-  return "IOCCSZ leaves no room for a block";
-}
-
 constexpr std::uint32_t kBytes = 4096;
 
 void expect_sgl_status(ControllerBench& bench, Check& check, const SglDescriptor& sgl,

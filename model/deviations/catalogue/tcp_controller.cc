@@ -223,8 +223,6 @@ TCP(header_digest_not_looked_at, "tcp.digest.header.wrong", "does not check head
     "tcp.pdu.hdgst");
 TCP(capsule_digest_not_looked_at, "tcp.digest.data.wrong-capsule", "does not check data digests",
     "tcp.pdu.ddgst");
-TCP(long_capsule_digest_not_looked_at, "tcp.digest.data.wrong-capsule-size", "does not check data digests of any capsule",
-    "tcp.pdu.ddgst");
 TCP(h2cdata_digest_not_looked_at, "tcp.digest.data.wrong-h2cdata", "does not check data digests",
     "tcp.pdu.ddgst");
 TCP(address_sgl_taken, "tcp.sgl.address", "takes any descriptor", "tcp.sgl.type");
