@@ -77,7 +77,7 @@ std::vector<host::RawQueue*> connected_io_queues(Check& check, RawAssociation& a
 }
 
 /// Challenges of transactions of every kind: first and repeated, on each queue, in a second association.
-std::vector<AuthChallenge> challenges(ControllerBench& bench, Check& check) {
+std::vector<AuthChallenge> challenges(ControllerBench& bench, Check& check, std::vector<std::uint16_t>* transactions = nullptr) {
   std::vector<AuthChallenge> seen;
   const auto run = [&](host::RawQueue& queue) {
     Exchange exchange(bench, check, queue);
@@ -87,6 +87,7 @@ std::vector<AuthChallenge> challenges(ControllerBench& bench, Check& check) {
     const auto challenge = decoded<AuthChallenge>(exchange.ask());
     check.require(challenge.has_value(), "a Challenge");
     seen.push_back(exchange.challenge = *challenge);
+    if (transactions != nullptr) transactions->push_back(exchange.negotiate.t_id);
     exchange.make_reply();
     exchange.get_success1();
   };
@@ -282,6 +283,15 @@ CONFORMANCE_CASE(auth_never_repeats_a_challenge, "auth.controller.challenge.fres
     for (const std::uint8_t byte : c1) ++counts[byte];
     const bool dull = std::any_of(counts.begin(), counts.end(), [&](const auto& one) { return one.second > c1.size() / 2; });
     check.that(!dull, "C1 is random", "most of its bytes are equal");
+  }
+}
+
+CONFORMANCE_CASE(auth_challenges_name_their_transaction_everywhere, "auth.controller.challenge.t-id", roles::controller,
+                 authenticates{&demanding}, reaches{"subsystem.auth.done"}) {
+  std::vector<std::uint16_t> transactions;
+  const std::vector<AuthChallenge> seen = challenges(bench, check, &transactions);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    check.equal("T_ID in the Challenge of transaction " + std::to_string(i + 1), seen[i].t_id, transactions[i]);
   }
 }
 

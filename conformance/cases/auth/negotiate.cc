@@ -93,11 +93,16 @@ CONFORMANCE_CASE(auth_refuses_truncated_negotiate, "auth.controller.negotiate.tr
 
 CONFORMANCE_CASE(auth_refuses_overlong_list, "auth.controller.negotiate.list-length",
                  roles::controller, authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
-  Exchange exchange(bench, check, connected_queue(bench));
-  Bytes message = encoded(exchange.negotiate);
-  message[8 + 2] = 31;  // HALEN: there is room for 30
-  exchange.refused(message, {AuthFailure::incorrect_payload, AuthFailure::hash_not_usable,
-                             AuthFailure::protocol_not_usable});
+  // HALEN and DHLEN: there is room for 30.
+  for (const std::size_t place : {std::size_t{8 + 2}, std::size_t{8 + 3}}) {
+    for (const unsigned length : {31u, 0xFFu}) {
+      Exchange exchange(bench, check, connected_queue(bench));
+      Bytes message = encoded(exchange.negotiate);
+      message[place] = static_cast<std::uint8_t>(length);
+      exchange.refused(message, {AuthFailure::incorrect_payload, AuthFailure::hash_not_usable, AuthFailure::group_not_usable,
+                                 AuthFailure::protocol_not_usable});
+    }
+  }
 }
 
 CONFORMANCE_CASE(auth_uses_second_descriptor, "auth.controller.negotiate.second-descriptor",

@@ -75,11 +75,15 @@ CONFORMANCE_CASE(auth_refuses_reply_of_another_transaction, "auth.controller.rep
 
 CONFORMANCE_CASE(auth_refuses_truncated_reply, "auth.controller.reply.truncated", roles::controller,
                  authenticates{&demanding}, reaches{"subsystem.auth.failed"}) {
-  Exchange exchange(bench, check, connected_queue(bench));
-  exchange.get_challenge();
-  Bytes message = encoded(exchange.make_reply());
-  message.resize(message.size() - 8);
-  exchange.refused(message, {AuthFailure::incorrect_payload});
+  for (const std::optional<DhGroup> group : {std::optional<DhGroup>{}, std::optional{DhGroup::ffdhe2048}}) {
+    for (const std::size_t missing : {8u, 4u}) {
+      Exchange exchange(bench, check, connected_queue(bench), group);
+      exchange.get_challenge();
+      Bytes message = encoded(exchange.make_reply());
+      message.resize(message.size() - missing);
+      exchange.refused(message, {AuthFailure::incorrect_payload});
+    }
+  }
 }
 
 CONFORMANCE_CASE(auth_refuses_reserved_cvalid, "auth.controller.reply.cvalid", roles::controller,

@@ -87,14 +87,19 @@ inline void expect_disable(Check& check, RawAssociation& association) {
 }
 
 /// I/O queues of a case that looks at more than one: up to three, as many as the product grants who asks for them.
-inline std::vector<host::RawQueue*> open_queues(ControllerBench& bench, RawAssociation& association) {
+inline std::vector<std::uint16_t> io_queues_of(ControllerBench& bench, RawAssociation& association) {
   constexpr std::uint32_t kWanted = 3;
   const std::uint32_t pairs = std::max<std::uint32_t>(kWanted, bench.io_qid()) - 1;
   const auto wish = host::set_features(nvme::FeatureId::number_of_queues, pairs << 16 | pairs);
   const host::RawReply reply = association.admin().send(wish).wait();
   const std::uint32_t granted = reply.ok() ? std::min(reply.dw0() & 0xFFFF, reply.dw0() >> 16) + 1 : 1;
+  std::vector<std::uint16_t> qids;
+  for (unsigned i = 0; i < std::min(kWanted, granted); ++i) qids.push_back(bench.io_qid(i));
+  return qids;
+}
+inline std::vector<host::RawQueue*> open_queues(ControllerBench& bench, RawAssociation& association) {
   std::vector<host::RawQueue*> queues;
-  for (unsigned i = 0; i < std::min(kWanted, granted); ++i) queues.push_back(&association.open_io(bench.io_qid(i)));
+  for (const std::uint16_t qid : io_queues_of(bench, association)) queues.push_back(&association.open_io(qid));
   return queues;
 }
 

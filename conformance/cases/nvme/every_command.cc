@@ -56,6 +56,43 @@ host::RawReply deallocate(const Space& space, ByteView ranges, std::uint32_t cou
   return space.io->send(host::deallocate(space.nsid, count), ranges).wait();
 }
 
+bool claims(ControllerBench& bench, std::uint16_t bit) {
+  return (bench.declared().identify().get(nvme::id_ctrl::oncs) & bit) != 0;
+}
+
+/// Blocks that Write Uncorrectable has marked, from block kMarked on, and their neighbours.
+class MarkedBlocks {
+ public:
+  static constexpr std::uint64_t kMarked = 1;
+  MarkedBlocks(Check& check, const Space& space, std::uint64_t most) : check_(check), space_(space), most_(most) {}
+
+  /// False: so many cannot be marked at once.
+  bool mark(std::uint32_t count) {
+    write_in_pieces(check_, space_, 0, pattern(0x3A, count + 2, space_.block_bytes), most_);
+    return space_.send(IoOpcode::write_uncorrectable, kMarked, count).ok();
+  }
+  void readable(std::uint64_t lba, const std::string& what) { check_.success(space_.read(lba, 1), name(lba, what)); }
+  void unreadable(std::uint64_t lba, const std::string& what) { check_.refused(space_.read(lba, 1), name(lba, what)); }
+  /// As it is found, for whoever comes next.
+  void restore(std::uint32_t count) { write_in_pieces(check_, space_, 0, pattern(0x3B, count + 2, space_.block_bytes), most_); }
+
+ private:
+  std::string name(std::uint64_t lba, const std::string& what) const {
+    return fmt::format("Read of block {} {}, {}", lba, what, space_.name());
+  }
+  Check& check_;
+  const Space& space_;
+  const std::uint64_t most_;
+};
+
+/// The commands that write blocks, with their claims; each writes `count` blocks at `lba`.
+host::RawReply rewrite(const Space& space, IoOpcode opcode, std::uint64_t lba, std::uint32_t count) {
+  constexpr std::uint64_t kSource = 400;
+  if (opcode != IoOpcode::copy) return space.send(opcode, lba, count, space.data_of(opcode, 0x3C, count));
+  const Bytes source = nvme::write_copy_source({.slba = kSource, .blocks = count}, 0, {});
+  return space.io->send(host::copy(space.nsid, lba, 1), source).wait();
+}
+
 /// A namespace with addresses of more than 32 bits, and of more than 4 GiB.
 std::optional<std::string> has_a_large_namespace(const Declared& declared) {
   constexpr auto large = [](const host::NamespaceFacts& facts) { return facts.blocks > std::uint64_t{1} << 32; };
@@ -82,7 +119,7 @@ class FarBlocks {
       check_.success(space_.send(IoOpcode::compare, far_, kLowBlocks, high_), "Compare of equal data, " + where_);
       check_.status(space_.send(IoOpcode::compare, far_, kLowBlocks, low_), sc::compare_failure, "Compare of the low blocks' data, " + where_);
     }
-    if (has(nvme::oncs_bits::copy)) judge_copies();
+    if (has(nvme::oncs_bits::copy) && space_.metadata_bytes == 0) judge_copies();
     if (has(nvme::oncs_bits::write_uncorrectable)) judge_marks();
     if (has(nvme::oncs_bits::write_zeroes)) {
       check_.success(space_.send(IoOpcode::write_zeroes, far_, kLowBlocks), "Write Zeroes, " + where_);
@@ -210,6 +247,47 @@ CONFORMANCE_CASE(high_addresses_are_of_their_own_blocks, "nvme.range.no-alias", 
     for (unsigned bit = 20; bit < 64 && (std::uint64_t{1} << bit) + kLow + kLowBlocks <= space.blocks; ++bit) {
       FarBlocks(check, space, oncs, bit).judge();
     }
+  }
+}
+
+CONFORMANCE_CASE(marks_are_of_the_blocks_named, "nvme.write-uncorrectable.extent", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<nvme::oncs_bits::write_uncorrectable>)) {
+  host::RawQueue& io = bench.associate().open_io();
+  for (const Space& space : every_space(bench, io)) {
+    MarkedBlocks blocks(check, space, bench.declared().transfer_max());
+    const std::uint64_t first = MarkedBlocks::kMarked;
+    for (const std::uint32_t count : {1u, 2u, 3u, 5u, 8u, 9u, 64u, 257u}) {
+      if (!blocks.mark(count)) continue;
+      const std::string after = fmt::format("after Write Uncorrectable of {} blocks from block 1", count);
+      blocks.readable(first - 1, after);
+      for (const std::uint64_t lba : {first, first + count / 2, first + count - 1}) blocks.unreadable(lba, after);
+      blocks.readable(first + count, after);
+      blocks.restore(count);
+    }
+  }
+}
+
+CONFORMANCE_CASE(marks_end_with_the_blocks_written, "nvme.write-uncorrectable.rewritten", roles::controller, needs(has_namespace),
+                 needs(claims_oncs<nvme::oncs_bits::write_uncorrectable>)) {
+  constexpr std::uint32_t kMany = 12;
+  constexpr std::uint64_t kFirst = 4;
+  host::RawQueue& io = bench.associate().open_io();
+  for (const Space& space : every_space(bench, io)) {
+    MarkedBlocks blocks(check, space, bench.declared().transfer_max());
+    for (const auto& [opcode, claim] : {BlockCommand{IoOpcode::write, 0},
+                                        BlockCommand{IoOpcode::write_zeroes, nvme::oncs_bits::write_zeroes},
+                                        BlockCommand{IoOpcode::copy, nvme::oncs_bits::copy}}) {
+      if ((claim != 0 && !claims(bench, claim)) || (opcode == IoOpcode::copy && space.metadata_bytes != 0)) continue;
+      for (const std::uint32_t count : {1u, 2u, 4u}) {
+        if (!blocks.mark(kMany)) continue;
+        const std::string after = fmt::format("after {} of {} blocks from block {}", named(space, opcode), count, kFirst);
+        if (!check.success(rewrite(space, opcode, kFirst, count), named(space, opcode) + " to blocks that are marked")) continue;
+        blocks.unreadable(kFirst - 1, after);
+        for (std::uint64_t lba = kFirst; lba < kFirst + count; ++lba) blocks.readable(lba, after);
+        blocks.unreadable(kFirst + count, after);
+      }
+    }
+    blocks.restore(kMany);
   }
 }
 

@@ -54,18 +54,22 @@ constexpr unsigned kTransfers = 128;
 constexpr std::uint64_t kDataUnit = 512'000;
 
 /// Writes and reads; answers the bytes of data that went each way.
-std::uint64_t move_data(Check& check, IoScene& scene) {
-  const std::uint32_t blocks = std::max<std::uint32_t>(8192 / scene.block_bytes, 1);
+std::uint64_t move_data(Check& check, IoScene& scene, std::uint64_t most) {
+  const std::uint64_t longest = most == 0 ? 65536 : std::min<std::uint64_t>(most, 65536);
+  const auto blocks = static_cast<std::uint32_t>(std::max<std::uint64_t>(longest / scene.block_bytes, 1));
   const Bytes data = pattern(0x5C, blocks, scene.block_bytes);
+  std::uint64_t moved = 0;
   for (unsigned i = 0; i < kTransfers; ++i) {
-    check.precondition_success(scene.write(0, data), "Write");
-    check.precondition_success(scene.read(0, blocks), "Read");
+    const std::uint32_t count = i % 4 == 0 ? blocks : std::min<std::uint32_t>(std::max<std::uint32_t>(4096 / scene.block_bytes, 1), blocks);
+    check.precondition_success(scene.write(0, ByteView{data}.first(std::size_t{count} * scene.block_bytes)), "Write");
+    check.precondition_success(scene.read(0, count), "Read");
+    moved += std::uint64_t{count} * scene.data_bytes;
   }
   // More commands write than read: whoever mixes the counters up is found out.
   for (unsigned i = 0; i < kTransfers; ++i) {
     check.precondition_success(scene.write(0, ByteView{data}.first(scene.block_bytes)), "Write");
   }
-  return std::uint64_t{kTransfers} * blocks * scene.data_bytes;
+  return moved;
 }
 
 }  // namespace
@@ -214,7 +218,7 @@ CONFORMANCE_CASE(health_counters_count, "nvme.log.smart-counts", roles::controll
   // Whatever counts blocks for thousands of them is far from what is right, and other hosts are not.
   constexpr std::uint64_t kUnitsOfOthers = 500;
   const Counters before = read_counters(check, scene.association);
-  const std::uint64_t bytes = move_data(check, scene);
+  const std::uint64_t bytes = move_data(check, scene, bench.declared().transfer_max());
   const Counters after = read_counters(check, scene.association);
   const std::array<std::uint64_t, 4> now = {after.units_read, after.units_written, after.reads, after.writes};
   check.precondition(std::any_of(now.begin(), now.end(), [](std::uint64_t one) { return one != 0; }),

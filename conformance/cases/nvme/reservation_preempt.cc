@@ -109,23 +109,32 @@ CONFORMANCE_CASE(preempt_and_abort_ends_commands, "nvme.reservation.preempt.abor
                  with_slow_commands) {
   ReservationScene scene(bench, check, 2);
   const Bytes before = pattern(0x31, 1, scene.block_bytes());
-  check.precondition_success(scene.write(0, 8, 0x31), "Write");
+  constexpr std::uint64_t kLbas[] = {8, 16};
+  for (const std::uint64_t lba : kLbas) check.precondition_success(scene.write(0, lba, 0x31), "Write");
+  host::RawQueue& second = scene.association(0).open_io(bench.io_qid(1));
   scene.held(ReservationType::exclusive_access, 2);
   // The Acquire comes first and is carried out first; then there is a Write on its way.
   auto acquire = scene.io(1).send(
       host::reservation_acquire(scene.nsid(), AcquireAction::preempt_and_abort, ReservationType::exclusive_access),
       host::reservation_keys(scene.key(1), scene.key(0)));
   scene.io(1).world().run_for(kLatency / 2);
-  auto write = scene.io(0).send(host::write(scene.nsid(), 8, 1), pattern(0x77, 1, scene.block_bytes()));
+  std::vector<Op<host::RawReply>> writes;
+  for (host::RawQueue* const queue : {&scene.io(0), &second}) {
+    const auto command = host::write(scene.nsid(), kLbas[writes.size()], 1);
+    writes.push_back(queue->send(command, pattern(0x77, 1, scene.block_bytes())));
+  }
   const auto acquired = acquire.wait_for(kSoon);
   check.require(acquired.has_value(), "Reservation Acquire is answered");
   check.require_success(*acquired, "Preempt and Abort");
-  // Its answer may be under way.
-  const auto written = write.wait_for(kLatency / 4);
-  check.require(written.has_value(), "the Write of the host that was preempted has ended with the Acquire");
-  check.refused(*written, "that Write");
-  const auto read = scene.read(1, 8);
-  if (check.success(read, "Read of the new holder")) check.bytes("the block", read.data, before);
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const std::string which = " on its I/O queue " + std::to_string(i + 1);
+    // Its answer may be under way.
+    const auto written = writes[i].wait_for(kLatency / 4);
+    check.require(written.has_value(), "the Write of the host that was preempted" + which + " has ended with the Acquire");
+    check.refused(*written, "that Write" + which);
+    const auto read = scene.read(1, kLbas[i]);
+    if (check.success(read, "Read of the new holder")) check.bytes("the block of the Write" + which, read.data, before);
+  }
 }
 
 }  // namespace fb::conformance

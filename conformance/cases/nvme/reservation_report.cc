@@ -1,4 +1,6 @@
 // Reservation Report, and what outlives a loss of power.
+#include <fmt/format.h>
+
 #include "conformance/cases/nvme/reservation_scene.h"
 #include "conformance/runner/embedded_controller.h"
 #include "model/subsystem/subsystem.h"
@@ -87,6 +89,35 @@ CONFORMANCE_CASE(report_names_the_holder, "nvme.reservation.report.holder", role
   }
 }
 
+CONFORMANCE_CASE(every_registrant_is_reported_as_holder, "nvme.reservation.report.each-holder", roles::controller, reservations) {
+  constexpr std::size_t kHosts = 3;
+  ReservationScene scene(bench, check, kHosts);
+  scene.all_registered(kHosts);
+  for (const ReservationType type : kReservationTypes) {
+    if (!claims_type(bench.declared(), type) || of_all_registrants(type)) continue;
+    for (std::size_t host = 0; host < kHosts; ++host) {
+      const std::string what = std::string(name_of(type)) + " of host " + std::to_string(host);
+      check.require_success(scene.acquire(host, type), "Acquire, " + what);
+      // As long as the report is, and not a byte more.
+      const std::size_t bytes = nvme::ReservationStatus::size + kHosts * kEntry;
+      const auto reply = scene.io(host).send(host::reservation_report(scene.nsid(), bytes), bytes).wait();
+      if (check.success(reply, "Reservation Report, " + what)) {
+        check.require(reply.data.size() >= bytes, "Reservation Report is as long as its entries are, " + what);
+        const ReservationReport report = scene.parse(reply.data);
+        check.equal("registrants in the report, " + what, report.entries.size(), kHosts);
+        for (std::size_t i = 0; i < kHosts; ++i) {
+          const auto its = std::find_if(report.entries.begin(), report.entries.end(),
+                                        [&](const auto& entry) { return entry.hostid == scene.hostid(i); });
+          check.require(its != report.entries.end(), "HOSTID of host " + std::to_string(i) + " is reported, " + what);
+          check.equal("RKEY of host " + std::to_string(i) + ", " + what, its->key, scene.key(i));
+          check.equal("RCSTS bit 0 of host " + std::to_string(i) + ", " + what, its->holder, i == host);
+        }
+      }
+      check.require_success(scene.release(host, type), "Release, " + what);
+    }
+  }
+}
+
 CONFORMANCE_CASE(report_names_all_holders, "nvme.reservation.report.all-holders", roles::controller,
                  needs(claims_types<kAll>)) {
   ReservationScene scene(bench, check, 2);
@@ -151,6 +182,26 @@ CONFORMANCE_CASE(register_changes_persistence, "nvme.reservation.persistence.reg
   change(PersistChange::none, false);
 }
 
+CONFORMANCE_CASE(every_register_action_changes_persistence, "nvme.reservation.persistence.every-action", roles::controller,
+                 persistence) {
+  ReservationScene scene(bench, check, 2);
+  RestoredPersistence restored(scene);
+  scene.all_registered(2);
+  const std::uint64_t key = scene.key(0);
+  for (const RegisterAction action : {RegisterAction::register_key, RegisterAction::replace_key, RegisterAction::unregister_key}) {
+    for (const bool on : {true, false}) {
+      check.precondition_success(restored.set(!on).wait(), "Set Features, Reservation Persistence");
+      const auto command = host::reservation_register(scene.nsid(), action, on ? PersistChange::set : PersistChange::clear);
+      const bool names_current = action != RegisterAction::register_key;
+      const auto reply = scene.send(0, command, host::reservation_keys(names_current ? key : 0, key));
+      const std::string what = fmt::format("RREGA {} and CPTPL {}", static_cast<unsigned>(action), on ? 3 : 2);
+      check.require_success(reply, "Reservation Register with " + what);
+      check.equal("PTPLS after " + what, scene.report(1).persists, on);
+      if (action == RegisterAction::unregister_key) scene.registered(0, key);
+    }
+  }
+}
+
 CONFORMANCE_CASE(register_refuses_a_reserved_change, "nvme.reservation.persistence.reserved", roles::controller,
                  reservations, reaches{"reservation.cptpl"}) {
   ReservationScene scene(bench, check, 1);
@@ -169,6 +220,37 @@ CONFORMANCE_CASE(feature_changes_persistence, "nvme.reservation.persistence.feat
     const auto got = scene.association(0).admin().send(command).wait();
     if (check.success(got, "Get Features")) check.equal("PTPL", got.dw0() & 1, on ? 1u : 0u);
   }
+}
+
+CONFORMANCE_CASE(persistence_of_all_is_of_each, "nvme.reservation.persistence.feature-all", roles::controller, persistence,
+                 needs(has_two_namespaces)) {
+  ReservationScene scene(bench, check, 1);
+  const auto send = [&](Record<nvme::SetFeaturesSqe> command, std::uint32_t nsid) {
+    command.set(nvme::sqe::nsid, nsid);
+    return scene.association(0).admin().send(command).wait();
+  };
+  const auto get = [&](std::uint32_t nsid) {
+    auto command = host::get_features(nvme::FeatureId::reservation_persistence);
+    command.set(nvme::sqe::nsid, nsid);
+    return scene.association(0).admin().send(command).wait();
+  };
+  const auto set = [](bool on) { return host::set_features(nvme::FeatureId::reservation_persistence, on ? 1 : 0); };
+  std::vector<std::pair<std::uint32_t, bool>> before;
+  for (const host::NamespaceFacts& facts : bench.declared().namespaces) {
+    const auto reply = get(facts.nsid);
+    // A namespace need not support reservations.
+    if (reply.ok()) before.emplace_back(facts.nsid, (reply.dw0() & 1) != 0);
+  }
+  check.precondition(before.size() >= 2, "two namespaces have the feature");
+  for (const bool on : {true, false}) {
+    for (const auto& [nsid, was] : before) check.precondition_success(send(set(!on), nsid), "Set Features of one namespace");
+    if (!check.success(send(set(on), nvme::kAllNamespaces), "Set Features of all namespaces")) continue;
+    for (const auto& [nsid, was] : before) {
+      const auto got = get(nsid);
+      if (check.success(got, "Get Features")) check.equal("PTPL of namespace " + std::to_string(nsid), got.dw0() & 1, on ? 1u : 0u);
+    }
+  }
+  for (const auto& [nsid, was] : before) (void)send(set(was), nsid);
 }
 
 CONFORMANCE_CASE(power_loss_ends_registrations, "nvme.reservation.persistence.lost", roles::controller,

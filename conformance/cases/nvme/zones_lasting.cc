@@ -155,6 +155,24 @@ CONFORMANCE_CASE(subsystem_reset_closes_zones, "nvme.zones.reset.subsystem", rol
   if (check.success(reply, "Read")) check.bytes("what was written", reply.data, scene.data(0x61, 3));
 }
 
+CONFORMANCE_CASE(subsystem_reset_keeps_descriptor_extensions, "nvme.zones.reset.subsystem", roles::controller, failing_zones,
+                 needs(has_zoned<has_extensions>)) {
+  ZoneScene scene(bench, check, has_extensions);
+  const Bytes data = pattern(0x23, 1, scene.facts.zones.extension_bytes);
+  // One zone stays closed, the other is open; nothing is written to either.
+  for (const std::size_t i : {0u, 1u}) scene.done(scene.extend(scene.zone(i), data), "Set Zone Descriptor Extension");
+  scene.open(scene.zone(1));
+  bench.subsystem().reset_subsystem();
+  scene.rejoin();
+  for (const std::size_t i : {0u, 1u}) {
+    const std::string which = i == 0 ? " of a zone that was closed" : " of a zone that was open explicitly";
+    const nvme::ZoneFacts zone = scene.look(scene.zone(i));
+    check.equal("state" + which, zone.state, kNotOpen);
+    check.that((zone.attributes & nvme::zone_attribute_bits::descriptor_extension) != 0, "ZDEV is 1" + which, "it is 0");
+    check.bytes("the extension" + which, zone.extension, data);
+  }
+}
+
 CONFORMANCE_CASE(shutdown_closes_zones, "nvme.zones.reset.shutdown", roles::controller, failing_zones, zones) {
   ZoneScene scene(bench, check);
   use_zones(scene);

@@ -99,8 +99,11 @@ CONFORMANCE_CASE(write_begins_at_the_write_pointer, "nvme.zones.write.sequential
 
 CONFORMANCE_CASE(write_ends_with_the_zone, "nvme.zones.write.boundary", roles::controller, zoned_namespaces, zones) {
   ZoneScene scene(bench, check);
-  const std::uint64_t at = scene.fill_but(0, 2);
-  check.status(scene.write(at, 3), sc::zone_boundary_error, "a block more than is left");
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::uint64_t at = scene.fill_but(i, 2);
+    check.status(scene.write(at, 3), sc::zone_boundary_error, "a block more than is left in zone " + std::to_string(i));
+    check.success(scene.write(at, 2), "Write of all that is left in zone " + std::to_string(i));
+  }
 }
 
 CONFORMANCE_CASE(full_zone_is_not_written, "nvme.zones.write.full", roles::controller, zoned_namespaces, zones) {
@@ -166,6 +169,17 @@ CONFORMANCE_CASE(offline_zone_is_not_read, "nvme.zones.read.offline", roles::con
   scene.fill(scene.zone(0), 2);
   fail_zone(bench, scene, scene.zone(0), ZoneState::offline);
   check.status(scene.read(scene.zone(0), 1), sc::zone_is_offline, "a read from an offline zone");
+}
+
+CONFORMANCE_CASE(reads_do_not_reach_into_offline_zones, "nvme.zones.read.offline", roles::controller, failing_zones,
+                 needs(has_zoned<reads_across>)) {
+  ZoneScene scene(bench, check, reads_across);
+  scene.fill(scene.zone(0), 2);
+  const std::uint64_t next = scene.zone(0) + scene.size();
+  check.precondition(scene.zone(1) == next, "the zones follow each other");
+  fail_zone(bench, scene, next, ZoneState::offline);
+  check.status(scene.read(next - 1, 2), sc::zone_is_offline, "a read whose last block is in an offline zone");
+  check.status(scene.read(next - 2, 8), sc::zone_is_offline, "a read that ends within an offline zone");
 }
 
 CONFORMANCE_CASE(read_only_zone_is_read, "nvme.zones.read.read-only", roles::controller, failing_zones, zones) {

@@ -6,13 +6,6 @@ namespace fb::conformance::tcp_cases {
 
 namespace {
 
-std::optional<std::string> io_data_in_capsules(const Declared& declared) {
-  if (!declared.known) return std::nullopt;
-  if (declared.nsid == 0) return "no active namespace";
-  if (declared.in_capsule_bytes >= declared.block_bytes) return std::nullopt;
-  return "IOCCSZ leaves no room for a block";
-}
-
 constexpr std::uint32_t kBytes = 4096;
 
 void expect_sgl_status(ControllerBench& bench, Check& check, const SglDescriptor& sgl,
@@ -36,11 +29,43 @@ void refuses_capsule(Check& check, RawTcp& raw, std::string_view what, const One
   legal.legal.empty() ? check.refused(status, what) : check.status(status, legal, what);
 }
 
+/// The first block, as a Read returns it.
+Bytes read_block(Check& check, ControllerBench& bench, RawTcp& raw, std::uint16_t cid) {
+  raw.send_command(read_command(bench, 1, cid));
+  Bytes read;
+  while (read.size() < bench.declared().block_bytes) {
+    // A controller may bring a block in pieces.
+    const auto part = raw.next(PduType::c2h_data);
+    check.require(part.has_value() && !part->data().empty(), "the block can be read");
+    read.insert(read.end(), part->data().begin(), part->data().end());
+  }
+  return read;
+}
+
 }  // namespace
 
 CONFORMANCE_CASE(address_descriptor_is_refused, "tcp.sgl.address", roles::controller, needs{&a_namespace}) {
   expect_sgl_status(bench, check, {nvme::SglType::data_block, nvme::sgl_subtype::address, 0x1000, kBytes, 0},
                     one_of(sc::sgl_descriptor_type_invalid));
+}
+
+CONFORMANCE_CASE(address_descriptor_of_capsule_data_is_refused, "tcp.sgl.address", roles::controller,
+                 needs{&io_data_in_capsules}) {
+  const std::uint32_t block = bench.declared().block_bytes;
+  IoQueue io = open_io(bench);
+  const Bytes before = pattern(block, 2);
+  const auto write = [&](const SglDescriptor& sgl, ByteView data, std::uint16_t cid) {
+    io.raw->send_command(with_sgl(host::write(bench.nsid(), bench.first_lba(), 1), sgl, cid), data);
+  };
+  write(SglDescriptor::in_capsule(0, block), before, kCid);
+  check.precondition_success(response(check, *io.raw, "Write").get(nvme::cqe::status), "Write with its data in the capsule");
+  std::uint16_t cid = kCid;
+  // The data is there; the descriptor does not say so.
+  for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{0x1000}}) {
+    write({nvme::SglType::data_block, nvme::sgl_subtype::address, address, block, 0}, pattern(block, 6), ++cid);
+    expect_status(check, *io.raw, one_of(sc::sgl_descriptor_type_invalid), "Write whose descriptor has the Address subtype", cid);
+  }
+  check.bytes("the block", read_block(check, bench, *io.raw, ++cid), before);
 }
 
 CONFORMANCE_CASE(transport_descriptor_of_another_subtype_is_refused, "tcp.sgl.subtype",
@@ -125,15 +150,7 @@ CONFORMANCE_CASE(in_capsule_data_is_what_is_written, "tcp.capsule.data", roles::
   const Bytes data = pattern(block, 9);
   io.raw->send_command(with_sgl(host::write(bench.nsid(), bench.first_lba(), 1), SglDescriptor::in_capsule(0, block)), data);
   expect_status(check, *io.raw, one_of(nvme::Status{}), "Write with its data in the capsule");
-  io.raw->send_command(read_command(bench, 1, kCid + 1));
-  Bytes read;
-  while (read.size() < data.size()) {
-    // A controller may bring a block in pieces.
-    const auto part = io.raw->next(PduType::c2h_data);
-    check.require(part.has_value() && !part->data().empty(), "the block can be read");
-    read.insert(read.end(), part->data().begin(), part->data().end());
-  }
-  check.bytes("the block", read, data);
+  check.bytes("the block", read_block(check, bench, *io.raw, kCid + 1), data);
 }
 
 CONFORMANCE_CASE(in_capsule_data_beyond_the_capsule_is_refused, "tcp.capsule.offset", roles::controller,

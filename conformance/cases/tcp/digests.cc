@@ -31,8 +31,12 @@ std::vector<SeenPdu> after_read_and_write(ControllerBench& bench, Check& check, 
   raw.send_command(write_command(bench, blocks));
   serve_r2ts(raw, pattern(std::size_t{blocks} * bench.declared().block_bytes, 3));
   (void)response(check, raw, "Write");
-  raw.send_command(read_command(bench, blocks));
-  (void)response(check, raw, "Read");
+  // As usual, and as long as MDTS allows: a digest may cover more than a product has in one piece.
+  const std::uint32_t longest = within_mdts(bench, 1u << 18) / bench.declared().block_bytes;
+  for (const std::uint32_t count : {blocks, std::max(longest, blocks)}) {
+    raw.send_command(read_command(bench, count));
+    (void)response(check, raw, "Read");
+  }
   return raw.seen();
 }
 
@@ -99,6 +103,24 @@ CONFORMANCE_CASE(wrong_data_digest_of_a_capsule_fails_the_command, "tcp.digest.d
   raw->send_connect(connect, kCid + 1);
   check.success(response(check, *raw, "Connect afterwards", kCid + 1).get(nvme::cqe::status),
                 "Connect afterwards");
+}
+
+CONFORMANCE_CASE(wrong_data_digest_of_any_capsule_fails_the_command, "tcp.digest.data.wrong-capsule", roles::controller,
+                 needs{&io_data_in_capsules}, sends_malformed) {
+  IoQueue io = io_with(bench, check, false, true);
+  const std::uint32_t block = bench.declared().block_bytes, most = bench.declared().in_capsule_bytes / block;
+  std::uint16_t cid = kCid;
+  for (const std::uint32_t blocks : {std::uint32_t{1}, std::max(most / 2, 1u), most}) {
+    const Bytes data = pattern(std::size_t{blocks} * block, 4);
+    const auto write = host::write(bench.nsid(), bench.first_lba(), blocks);
+    const auto command = with_sgl(write, SglDescriptor::in_capsule(0, static_cast<std::uint32_t>(data.size())), ++cid);
+    Bytes pdu = io.raw->build(RawTcp::capsule(command.bytes()), data);
+    pdu.back() ^= 0x5A;
+    io.raw->send(ByteView(pdu));
+    expect_status(check, *io.raw, one_of(sc::transient_transport_error),
+                  "Write of " + std::to_string(blocks) + " blocks with a wrong data digest of its capsule", cid);
+  }
+  expect_alive(check, *io.raw);
 }
 
 CONFORMANCE_CASE(wrong_data_digest_of_h2cdata_fails_the_command, "tcp.digest.data.wrong-h2cdata",

@@ -23,6 +23,13 @@ inline std::optional<std::string> a_namespace(const Declared& declared) {
   return "no active namespace";
 }
 
+inline std::optional<std::string> io_data_in_capsules(const Declared& declared) {
+  if (!declared.known) return std::nullopt;
+  if (declared.nsid == 0) return "no active namespace";
+  if (declared.in_capsule_bytes >= declared.block_bytes) return std::nullopt;
+  return "IOCCSZ leaves no room for a block";
+}
+
 inline Bytes pattern(std::size_t bytes, std::uint8_t seed) {
   Bytes made(bytes);
   for (std::size_t i = 0; i < bytes; ++i) made[i] = static_cast<std::uint8_t>(i * 7 + i / 256 + seed);

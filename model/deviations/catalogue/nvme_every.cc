@@ -45,6 +45,9 @@ bool cuts_addresses(const CommandContext& command, Refusal& refusal) {
 bool copies_from_anywhere(const CommandContext& command, Refusal& refusal) {
   return !(refusal.check == "io.lba.range" && is(command, IoOpcode::copy));
 }
+bool forgets_marks_far_behind(const CommandContext& command, Refusal& refusal) {
+  return !(refusal.check == "io.uncorrectable" && slba_of(command) >= 64);
+}
 /// 1 MiB in blocks of 512 and of 4,096 bytes.
 std::optional<nvme::Status> compares_less(const CommandContext& command) {
   const bool most = nlb_of(command) == 2048 || nlb_of(command) == 256;
@@ -298,6 +301,10 @@ DEVIATION(dataset_ranges_of_32_bits, "nvme.range.no-alias", Product::controller,
           hooks<AlteringDataIn, &cuts_range_addresses>());
 DEVIATION(copy_sources_of_32_bits, "nvme.range.no-alias", Product::controller, "cuts SLBA of the first source range of Copy to 32 bits",
           hooks<AlteringDataIn, &cuts_source_addresses>());
+DEVIATION(marks_of_few_blocks, "nvme.write-uncorrectable.extent", Product::controller, "marks no blocks beyond block 63",
+          hooks<Refusing, &forgets_marks_far_behind>());
+DEVIATION(marks_outlast_writes, "nvme.write-uncorrectable.rewritten", Product::controller, "keeps the marks of blocks that are written",
+          Departs{"sub.io.uncorrectable.stays"});
 DEVIATION(compare_below_mdts, "nvme.transfer.mdts-every", Product::controller, "refuses a Compare of exactly MDTS",
           hooks<Answering, &compares_less>());
 DEVIATION(fixed_transfer_bound, "nvme.transfer.unlimited", Product::controller, "refuses 2 MiB though MDTS is 0",

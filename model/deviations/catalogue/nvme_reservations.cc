@@ -1,10 +1,13 @@
 // Reservations: registrations, who holds what, what it keeps others from, notifications.
+#include <utility>
+
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
 #include "model/subsystem/departures.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/opcodes.h"
 #include "wire/nvme/reservation.h"
+#include "wire/nvme/sqe.h"
 
 namespace fb::deviations {
 
@@ -32,6 +35,13 @@ template <std::uint8_t Fid>
 std::optional<nvme::Status> feature_stays(const CommandContext& command) {
   if (!is_admin(command, code(AdminOpcode::set_features)) || (cdw10_of(command) & 0xFF) != Fid) return {};
   return nvme::sc::success;
+}
+
+/// The same of all namespaces at once.
+template <std::uint8_t Fid>
+std::optional<nvme::Status> feature_of_all_stays(const CommandContext& command) {
+  if (load_le<std::uint32_t>(command.sqe.data() + 4) != nvme::kAllNamespaces) return {};
+  return feature_stays<Fid>(command);
 }
 
 /// Lets this command through whatever reservation there is.
@@ -63,6 +73,16 @@ void first_holds(const CommandContext& command, MutableBytes data) {
   for (std::size_t n = 1; n < 8; ++n) {
     if (std::uint8_t* const status = rcsts(data, n)) *status = 0;
   }
+}
+/// Whoever holds a reservation, the first entry of the report says so.
+void first_holds_for_all(const CommandContext& command, MutableBytes data) {
+  if (!is_report(command, data)) return;
+  bool held = false;
+  for (std::size_t n = 0; n < 8; ++n) {
+    std::uint8_t* const status = rcsts(data, n);
+    if (status != nullptr) held = std::exchange(*status, std::uint8_t{0}) != 0 || held;
+  }
+  if (std::uint8_t* const first = rcsts(data, 0)) *first = held ? 1 : 0;
 }
 void generation_by_two(const CommandContext& command, MutableBytes data) {
   if (!is_report(command, data)) return;
@@ -255,6 +275,8 @@ RESERVATION(reservation_counts_what_fits, "report.length", "counts the registran
             Departs{departure::reservation_report_cut});
 RESERVATION(reservation_reports_all_as_holders, "report.holder", "reports every registrant as holder",
             hooks<AlteringDataOut, &all_hold>());
+RESERVATION(reservation_reports_the_first_as_holder, "report.each-holder", "reports the first registrant as holder, whoever holds",
+            hooks<AlteringDataOut, &first_holds_for_all>());
 RESERVATION(reservation_reports_one_holder, "report.all-holders", "reports one of all holders",
             hooks<AlteringDataOut, &first_holds>());
 RESERVATION(reservation_generation_stays, "report.generation", "counts no generations",
@@ -265,6 +287,10 @@ RESERVATION(reservation_generation_jumps, "report.generation-step", "counts gene
             hooks<AlteringDataOut, &generation_by_two>());
 RESERVATION(reservation_ignores_cptpl, "persistence.register", "ignores CPTPL",
             Departs{departure::reservation_cptpl_ignored});
+RESERVATION(reservation_ignores_every_cptpl, "persistence.every-action", "ignores CPTPL of every action",
+            Departs{departure::reservation_cptpl_ignored});
+RESERVATION(reservation_persists_in_one_namespace, "persistence.feature-all", "ignores Set Features of PTPL of all namespaces",
+            hooks<Answering, &feature_of_all_stays<0x83>>());
 RESERVATION(reservation_takes_any_cptpl, "persistence.reserved", "takes the reserved value of CPTPL",
             Tolerate{"reservation.cptpl"});
 RESERVATION(reservation_persistence_stays, "persistence.feature", "says success to feature 83h and does nothing",
