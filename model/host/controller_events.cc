@@ -116,7 +116,7 @@ void Controller::on_event_log(EventRead read, AdminReply& reply) {
   using Notification = nvme::ReservationNotification;
   const bool one_of_many = event.lid == static_cast<std::uint8_t>(nvme::LogPage::reservation_notification) &&
                            reply.ok() && reply.data.size() >= Notification::size;
-  if (one_of_many && --read.pages_left > 0 &&
+  if (one_of_many && --read.pages_left > 0 && !departs(point::one_notification) &&
       View<Notification>{ByteView{reply.data}}.get(nvme::reservation_notification::nalp) > 0) {
     return read_event_page(read);
   }

@@ -119,6 +119,33 @@ void protected_io(Watched& rig) {
   rig.finish(ns->read(3, data));
 }
 
+/// The host makes the tags, and a block comes back with another bit; then two reservation notifications come at once.
+void spoiled_tags(Watched& rig) {
+  subsystem::NamespaceOptions format;
+  format.nsid = 7;
+  format.blocks = 64;
+  format.metadata_bytes = 8;
+  format.protection_type = 1;
+  (void)rig.disk->add_namespace(std::move(format));
+  ConnectOptions options = modest(rig);
+  options.protection = ProtectionUse::host;
+  Controller* controller = rig.start(options);
+  if (controller == nullptr) return;
+  Namespace* const ns = rig.host->find(*controller, 7);
+  if (ns == nullptr) return;
+  Bytes data(1040);
+  rig.finish(ns->write(3, data));
+  rig.hooks.on_data_out = [](const nvme::Sqe& sqe, MutableBytes out) {
+    if (sqe.bytes()[0] == 0x02 && out.size() == 1040) out[0] ^= 1;
+  };
+  rig.finish(ns->read(3, data));
+  rig.hooks.on_data_out = nullptr;
+  for (const auto& [cntlid, one] : rig.disk->controllers()) {
+    for (unsigned i = 0; i < 2; ++i) one->on_reservation_notice(7, nvme::ReservationNotice::reservation_released);
+  }
+  rig.world->run_for(Duration::s(1));
+}
+
 void no_flow_control(Watched& rig) {
   rig.hooks.departure = "sub.sqhd.disabled";
   ConnectOptions options = modest(rig);
@@ -469,7 +496,7 @@ void changes(Watched& rig) {
 }
 
 constexpr Situation kSituations[] = {
-    changes, strange_capabilities,
+    changes, spoiled_tags, strange_capabilities,
     slow_reset, commands, ordinary, zones, protected_io, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
     subsystem_departs<kReserved>, subsystem_departs<kOther>, subsystem_departs<kNeverReady>,
     authentication, fatal_status, slow_ready, silent_keep_alive, errors, losses, io_queue_lost,
