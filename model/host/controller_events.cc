@@ -65,6 +65,7 @@ void Controller::on_async_event(const AdminReply& reply) {
   if (!reply.ok()) {
     // The limit was exceeded, or events are not supported: asking again would not help.
     note("event request failed: " + nvme::to_string(reply.status()));
+    if (departs(point::aer_failed_repeated)) send_event_request();
     return;
   }
   world_.trace().mark("host.event");
@@ -148,7 +149,7 @@ void Controller::read_again() {
 void Controller::rescan() {
   if (state_ != ControllerState::live || !options_.scan_namespaces) return;
   if (scanning_) {
-    scan_again_ = true;
+    scan_again_ = !departs(point::rescan_again_omitted);
     return;
   }
   const std::vector<NamespaceFacts> before = namespaces_;

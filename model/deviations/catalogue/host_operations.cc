@@ -212,6 +212,15 @@ HOST(host_reads_one_notification, "nvme.host.aer.notifications", "the first of s
 HOST(host_checks_no_tags, "nvme.host.protection.checked", "protection information that the host makes is not checked when it is read",
      Departs{"host.protection.unchecked"});
 
+HOST(host_hammers_after_a_loss, "fabrics.host.reconnect.delay", "Connect is repeated without delay after a loss",
+     Departs{"host.connect.busy.hammered"});
+HOST(host_shuts_down_with_io, "fabrics.host.shutdown.drained", "CC.SHN is set while I/O commands are outstanding",
+     Departs{"host.shutdown.undrained"});
+HOST(host_floods_with_event_requests, "nvme.host.aer.failed", "an Asynchronous Event Request that failed is sent again at once",
+     Departs{"host.aer.failed_repeated"});
+HOST(host_looks_once, "nvme.host.namespaces.again", "a notice that comes while namespaces are read has no consequence",
+     Departs{"host.event.rescan.once"});
+
 #undef HOST
 
 }  // namespace fb::deviations
