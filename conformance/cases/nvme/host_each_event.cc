@@ -39,7 +39,7 @@ class Told final : public host::ControllerListener {
   std::vector<Bytes> logs;
 };
 
-constexpr std::array<nvme::ReservationNotice, 3> kNotices = {
+constexpr std::array<nvme::ReservationNotice, 3> kHostNotices = {
     nvme::ReservationNotice::registration_preempted, nvme::ReservationNotice::reservation_released,
     nvme::ReservationNotice::reservation_preempted};
 
@@ -90,7 +90,7 @@ CONFORMANCE_CASE(host_reads_every_reservation_notification, "nvme.host.aer.notif
   check.precondition(controller != nullptr, "the association is there");
   for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7}}) {
     told.logs.clear();
-    for (std::size_t i = 0; i < count; ++i) controller->on_reservation_notice(bench.nsid(), kNotices[i % kNotices.size()]);
+    for (std::size_t i = 0; i < count; ++i) controller->on_reservation_notice(bench.nsid(), kHostNotices[i % kHostNotices.size()]);
     bench.run_until([] { return false; }, 3_s);
     std::vector<nvme::ReservationNotice> heard;
     for (const Bytes& log : told.logs) {
@@ -101,7 +101,7 @@ CONFORMANCE_CASE(host_reads_every_reservation_notification, "nvme.host.aer.notif
     const std::string which = " of " + std::to_string(count) + " at once";
     check.equal("notifications that the user hears of" + which, heard.size(), count);
     for (std::size_t i = 0; i < std::min(count, heard.size()); ++i) {
-      check.that(heard[i] == kNotices[i % kNotices.size()], "notification " + std::to_string(i + 1) + which + " is the one that was sent",
+      check.that(heard[i] == kHostNotices[i % kHostNotices.size()], "notification " + std::to_string(i + 1) + which + " is the one that was sent",
                  "another one");
     }
   }
