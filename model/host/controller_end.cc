@@ -104,7 +104,7 @@ Op<Result<void, HostError>> Controller::shutdown() {
 }
 
 void Controller::drained() {
-  if (io_load() > 0 && world_.now() < step_deadline_) {
+  if (io_load() > 0 && world_.now() < step_deadline_ && !departs(point::shutdown_undrained)) {
     polling_ = Polling::drain;
     world_.loop().schedule_after(step_timer_, poll_interval_);
     poll_interval_ = std::min(poll_interval_ * 2, kPollMax);

@@ -65,6 +65,7 @@ void Controller::on_async_event(const AdminReply& reply) {
   if (!reply.ok()) {
     // The limit was exceeded, or events are not supported: asking again would not help.
     note("event request failed: " + nvme::to_string(reply.status()));
+    if (departs(point::aer_failed_repeated)) send_event_request();
     return;
   }
   world_.trace().mark("host.event");
@@ -116,7 +117,7 @@ void Controller::on_event_log(EventRead read, AdminReply& reply) {
   using Notification = nvme::ReservationNotification;
   const bool one_of_many = event.lid == static_cast<std::uint8_t>(nvme::LogPage::reservation_notification) &&
                            reply.ok() && reply.data.size() >= Notification::size;
-  if (one_of_many && --read.pages_left > 0 &&
+  if (one_of_many && --read.pages_left > 0 && !departs(point::one_notification) &&
       View<Notification>{ByteView{reply.data}}.get(nvme::reservation_notification::nalp) > 0) {
     return read_event_page(read);
   }
@@ -148,7 +149,7 @@ void Controller::read_again() {
 void Controller::rescan() {
   if (state_ != ControllerState::live || !options_.scan_namespaces) return;
   if (scanning_) {
-    scan_again_ = true;
+    scan_again_ = !departs(point::rescan_again_omitted);
     return;
   }
   const std::vector<NamespaceFacts> before = namespaces_;

@@ -133,6 +133,11 @@ namespace fb::host {
   X(namespace_identity, "host.namespace.identity", \
     "a namespace is taken for the former one of its NSID, whatever its identifiers") \
   X(format_low_bits, "host.namespace.format", "FLBAS is read by its lower four bits alone") \
+  X(aer_failed_repeated, "host.aer.failed_repeated", "an Asynchronous Event Request that failed is sent again at once") \
+  X(rescan_again_omitted, "host.event.rescan.once", "a notice that comes while namespaces are read has no consequence") \
+  X(shutdown_undrained, "host.shutdown.undrained", "CC.SHN is set while I/O commands are outstanding") \
+  X(one_notification, "host.event.one_notification", "one reservation notification is read, however many there are") \
+  X(protection_unchecked, "host.protection.unchecked", "the host does not check the protection information that it reads") \
   X(keep_alive_time_unrounded, "host.keep_alive.time", "KATO is not rounded up to the granularity that KAS names") \
   X(discovery_genctr_ignored, "host.discovery.genctr.ignored", \
     "a discovery log that changed while it was read is used") \

@@ -78,7 +78,7 @@ Bytes Namespace::with_tags(std::uint64_t lba, ByteView data) const {
 
 nvme::Status Namespace::check_tags(const IoRequest& request) const {
   const nvme::BlockLayout& layout = facts_.layout;
-  if (!layout.is_protected()) return {};
+  if (!layout.is_protected() || departs(point::protection_unchecked)) return {};
   nvme::ProtectionTags tags = tags_at(layout, request.lba);
   const nvme::ProtectionChecks checks{.guard = true, .reference = true};
   for (std::size_t at = 0; at < request.data.size(); at += layout.bytes()) {

@@ -108,6 +108,35 @@ CONFORMANCE_CASE(host_changes_only_shn_at_a_shutdown, "fabrics.host.cc.kept", ro
   check.precondition(looked > 0, "CC.SHN is set");
 }
 
+CONFORMANCE_CASE(host_finishes_its_io_before_it_shuts_down, "fabrics.host.shutdown.drained", roles::host,
+                 furnished([](EmbeddedSetup& setup) { setup.subsystem.io_latency = 200_ms; })) {
+  constexpr std::uint8_t kWrite = 0x01;
+  bench.connect_product({.io_queues = 2});
+  std::size_t outstanding = 0, most = 0, left = 0;
+  bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
+    if (command.qid != 0 && command.sqe[0] == kWrite) most = std::max(most, ++outstanding);
+    return std::nullopt;
+  };
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    if (command.qid != 0 && command.sqe[0] == kWrite && outstanding > 0) --outstanding;
+    return Answer::send;
+  };
+  bool shut = false;
+  bench.script.property_write = [&](std::uint32_t offset, std::uint64_t& value) {
+    if (offset != fabrics::property::cc || (value >> 14 & 3) == 0) return true;
+    shut = true;
+    left = std::max(left, outstanding);
+    return true;
+  };
+  std::vector<Op<nvme::Status>> writes;
+  for (std::uint64_t i = 0; i < 6; ++i) writes.push_back(bench.product().write(bench.nsid(), i * 8, bench.keep(Bytes(4096))));
+  bench.run_until([&] { return outstanding >= 6; }, 100_ms);
+  bench.product().disconnect().wait_for(120_s);
+  for (auto& write : writes) write.wait_for(60_s);
+  check.precondition(shut && most > 0, "the host writes, and sets CC.SHN");
+  check.equal("I/O commands outstanding when CC.SHN is set", left, std::size_t{0});
+}
+
 CONFORMANCE_CASE(host_notices_that_an_io_queue_is_lost, "fabrics.host.io-queue.lost", roles::host,
                  reaches{"bench.dropped"}) {
   bench.connect_product();

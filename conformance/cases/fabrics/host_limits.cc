@@ -53,9 +53,11 @@ CONFORMANCE_CASE(host_waits_as_long_as_is_announced, "fabrics.host.init.ready-ti
   for (const Announcement& each : {Announcement{1, true}, {4, true}, {8, true}, {1, false}, {4, false}, {8, false}}) {
     const std::uint8_t announced = each.units;
     const Duration ready_after = Duration::ms(500) * announced * 9 / 10;
-    std::optional<Instant> enabled;
+    std::optional<Instant> enabled, disabled;
     bench.script.property_write = [&](std::uint32_t offset, std::uint64_t& value) {
-      if (offset == fabrics::property::cc) enabled = (value & 1) != 0 ? std::optional{bench.world().now()} : std::nullopt;
+      if (offset != fabrics::property::cc) return true;
+      enabled = disabled = std::nullopt;
+      ((value & 1) != 0 ? enabled : disabled) = bench.world().now();
       return true;
     };
     bench.script.property_read = [&](std::uint32_t offset, std::uint64_t& value) {
@@ -66,15 +68,25 @@ CONFORMANCE_CASE(host_waits_as_long_as_is_announced, "fabrics.host.init.ready-ti
       }
       if (offset == fabrics::property::crto) value = announced | std::uint64_t{announced} << 16;
       if (offset == fabrics::property::csts && enabled && bench.world().now() < *enabled + ready_after) value &= ~std::uint64_t{1};
+      if (offset == fabrics::property::csts && disabled && bench.world().now() < *disabled + ready_after) value |= 1;
     };
     const auto outcome = bench.product().connect({.kato_ms = 60'000}).wait_for(60_s);
     check.precondition(enabled.has_value(), "the host enables the controller");
     const std::string time = std::to_string(announced * 500) + " ms" + (each.in_crto ? "" : " without CRTO");
     check.that(outcome && outcome->ok, "the host waits for CSTS.RDY within CAP.TO of " + time,
                outcome ? outcome->text : "no outcome");
+    bench.step("a Controller Reset");
+    bool early = false;
+    bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
+      if (command.qid != 0 || !host_setup::is_connect(command)) return std::nullopt;
+      early = early || (disabled && bench.world().now() < *disabled + ready_after);
+      disabled = std::nullopt;
+      return std::nullopt;
+    };
+    bench.product().reset().wait_for(60_s);
+    check.that(!early, "the host waits for CSTS.RDY = 0 within CAP.TO of " + time, "it connects again before");
     bench.product().disconnect().wait_for(30_s);
-    bench.script.property_read = {};
-    bench.script.property_write = {};
+    bench.script = {};
   }
 }
 

@@ -35,6 +35,21 @@ CONFORMANCE_CASE(host_connects_again_after_a_loss, "fabrics.host.reconnect", rol
   check.that(seen, "a new Connect, or an error for what waits", "neither");
 }
 
+CONFORMANCE_CASE(host_waits_between_attempts_after_a_loss, "fabrics.host.reconnect.delay", roles::host) {
+  bench.connect_product();
+  bench.forget_seen();
+  bench.script.admission = [](const CommandContext& command) -> std::optional<nvme::Status> {
+    if (command.qid != 0 || command.sqe[0] != nvme::kFabricsOpcode || command.sqe[4] != kConnect) return std::nullopt;
+    return sc::controller_busy;
+  };
+  bench.subsystem().end_associations("the bench ends the association");
+  check.precondition(bench.run_until([&] { return connects_again(bench); }, 120_s), "the host connects again");
+  bench.run_until([] { return false; }, 10_s);
+  const std::size_t attempts = bench.fabrics_commands(kConnect).size();
+  check.that(attempts <= 100, "attempts have a delay between them", std::to_string(attempts) + " Connects in ten seconds");
+  bench.script = {};
+}
+
 CONFORMANCE_CASE(host_recovers_when_keep_alive_is_not_answered, "fabrics.host.keep-alive.lost",
                  roles::host, reaches{"bench.keep_alive"}) {
   // The controller itself never gives up: only the host can notice.

@@ -97,6 +97,7 @@ CONFORMANCE_CASE(host_names_are_qualified_names, "fabrics.host.connect.names", r
     const std::string subsystem = name_in(data_of(*one).get(fabrics::connect_data::subnqn));
     check.that(host.size() <= kLongestName, "a name of at most 223 bytes", std::to_string(host.size()));
     check.that(host.starts_with("nqn."), "a name that begins with \"nqn.\"", host);
+    if (!bench.product().hostnqn().empty()) check.equal("HOSTNQN", host, bench.product().hostnqn());
     check.equal("SUBNQN", subsystem, bench.nqn());
   }
 }

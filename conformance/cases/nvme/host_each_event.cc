@@ -31,9 +31,17 @@ constexpr std::array<Event, 9> kEvents = {{{EventType::error, info::error_persis
 /// Counts what the host tells its user.
 class Told final : public host::ControllerListener {
  public:
-  void on_event(host::Controller&, const Event& event, ByteView) override { events.push_back(event); }
+  void on_event(host::Controller&, const Event& event, ByteView log) override {
+    events.push_back(event);
+    logs.emplace_back(log.begin(), log.end());
+  }
   std::vector<Event> events;
+  std::vector<Bytes> logs;
 };
+
+constexpr std::array<nvme::ReservationNotice, 3> kHostNotices = {
+    nvme::ReservationNotice::registration_preempted, nvme::ReservationNotice::reservation_released,
+    nvme::ReservationNotice::reservation_preempted};
 
 std::size_t clearing_reads(const HostBench& bench, std::uint8_t lid) {
   const auto logs = admin_commands(bench, opcode::kGetLog);
@@ -66,6 +74,35 @@ CONFORMANCE_CASE(host_tells_of_each_event, "nvme.host.aer.each", roles::host,
       check.equal("new Asynchronous Event Requests after " + which, admin_commands(bench, opcode::kEventRequest).size(), std::size_t{1});
       check.equal("events that the user hears of after " + which, told.events.size(), std::size_t{1});
       if (!told.events.empty()) check.that(told.events.front() == event, "the event is " + which, nvme::to_string(told.events.front()));
+    }
+  }
+  bench.emulated_host().remove_listener(told);
+}
+
+CONFORMANCE_CASE(host_reads_every_reservation_notification, "nvme.host.aer.notifications", roles::host,
+                 arranged("notifications that the bench makes up, and a user who hears of them", [](EmbeddedSetup&) {})) {
+  bench.connect_product();
+  Told told;
+  bench.emulated_host().add_listener(told);
+  const auto controllers = bench.emulated_host().controllers();
+  subsystem::Controller* const controller =
+      controllers.empty() ? nullptr : bench.subsystem().find_controller(controllers.front()->facts().cntlid);
+  check.precondition(controller != nullptr, "the association is there");
+  for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7}}) {
+    told.logs.clear();
+    for (std::size_t i = 0; i < count; ++i) controller->on_reservation_notice(bench.nsid(), kHostNotices[i % kHostNotices.size()]);
+    bench.run_until([] { return false; }, 3_s);
+    std::vector<nvme::ReservationNotice> heard;
+    for (const Bytes& log : told.logs) {
+      if (log.size() < nvme::ReservationNotification::size) continue;
+      const View<nvme::ReservationNotification> page{log};
+      if (page.get(nvme::reservation_notification::lpc) != 0) heard.push_back(page.get(nvme::reservation_notification::rnlpt));
+    }
+    const std::string which = " of " + std::to_string(count) + " at once";
+    check.equal("notifications that the user hears of" + which, heard.size(), count);
+    for (std::size_t i = 0; i < std::min(count, heard.size()); ++i) {
+      check.that(heard[i] == kHostNotices[i % kHostNotices.size()], "notification " + std::to_string(i + 1) + which + " is the one that was sent",
+                 "another one");
     }
   }
   bench.emulated_host().remove_listener(told);

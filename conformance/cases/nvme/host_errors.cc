@@ -92,6 +92,39 @@ CONFORMANCE_CASE(host_aborts_the_command_that_it_means, "nvme.host.abort.names",
   write.wait_for(300_s);
 }
 
+CONFORMANCE_CASE(host_aborts_commands_of_every_queue, "nvme.host.abort.queues", roles::host, reaches{"bench.unanswered"}, lasts(300_s)) {
+  constexpr std::uint64_t kReads = 6;
+  bench.connect_product({.io_queues = 3});
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    if (!is_io(command, opcode::kRead) || lba_of(command.sqe) < kLba || lba_of(command.sqe) >= kLba + kReads) return Answer::send;
+    bench.mark("bench.unanswered");
+    return Answer::withhold;
+  };
+  bench.forget_seen();
+  std::vector<Op<nvme::Status>> reads;
+  for (std::uint64_t i = 0; i < kReads; ++i) reads.push_back(bench.product().read(bench.nsid(), kLba + i, bench.keep(Bytes(512))));
+  const auto leaves = [&] { return std::any_of(bench.commands().begin(), bench.commands().end(), resets); };
+  bench.run_until([&] { return leaves() || bench.fabrics_commands(0x01).size() > 0 || admin_commands(bench, kAbort).size() >= 3; }, 300_s);
+  std::size_t looked = 0;
+  std::uint16_t first = 0, last = 0;  // queues
+  for (const SeenCommand* abort : admin_commands(bench, kAbort)) {
+    const auto sqid = static_cast<std::uint16_t>(abort->cdw(10) & 0xFFFF), cid = static_cast<std::uint16_t>(abort->cdw(10) >> 16);
+    const auto sent = io_commands(bench, opcode::kRead);
+    const bool meant = std::any_of(sent.begin(), sent.end(), [&](const SeenCommand* read) {
+      return read->qid == sqid && read->cid() == cid && read->cntlid == abort->cntlid && read->at <= abort->at;
+    });
+    ++looked;
+    first = looked == 1 ? sqid : std::min(first, sqid);
+    last = std::max(last, sqid);
+    check.that(meant, "SQID and CID in Abort are those of a read without an answer",
+               "SQID " + std::to_string(sqid) + ", CID " + std::to_string(cid));
+  }
+  bench.script = {};
+  for (auto& read : reads) read.wait_for(300_s);
+  check.precondition(looked > 0, "the host sends Abort");
+  check.precondition(first != last, "commands of two queues are aborted");
+}
+
 CONFORMANCE_CASE(host_keeps_to_the_limit_of_aborts, "nvme.host.abort.limit", roles::host, lasts(300_s),
                  furnished([](EmbeddedSetup& setup) { setup.subsystem.abort_limit = 1; })) {
   unsigned outstanding = 0, most = 0;

@@ -70,4 +70,18 @@ CONFORMANCE_CASE(host_reads_the_ana_log_after_a_change, "nvme.host.aer.ana", rol
              "the ANA log is read", "it is not");
 }
 
+CONFORMANCE_CASE(host_sends_no_flood_of_event_requests, "nvme.host.aer.failed", roles::host) {
+  constexpr std::size_t kMost = 20;
+  std::size_t requests = 0;
+  bench.script.admission = [&](const CommandContext& command) -> std::optional<nvme::Status> {
+    if (command.qid != 0 || command.sqe[0] != opcode::kEventRequest || requests > 10 * kMost) return std::nullopt;
+    ++requests;
+    return sc::async_event_request_limit_exceeded.with_dnr();
+  };
+  bench.product().connect({}).wait_for(30_s);
+  bench.run_until([&] { return requests > kMost; }, 5_s);
+  check.precondition(requests > 0, "the host sends Asynchronous Event Requests");
+  check.that(requests <= kMost, "few Asynchronous Event Requests, if each fails", std::to_string(requests));
+}
+
 }  // namespace fb::conformance

@@ -112,6 +112,25 @@ CONFORMANCE_CASE(host_finds_more_namespaces_than_one_list_holds, "nvme.host.name
   check.equal("namespaces with their size", right, bench.subsystem().namespaces().size());
 }
 
+CONFORMANCE_CASE(host_hears_of_a_change_while_it_looks, "nvme.host.namespaces.again", roles::host, a_host_that_says_what_it_found) {
+  bench.connect_product();
+  constexpr std::uint8_t kActiveList = 0x02;
+  std::uint32_t next = 601;
+  unsigned lists = 0;
+  bool added = true;
+  bench.script.completion = [&](const CommandContext& command, MutableBytes) {
+    const bool list = command.qid == 0 && command.sqe[0] == opcode::kIdentify && command.sqe[40] == kActiveList;
+    // The list that the host gets does not have this one.
+    if (list && ++lists <= 3) added = added && bench.subsystem().add_namespace({.nsid = next++, .blocks = 100 + lists}).ok();
+    return Answer::send;
+  };
+  check.precondition(bench.subsystem().add_namespace({.nsid = 600, .blocks = 4242}).ok(), "one more namespace");
+  bench.run_until([] { return false; }, 5_s);
+  bench.script = {};
+  check.precondition(added && lists > 0, "the host reads the list of namespaces, and others come");
+  knows_them(bench, check, "after others have come while it read the list");
+}
+
 CONFORMANCE_CASE(host_tells_namespaces_of_one_nsid_apart, "nvme.host.namespaces.identity", roles::host, a_host_that_says_what_it_found) {
   bench.connect_product();
   const auto space_of = [&](std::uint32_t nsid) -> host::Namespace& {

@@ -71,7 +71,8 @@ void declare(HostBench& bench, const Announced& declared) {
     if (offset != fabrics::property::cap) return;
     auto cap = record_from_integer<fabrics::Cap>(value);
     cap.set(fabrics::cap::mpsmin, declared.mpsmin);
-    if (declared.entries != 0) cap.set(fabrics::cap::mqes, ZeroBased<std::uint16_t>::of(declared.entries));
+    const auto entries = static_cast<unsigned>(cap.get(fabrics::cap::mqes).count());
+    if (declared.entries != 0) cap.set(fabrics::cap::mqes, ZeroBased<std::uint16_t>::of(std::min(declared.entries, entries)));
     value = integer_of(cap);
   };
   bench.script.data_out = [&declared](const CommandContext& command, MutableBytes data) {

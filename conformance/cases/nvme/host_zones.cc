@@ -60,13 +60,17 @@ struct ZoneAct {
   bool all;
   nvme::ZoneState then;  ///< of the zone
 };
-using Act = nvme::ZoneSendAction;
-using State = nvme::ZoneState;
-constexpr ZoneAct kActs[] = {{Act::open, 690, false, State::explicitly_opened}, {Act::close, 300, false, State::closed},
-                             {Act::finish, 690, false, State::full},            {Act::open, 5, false, State::explicitly_opened},
-                             {Act::open, 0, true, State::empty},                {Act::close, 0, true, State::empty},
-                             {Act::finish, 300, false, State::full},            {Act::reset, 690, false, State::empty},
-                             {Act::reset, 0, true, State::empty}};
+using ZoneSend = nvme::ZoneSendAction;
+using nvme::ZoneState;
+constexpr ZoneAct kActs[] = {{ZoneSend::open, 690, false, ZoneState::explicitly_opened},
+                             {ZoneSend::close, 300, false, ZoneState::closed},
+                             {ZoneSend::finish, 690, false, ZoneState::full},
+                             {ZoneSend::open, 5, false, ZoneState::explicitly_opened},
+                             {ZoneSend::open, 0, true, ZoneState::empty},
+                             {ZoneSend::close, 0, true, ZoneState::empty},
+                             {ZoneSend::finish, 300, false, ZoneState::full},
+                             {ZoneSend::reset, 690, false, ZoneState::empty},
+                             {ZoneSend::reset, 0, true, ZoneState::empty}};
 
 std::vector<const SeenCommand*> zone_writes(const HostBench& bench) {
   std::vector<const SeenCommand*> found;
@@ -208,8 +212,8 @@ CONFORMANCE_CASE(host_carries_out_every_zone_action, "nvme.host.zones.actions", 
     check.bytes("what was appended", back, data);
     next += blocks;
   }
-  std::vector<State> expected(table.count(), State::empty);
-  expected[300] = State::implicitly_opened;
+  std::vector<ZoneState> expected(table.count(), ZoneState::empty);
+  expected[300] = ZoneState::implicitly_opened;
   for (const ZoneAct& act : kActs) {
     const std::string name = "action " + std::to_string(static_cast<unsigned>(act.action)) +
                              (act.all ? " of all zones" : " of zone " + std::to_string(act.zone));
@@ -218,11 +222,11 @@ CONFORMANCE_CASE(host_carries_out_every_zone_action, "nvme.host.zones.actions", 
     check.success(*sent, name);
     if (!act.all) expected[act.zone] = act.then;
     for (std::size_t i = 0; act.all && i < expected.size(); ++i) {
-      State& state = expected[i];
-      const bool opened = state == State::explicitly_opened || state == State::implicitly_opened;
-      if (act.action == Act::close && opened) state = State::closed;
-      if (act.action == Act::open && state == State::closed) state = State::explicitly_opened;
-      if (act.action == Act::reset) state = State::empty;
+      ZoneState& state = expected[i];
+      const bool opened = state == ZoneState::explicitly_opened || state == ZoneState::implicitly_opened;
+      if (act.action == ZoneSend::close && opened) state = ZoneState::closed;
+      if (act.action == ZoneSend::open && state == ZoneState::closed) state = ZoneState::explicitly_opened;
+      if (act.action == ZoneSend::reset) state = ZoneState::empty;
     }
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < expected.size(); ++i) wrong += table.state(i) != expected[i];

@@ -154,6 +154,30 @@ CONFORMANCE_CASE(tcp_host_refuses_or_keeps_to_a_small_maxh2cdata, "tcp.host.icre
   }
 }
 
+CONFORMANCE_CASE(tcp_host_keeps_to_the_maxh2cdata_of_each_queue, "tcp.host.h2cdata.each-queue", roles::host) {
+  const auto most_of = [](const Connection& c) { return 4096u * static_cast<std::uint32_t>(1 + c.number() % 4); };
+  Scene scene(bench);
+  scene.middle.to_host = [&](Connection& c, std::vector<Bytes>& pdus) {
+    if (is(pdus.front(), PduType::ic_resp)) store_le<std::uint32_t>(&pdus.front()[12], most_of(c));
+  };
+  scene.connect({.io_queues = 3});
+  std::vector<Op<nvme::Status>> writes;
+  for (std::size_t i = 0; i < 12; ++i) writes.push_back(bench.product().write(bench.nsid(), i * 128, bench.keep(pattern(kLarge))));
+  for (auto& write : writes) write.wait_for(kLong);
+  std::size_t queues = 0;
+  for (const auto& c : scene.middle.connections()) {
+    std::size_t sent = 0;
+    for (const SeenPdu& pdu : c->said()) {
+      if (!is(pdu.bytes, PduType::h2c_data)) continue;
+      ++sent;
+      check.that(pdu.data().size() <= most_of(*c), "at most " + std::to_string(most_of(*c)) + " bytes in one H2CData of connection " +
+                     std::to_string(c->number()), pdu.text());
+    }
+    queues += sent > 0;
+  }
+  check.precondition(queues >= 2, "the host sends H2CData on two queues");
+}
+
 CONFORMANCE_CASE(tcp_host_refuses_icresp_of_132_bytes, "tcp.host.icresp.length", roles::host,
                  sends_malformed) {
   const auto longer = [](Bytes& pdu) {

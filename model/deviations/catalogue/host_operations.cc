@@ -101,6 +101,25 @@ class ReadsOneNamespaceList final : public host::HostHooks {
   }
 };
 
+/// Abort names queue 1, whatever queue the command was sent on.
+class AbortsOnQueueOne final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
+    constexpr std::size_t kSqid = 40;
+    if (qid == 0 && sqe[0] == 0x08) store_le<std::uint16_t>(&sqe[kSqid], 1);
+  }
+};
+
+/// H2CData is not split as soon as there is a second I/O queue.
+class ForgetsMaxh2cdata final : public host::HostHooks {
+ public:
+  void command_out(std::uint16_t qid, MutableBytes, MutableBytes) override { several_ = several_ || qid > 1; }
+  bool departs(std::string_view point) override { return several_ && point == "tcp.host.h2c_data.too_long"; }
+
+ private:
+  bool several_ = false;
+};
+
 class FlushesTheFirst final : public host::HostHooks {
  public:
   void command_out(std::uint16_t qid, MutableBytes sqe, MutableBytes) override {
@@ -183,6 +202,24 @@ HOST(host_keeps_mdts_through_resets, "nvme.host.operations.anew", "MDTS is what 
 HOST(host_acts_on_one_zone, "nvme.host.zones.actions", "Zone Management Send never selects all zones", hooks<ActsOnOneZone>());
 HOST(host_reports_the_first_zones, "nvme.host.zones.report", "a report that goes on begins with the first zone again",
      hooks<ReportsTheFirstZones>());
+
+HOST(host_aborts_on_queue_one, "nvme.host.abort.queues", "Abort names queue 1, whatever queue the command was sent on",
+     hooks<AbortsOnQueueOne>());
+DEVIATION(host_forgets_maxh2cdata_of_several_queues, "tcp.host.h2cdata.each-queue", Product::host,
+          "H2CData is not split as soon as there is a second I/O queue", hooks<ForgetsMaxh2cdata>(), "tcp");
+HOST(host_reads_one_notification, "nvme.host.aer.notifications", "the first of several reservation notifications alone is read",
+     Departs{"host.event.one_notification"});
+HOST(host_checks_no_tags, "nvme.host.protection.checked", "protection information that the host makes is not checked when it is read",
+     Departs{"host.protection.unchecked"});
+
+HOST(host_hammers_after_a_loss, "fabrics.host.reconnect.delay", "Connect is repeated without delay after a loss",
+     Departs{"host.connect.busy.hammered"});
+HOST(host_shuts_down_with_io, "fabrics.host.shutdown.drained", "CC.SHN is set while I/O commands are outstanding",
+     Departs{"host.shutdown.undrained"});
+HOST(host_floods_with_event_requests, "nvme.host.aer.failed", "an Asynchronous Event Request that failed is sent again at once",
+     Departs{"host.aer.failed_repeated"});
+HOST(host_looks_once, "nvme.host.namespaces.again", "a notice that comes while namespaces are read has no consequence",
+     Departs{"host.event.rescan.once"});
 
 #undef HOST
 

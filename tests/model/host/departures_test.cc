@@ -119,6 +119,60 @@ void protected_io(Watched& rig) {
   rig.finish(ns->read(3, data));
 }
 
+/// The host makes the tags, and a block comes back with another bit; then two reservation notifications come at once.
+void spoiled_tags(Watched& rig) {
+  subsystem::NamespaceOptions format;
+  format.nsid = 7;
+  format.blocks = 64;
+  format.metadata_bytes = 8;
+  format.protection_type = 1;
+  (void)rig.disk->add_namespace(std::move(format));
+  ConnectOptions options = modest(rig);
+  options.protection = ProtectionUse::host;
+  Controller* controller = rig.start(options);
+  if (controller == nullptr) return;
+  Namespace* const ns = rig.host->find(*controller, 7);
+  if (ns == nullptr) return;
+  Bytes data(1040);
+  rig.finish(ns->write(3, data));
+  rig.hooks.on_data_out = [](const nvme::Sqe& sqe, MutableBytes out) {
+    if (sqe.bytes()[0] == 0x02 && out.size() == 1040) out[0] ^= 1;
+  };
+  rig.finish(ns->read(3, data));
+  rig.hooks.on_data_out = nullptr;
+  for (const auto& [cntlid, one] : rig.disk->controllers()) {
+    for (unsigned i = 0; i < 2; ++i) one->on_reservation_notice(7, nvme::ReservationNotice::reservation_released);
+  }
+  rig.world->run_for(Duration::s(1));
+}
+
+/// Each event request fails a few times; a namespace comes while the host looks for another one; I/O is outstanding at the end.
+void interrupted(Watched& rig) {
+  int failures = 3;
+  rig.hooks.on_admission = [&rig, failures](std::uint16_t qid, const nvme::Sqe& sqe) mutable -> std::optional<nvme::Status> {
+    rig.see(qid, sqe);
+    const bool asks = qid == 0 && sqe.bytes()[0] == 0x0C && failures > 0;
+    if (!asks) return std::nullopt;
+    --failures;
+    return nvme::sc::async_event_request_limit_exceeded.with_dnr();
+  };
+  Controller* controller = rig.start(modest(rig));
+  if (controller == nullptr) return;
+  bool once = true;
+  rig.hooks.on_completion = [&](std::uint16_t qid, const nvme::Sqe& sqe, MutableBytes) {
+    const bool list = qid == 0 && sqe.bytes()[0] == 0x06 && sqe.bytes()[40] == 0x02;
+    if (list && std::exchange(once, false)) rig.add_namespace(64);
+    return Answer::send;
+  };
+  rig.add_namespace(64);
+  rig.world->run_for(Duration::s(1));
+  Bytes block(512);
+  auto write = rig.ns().write(0, block);
+  (void)controller->shutdown().wait_for(Duration::s(20));
+  rig.finish(write);
+  rig.hooks.on_completion = nullptr;
+}
+
 void no_flow_control(Watched& rig) {
   rig.hooks.departure = "sub.sqhd.disabled";
   ConnectOptions options = modest(rig);
@@ -469,7 +523,7 @@ void changes(Watched& rig) {
 }
 
 constexpr Situation kSituations[] = {
-    changes, strange_capabilities,
+    changes, spoiled_tags, interrupted, strange_capabilities,
     slow_reset, commands, ordinary, zones, protected_io, no_flow_control, constant_sqhd, unknown_subsystem, busy, rejected,
     subsystem_departs<kReserved>, subsystem_departs<kOther>, subsystem_departs<kNeverReady>,
     authentication, fatal_status, slow_ready, silent_keep_alive, errors, losses, io_queue_lost,
@@ -489,6 +543,7 @@ Seen look(std::string_view departure) {
     options.io_queues_max = 4;
     if (situation == silence_of_many) options.abort_limit = 1;
     if (situation == losses) options.kas = 30;  // KATO of 5 s is no multiple of 3 s
+    if (situation == interrupted) options.io_latency = Duration::ms(50);
     options.individual_queue_deletion = situation != changes;
     options.zoned = {.supported = situation == zones, .append_limit = 1};
     options.verify = situation != commands;
