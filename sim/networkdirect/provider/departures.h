@@ -162,6 +162,7 @@ inline constexpr std::string_view kSrqThresholdIgnored = "nd.srq_threshold_ignor
 inline constexpr std::string_view kSrqContextLost = "nd.srq_context_lost";
 inline constexpr std::string_view kSrqFullSwallows = "nd.srq_full_swallows";
 inline constexpr std::string_view kSrqManySgesSwallowed = "nd.srq_many_sges_swallowed";
+inline constexpr std::string_view kSrqManyBytesSwallowed = "nd.srq_many_bytes_swallowed";
 inline constexpr std::string_view kSrqNotifyEager = "nd.srq_notify_eager";
 inline constexpr std::string_view kSrqNotifyOne = "nd.srq_notify_one";
 inline constexpr std::string_view kSrqCancelIgnored = "nd.srq_cancel_ignored";
