@@ -18,7 +18,8 @@ VerbsQueue::VerbsQueue(World& world, rdma::Device& device, rdma::ProtectionDomai
                        const QueueTerms& terms, rdma::SharedReceiveQueue* shared)
     : world_(world),
       send_queue_(device.create_completion_queue(terms.send_entries + 8)),
-      receive_queue_(device.create_completion_queue(terms.receive_completions != 0 ? terms.receive_completions : terms.receive_entries + 8)),
+      receive_queue_(device.create_completion_queue(terms.receive_completions != 0 ? terms.receive_completions
+                                                                                   : terms.receive_entries + 8)),
       shared_(terms.shared_receives ? shared : nullptr) {
   rdma::QueuePairOptions options;
   options.send_queue = send_queue_.get();

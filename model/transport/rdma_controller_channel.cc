@@ -34,6 +34,7 @@ RdmaControllerChannel::RdmaControllerChannel(RdmaControllerFabric& fabric,
     : fabric_(fabric), request_(request), peer_(facts.peer) {
   const std::uint32_t most = std::min<std::uint32_t>(fabric.limits_.max_reads, 255);
   read_depth_ = std::clamp<std::uint32_t>(facts.responder_resources, 1, most);
+  if (departs(fabric.hooks_, "rdma.data.address")) address_mask_ >>= 16;
   // A host whose bad sizes were let through on purpose still gets a queue that works.
   request_.entries = std::max(request_.entries, 1u);
   ++fabric_.connections_;

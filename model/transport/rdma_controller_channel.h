@@ -87,6 +87,7 @@ class RdmaControllerChannel final : public ControllerChannel, LinkOwner {
   QueueRequest request_;
   Endpoint peer_;
   std::uint32_t read_depth_ = 1;  ///< RDMA READs that the host serves at a time
+  std::uint64_t address_mask_ = ~std::uint64_t{0};  ///< of host memory; a departure forgets bits
   ControllerChannelHandler* handler_ = nullptr;
   std::unique_ptr<RdmaLink> link_;
   bool shared_receives_ = false;

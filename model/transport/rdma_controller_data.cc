@@ -94,7 +94,7 @@ bool RdmaControllerChannel::post_reads(Command& command) {
     rdma::SendRequest request;
     request.opcode = rdma::SendOpcode::rdma_read;
     request.sges = {&sge, 1};
-    request.remote_address = segment.address;
+    request.remote_address = segment.address & address_mask_;
     request.rkey = segment.key;
     request.signaled = --reads == 0;
     link_->post(request, request.signaled ? WorkKind::read : WorkKind::none, command.index);
@@ -263,7 +263,7 @@ void RdmaControllerChannel::post_writes(const ResponseContext& context, bool las
     rdma::SendRequest request;
     request.opcode = rdma::SendOpcode::rdma_write;
     request.sges = {&sge, 1};
-    request.remote_address = segment.address;
+    request.remote_address = segment.address & address_mask_;
     request.rkey = segment.key;
     request.signaled = last && i + 1 == context.segments;
     link_->post(request, request.signaled ? WorkKind::send : WorkKind::none, context.index);

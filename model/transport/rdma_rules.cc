@@ -48,7 +48,7 @@ Status read_in_capsule(const SglDescriptor& descriptor, ByteView sqe, ByteView i
   // Data to the host has no way through a command capsule. Bits 1:0 of the opcode, and of FCTYPE,
   // say the direction.
   const std::uint8_t code = sqe[0] == nvme::kFabricsOpcode ? sqe[4] : sqe[0];
-  if (bytes > 0 && (code & 3) == 2) return nvme::sc::sgl_descriptor_type_invalid;
+  if (!departs(hooks, "rdma.sgl.in_capsule_read") && bytes > 0 && (code & 3) == 2) return nvme::sc::sgl_descriptor_type_invalid;
   const bool outside = beyond(descriptor.address, descriptor.length, in_capsule.size());
   if (outside && !departs(hooks, "rdma.sgl.offset")) return nvme::sc::sgl_offset_invalid;
   if (descriptor.length < bytes && !departs(hooks, "rdma.sgl.length")) {

@@ -38,6 +38,31 @@ CONFORMANCE_CASE(an_unanswered_dreq_is_repeated, "cm.dreq.sent.repeated", roles:
   expect(check, !third, "after the DREP", "no further DREQ", "the DREQ again");
 }
 
+CONFORMANCE_CASE(a_dreq_that_nobody_answers_ends_the_connection, "cm.dreq.sent.given-up", roles::requester, lasts(Duration::s(120)),
+                 beyond_interfaces("the interface ends connections by its own timers")) {
+  const auto c = bench.connect_to_product({.receives = 3}, {.port = kPlainPort, .cm_timeout = 12});
+  c.queue->qp().disconnect();
+  const auto first = mad_of(bench, check, Attribute::dreq, "what the product says when its program disconnects");
+  if (!first) return;
+  check.that(c.queue->wait_event(ConnectionEvent::disconnected, Duration::s(110)), "the program hears of the end", "it does not");
+  unsigned copies = 1;
+  while (const auto mad = bench.peer().wait_mad(Duration::ms(1))) {
+    if (attribute_of(*mad) != Attribute::dreq) continue;
+    check.bytes("the repeated DREQ", mad->bytes(), first->bytes());
+    ++copies;
+  }
+  check.between("DREQs, with the first one", copies, 1u, 16u);
+  for (std::uint64_t id = 0; id < 3; ++id) {
+    const auto done = c.queue->wait_receive(kAnswerTime);
+    if (!expect(check, done.has_value(), "receives of the connection", "each comes back", "one does not")) return;
+    check.equal("the receive that comes back", done->id, id);
+    check.equal("its status", done->status, rdma::CompletionStatus::flushed);
+  }
+  bench.peer().send_mad(make_drep(*first));
+  const auto more = bench.peer().mad_within(Duration::s(1));
+  expect(check, !more, "after the end of the connection", "silence", words_of_mad(more));
+}
+
 CONFORMANCE_CASE(a_dreq_that_crosses_another_is_answered, "cm.dreq.crossing", roles::responder, lasts(Duration::s(60)),
                  reaches{"cm.dreq.crossing"}) {
   const auto c = bench.connect_to_product();

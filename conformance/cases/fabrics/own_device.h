@@ -20,4 +20,10 @@ inline std::optional<std::string> counts_rnr_naks(const Declared& declared) {
   return "the bench's own RDMA device (--device) does not count RNR NAKs";
 }
 
+/// A kernel's device takes addresses as they are in user space.
+inline std::optional<std::string> chooses_addresses(const Declared& declared) {
+  if (!declared.known || declared.rdma.fast_registration) return {};
+  return "the bench's own RDMA device (--device) has no memory at addresses of its choice";
+}
+
 }  // namespace fb::conformance::fabrics_cases

@@ -145,12 +145,14 @@ CONFORMANCE_CASE(admin_command_takes_no_data_in_capsule, "fabrics.rdma.capsule.a
 
 CONFORMANCE_CASE(short_capsule_is_not_executed, "fabrics.rdma.capsule.short", roles::controller,
                  sends_malformed, reaches{"transport.controller.short_capsule"}) {
-  RawAssociation& association = bench.associate();
-  nvme::Sqe command = host::keep_alive();
-  command.set(nvme::sqe::cid, 0x77u).set(nvme::sqe::psdt, nvme::Psdt::sgl);
-  association.admin().post_capsule(command.bytes().first(48));
-  const auto reply = association.admin().next_response().wait_for(500_ms);
-  check.that(!reply || !reply->answered(), "a capsule of 48 bytes is not answered", "it is answered");
+  for (const std::size_t bytes : {std::size_t{63}, std::size_t{48}, std::size_t{4}}) {
+    RawAssociation& association = bench.associate();
+    nvme::Sqe command = host::keep_alive();
+    command.set(nvme::sqe::cid, 0x77u).set(nvme::sqe::psdt, nvme::Psdt::sgl);
+    association.admin().post_capsule(command.bytes().first(bytes));
+    const auto reply = association.admin().next_response().wait_for(500_ms);
+    check.that(!reply || !reply->answered(), "a capsule of " + std::to_string(bytes) + " bytes is not answered", "it is answered");
+  }
 }
 
 CONFORMANCE_CASE(write_data_in_capsule_is_what_is_written, "fabrics.rdma.in-capsule.accepted",
@@ -194,16 +196,39 @@ CONFORMANCE_CASE(in_capsule_offset_beyond_capsule_is_refused, "fabrics.sgl.offse
   const std::uint32_t block = bench.declared().block_bytes;
   write_pattern(bench, queue, pattern(block, 4));
   const auto command = host::as_sqe(host::write(bench.nsid(), bench.first_lba(), 1));
-  constexpr std::uint16_t kCid = 0x700;
-  const Bytes capsule = capsule_of(command, kCid, SglDescriptor::in_capsule(1u << 20, block),
-                                   pattern(block, 5));
-  const host::RawReply reply = queue.send_capsule(capsule, kCid).wait();
-  if (!reply.answered() && bench.transport() == "tcp") {
-    check.that(true, "the connection ends");  // over TCP this may be taken for a fatal error
-    return;
+  const bool tcp = bench.transport() == "tcp";
+  // Over RDMA a full capsule: what lies behind its data is behind all capsules.
+  const std::uint32_t room = tcp ? block : bench.declared().in_capsule_bytes;
+  std::uint16_t cid = 0x700;
+  for (const std::uint64_t offset : {std::uint64_t{1} << 20, std::uint64_t{room}, std::uint64_t{room - block + 1}, std::uint64_t{1} << 32,
+                                     std::uint64_t{1} << 63}) {
+    SglDescriptor sgl = SglDescriptor::in_capsule(0, block);
+    sgl.address = offset;
+    const host::RawReply reply = queue.send_capsule(capsule_of(command, cid, sgl, pattern(room, 5)), cid).wait();
+    ++cid;
+    if (!reply.answered() && tcp) {
+      check.that(true, "the connection ends");  // over TCP this may be taken for a fatal error
+      return;
+    }
+    check.status(answered(check, reply), beyond_its_capsule(), "Write of a block at offset " + std::to_string(offset) + " of its capsule");
+    check.bytes("the block afterwards", read_back(check, bench, queue, 1), pattern(block, 4));
+    if (tcp) return;
   }
-  check.status(answered(check, reply), beyond_its_capsule(), "Write");
-  check.bytes("the block afterwards", read_back(check, bench, queue, 1), pattern(block, 4));
+}
+
+CONFORMANCE_CASE(in_capsule_data_of_a_read_is_refused, "fabrics.sgl.in-capsule-read", roles::controller, over_rdma,
+                 needs{&in_capsule_data}) {
+  host::RawQueue& queue = bench.associate().open_io();
+  const std::uint32_t block = bench.declared().block_bytes;
+  write_pattern(bench, queue, pattern(block, 4));
+  constexpr std::uint16_t kCid = 0x700;
+  const auto command = host::as_sqe(host::read(bench.nsid(), bench.first_lba(), 1));
+  for (const bool with_room : {true, false}) {
+    const auto cid = static_cast<std::uint16_t>(kCid + with_room);
+    const Bytes capsule = capsule_of(command, cid, SglDescriptor::in_capsule(0, block), with_room ? pattern(block, 5) : Bytes{});
+    const host::RawReply reply = answered(check, queue.send_capsule(capsule, cid).wait());
+    check.that(!reply.ok(), "a Read into its own capsule fails", "it succeeds");
+  }
 }
 
 CONFORMANCE_CASE(sgl_shorter_than_data_is_refused, "fabrics.sgl.too-short", roles::controller, over_rdma,

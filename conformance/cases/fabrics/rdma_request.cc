@@ -42,6 +42,22 @@ VerbsQueue& request_connection(ControllerBench& bench, VerbsUser& user,
   return queue;
 }
 
+/// A connection for an I/O queue of this many entries, as `connect` will ask for.
+VerbsQueue& connect_io(ControllerBench& bench, Check& check, VerbsUser& user, RawAssociation& association,
+                       const host::ConnectCommand& connect, std::uint16_t entries) {
+  Record<fabrics::RdmaRequest> request;
+  request.set(rq::qid, connect.sqe.get(cs::qid))
+      .set(rq::hrqsize, entries)
+      .set(rq::hsqsize, entries - 1u)
+      .set(rq::cntlid, association.cntlid());
+  rdma::ConnectionParameters parameters;
+  parameters.private_data = request.bytes();
+  parameters.responder_resources = 16;
+  VerbsQueue& queue = user.connect(bench.at(), parameters);
+  check.precondition(queue.wait_event(ConnectionEvent::established, 10_s), "the connection is accepted");
+  return queue;
+}
+
 /// Rejected by the consumer, with this status in the NVMe private data.
 void expect_reject(Check& check, const VerbsQueue& queue, RdmaRejectStatus status) {
   check.require(queue.happened(ConnectionEvent::rejected), "the connection request is rejected",
@@ -149,17 +165,8 @@ CONFORMANCE_CASE(capsules_at_once_meet_a_receive_each, "fabrics.rdma.accept.rece
   constexpr std::size_t kRoom = 8192, kResponses = 16 * kRoom;
   RawAssociation& association = bench.associate();
   const host::ConnectCommand connect = association.io_connect({}, kFew);
-  Record<fabrics::RdmaRequest> request;
-  request.set(rq::qid, connect.sqe.get(cs::qid))
-      .set(rq::hrqsize, kFew)
-      .set(rq::hsqsize, kFew - 1u)
-      .set(rq::cntlid, association.cntlid());
-  rdma::ConnectionParameters parameters;
-  parameters.private_data = request.bytes();
-  parameters.responder_resources = 16;
   VerbsUser user(bench.world(), bench.device());
-  VerbsQueue& queue = user.connect(bench.at(), parameters);
-  check.precondition(queue.wait_event(ConnectionEvent::established, 10_s), "the connection is accepted");
+  VerbsQueue& queue = connect_io(bench, check, user, association, connect, kFew);
   const auto* const device = dynamic_cast<const softroce::SoftRoceDevice*>(&bench.device());
   check.precondition(device != nullptr, "the bench's device counts RNR NAKs");
   const std::uint64_t before = device->counters().rnr_naks_received;
@@ -192,6 +199,44 @@ CONFORMANCE_CASE(capsules_at_once_meet_a_receive_each, "fabrics.rdma.accept.rece
   }
   for (unsigned i = 1; i <= commands; ++i) succeeds("each of " + std::to_string(commands) + " Writes that were sent at once");
   check.equal("RNR NAKs that the host has got", device->counters().rnr_naks_received - before, std::uint64_t{0});
+}
+
+CONFORMANCE_CASE(host_memory_may_have_any_address, "fabrics.rdma.data.address", roles::controller, needs{&a_namespace},
+                 needs{&chooses_addresses}, beyond_interfaces("the interface chooses the addresses of memory")) {
+  constexpr std::uint16_t kFew = 8;
+  constexpr std::size_t kCapsule = 2048;  // room for the data of Connect behind it
+  RawAssociation& association = bench.associate();
+  const host::ConnectCommand connect = association.io_connect({}, kFew);
+  VerbsUser user(bench.world(), bench.device());
+  VerbsQueue& queue = connect_io(bench, check, user, association, connect, kFew);
+  VerbsMemory& memory = user.memory(kCapsule + 16);
+  std::uint16_t cid = 1;
+  const auto succeeds = [&](const nvme::Sqe& sqe, std::uint64_t address, std::size_t bytes, std::uint32_t key, const std::string& what) {
+    const Bytes capsule = capsule_of(sqe, cid++, nvme::SglDescriptor::keyed(address, static_cast<std::uint32_t>(bytes), key), {});
+    std::copy(capsule.begin(), capsule.end(), memory.bytes.begin());
+    check.require(queue.post_receive(memory, cid, kCapsule, 16) && queue.post_send({}, memory, 0, nvme::kSqeSize), "a capsule is sent");
+    const auto came = queue.wait_receive(10_s);
+    check.require(came.has_value() && came->status == rdma::CompletionStatus::success, what + " is answered", "it is not");
+    const auto cqe = View<nvme::CqeLayout>::over(ByteView(memory.bytes).subspan(kCapsule, 16));
+    check.require(cqe->get(nvme::cqe::status).ok(), what + " succeeds", "it does not");
+  };
+  const ByteView said = connect.data.bytes();
+  std::copy(said.begin(), said.end(), memory.bytes.begin() + nvme::kSqeSize);
+  succeeds(host::as_sqe(connect.sqe), memory.address() + nvme::kSqeSize, said.size(), memory.rkey(), "Connect");
+  const std::uint32_t block = bench.declared().block_bytes;
+  std::uint8_t seed = 0x61;
+  // The last two are addresses as kernels have them.
+  for (const std::uint64_t address : {std::uint64_t{0x1000}, std::uint64_t{0xFFFF'FF00}, std::uint64_t{0x1'0000'0000},
+                                      std::uint64_t{0x7FFF'FFFF'F200}, std::uint64_t{0xFFFF'8881'2345'6700}, ~std::uint64_t{0} - 0xFFFF}) {
+    const std::string where = " memory at address " + std::to_string(address);
+    const Bytes data = pattern(block, seed++);
+    Bytes image = data;
+    const auto region = user.domain().register_memory_at(address, image, kAllRights);
+    succeeds(host::as_sqe(host::write(bench.nsid(), bench.first_lba(), 1)), address, block, region->rkey(), "Write from" + where);
+    std::fill(image.begin(), image.end(), std::uint8_t{0xEE});
+    succeeds(host::as_sqe(host::read(bench.nsid(), bench.first_lba(), 1)), address, block, region->rkey(), "Read into" + where);
+    check.bytes("the data of" + where, image, data);
+  }
 }
 
 CONFORMANCE_CASE(accept_offers_no_reads, "fabrics.rdma.accept.depths", roles::controller) {

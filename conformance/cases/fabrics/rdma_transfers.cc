@@ -200,9 +200,11 @@ CONFORMANCE_CASE(a_list_of_a_broken_length_is_refused, "fabrics.sgl.list-length"
   const auto [blocks, bytes] = extent(bench);
   host::RawQueue::Exposed& memory = queue.expose(Bytes(bytes, kUntouched));
   const std::vector<SglDescriptor> list = {memory.sgl(bytes), memory.sgl(0)};
-  check.status(read_by_list(check, bench, queue, blocks, list, 24),
-               one_of(sc::invalid_sgl_segment_descriptor, sc::invalid_number_of_sgl_descriptors),
-               "Read with a segment of 24 bytes");
+  for (const std::uint32_t length : {24u, 17u, 31u, 15u}) {
+    check.status(read_by_list(check, bench, queue, blocks, list, length),
+                 one_of(sc::invalid_sgl_segment_descriptor, sc::invalid_number_of_sgl_descriptors),
+                 "Read with a segment of " + std::to_string(length) + " bytes");
+  }
   bench.world().run_for(10_ms);
   check.bytes("memory of the Read", memory.data, Bytes(bytes, kUntouched));
 }

@@ -49,6 +49,13 @@ CONFORMANCE_CASE(ndk_private_data_has_a_limit, "ndk.connector.data-limit", roles
   const NdkAddress from(ndk.a().address()), to(ndk.b().address(), c.port);
   refused(check, "NdkConnect with too much private data",
           connect_from(ndk, c.a.connector, c.a.qp, from, to, std::string(most + 1, 'x')).said);
+  NDK_SHARED_ENDPOINT* const endpoint = ndk.a().endpoint(0);
+  std::string data(most + 1, 'x');
+  NdkAddress at(ndk.b().address(), c.port);
+  refused(check, "NdkConnectWithSharedEndpoint with too much private data", ndk.begin([&](auto done, PVOID x) {
+    return c.a.connector->Dispatch->NdkConnectWithSharedEndpoint(c.a.connector, c.a.qp, endpoint, at.get(), at.length, 1, 1, data.data(),
+                                                                 most + 1, done, x);
+  }).said);
 }
 
 CONFORMANCE_CASE(ndk_private_data_of_requests_comes, "ndk.connector.request-data", roles::provider) {

@@ -248,13 +248,57 @@ CONFORMANCE_CASE(ndk_each_failure_is_a_failure, "ndk.cq.failure", roles::provide
   each_failure(bench.ndk(), check, [&](const Failure& one) { refused(check, one.what, one.result.Status); });
 }
 
+CONFORMANCE_CASE(ndk_each_failure_is_solicited, "ndk.cq.arm-solicited-errors", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  const auto told = [&](const std::string& what, NdkSide& side, auto&& fails) {
+    const int before = side.queue->notified;
+    side.queue->arm(NDK_CQ_NOTIFY_SOLICITED);
+    if (!fails()) return;  // refused, which has no result
+    ndk.pass(kNdkQuiet);
+    check.equal("callbacks for " + what, side.queue->notified - before, 1);
+    refused(check, what, next_result(ndk, check, side, what).Status);
+  };
+  for (const KindFacts& facts : kKinds) {
+    Requests requests(ndk, check, ndk.connect());
+    requests.spoil(facts.kind);
+    told(std::string(facts.name) + " that fails", requests.c.a, [&] { return !requests.post(facts.kind, 41, 0).failed(); });
+  }
+  NdkConnection& c = ndk.connect();
+  arranged_by(check, "NdkReceive", c.b.receive(51, 0, 15));
+  told("a Receive that is too small", c.b, [&] { return !NdkStatus(c.a.send(1, 0, 16, NDK_OP_FLAG_SILENT_SUCCESS)).failed(); });
+}
+
+CONFORMANCE_CASE(ndk_an_invalidating_read_can_be_silent, "ndk.qp.silent", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  check.precondition((ndk.a().info().AdapterFlags & NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE_SUPPORTED) != 0, "Reads invalidate");
+  for (const ULONG flags : {ULONG{NDK_OP_FLAG_SILENT_SUCCESS}, ULONG{NDK_OP_FLAG_SILENT_SUCCESS | NDK_OP_FLAG_DEFER}, ULONG{0}}) {
+    Requests requests(ndk, check, ndk.connect());
+    NdkConnection& c = requests.c;
+    requests.prepare(Kind::invalidate_region);
+    const NDK_SGE sink = requests.sink(64);
+    const NdkStatus posted =
+        c.a.qp->Dispatch->NdkRead(c.a.qp, ndk_tag(10), &sink, 1, c.b.memory->address(100), c.b.memory->remote,
+                                  flags | NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE);
+    check.require(posted == STATUS_SUCCESS, "NdkRead that invalidates is taken", "it answered " + words(posted));
+    arranged_by(check, "NdkWrite", c.a.write(20, 0, 0, 0, 0));
+    if (flags == 0) {
+      check.that(next_result(ndk, check, c.a, "the Read").RequestContext == ndk_tag(10), "a Read that speaks has a result", "it has none");
+    }
+    const NDK_RESULT_EX result = next_result(ndk, check, c.a, "the request behind the Read");
+    check.that(result.RequestContext == ndk_tag(20), "the next result is that of the request behind it", "it is another's");
+    check.that(ndk.quiet(c.a, Duration::ms(1)), "there is no further result", "there is one");
+    check.bytes("what the Read brought", requests.pages().first(64), ByteView(c.b.memory->bytes).subspan(100, 64));
+  }
+}
+
 CONFORMANCE_CASE(ndk_each_kind_of_request_can_be_silent, "ndk.qp.silent", roles::provider) {
   NdkBench& ndk = bench.ndk();
   for (const KindFacts& facts : kKinds) {
     Requests requests(ndk, check, ndk.connect());
-    for (std::uintptr_t round = 0; round < 2; ++round) {
+    for (std::uintptr_t round = 0; round < 3; ++round) {
       requests.prepare(facts.kind);
-      const NdkStatus posted = requests.post(facts.kind, 10 + round, NDK_OP_FLAG_SILENT_SUCCESS);
+      const ULONG deferred = round == 2 ? NDK_OP_FLAG_DEFER : 0;
+      const NdkStatus posted = requests.post(facts.kind, 10 + round, NDK_OP_FLAG_SILENT_SUCCESS | deferred);
       check.require(posted == STATUS_SUCCESS, std::string(facts.name) + " that is silent is taken", "it answered " + words(posted));
       // The next that speaks has the next result.
       arranged_by(check, "NdkWrite", requests.c.a.write(20 + round, 0, 0, 0, 0));

@@ -144,6 +144,16 @@ CONFORMANCE_CASE(ndk_plain_regions_are_not_initialized, "ndk.fast.plain-initiali
   }));
 }
 
+CONFORMANCE_CASE(ndk_fast_regions_are_initialized_once, "ndk.fast.initialize-once", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  NDK_MR* const region = ndk.a().region(true);
+  const auto initialize = [&](ULONG pages) {
+    return ndk.request([&](auto c, PVOID x) { return region->Dispatch->NdkInitializeFastRegisterMr(region, pages, 1, c, x); });
+  };
+  says(check, "NdkInitializeFastRegisterMr", initialize(4), {STATUS_SUCCESS});
+  for (const ULONG pages : {4u, 8u}) refused(check, "NdkInitializeFastRegisterMr of a region that is initialized", initialize(pages));
+}
+
 CONFORMANCE_CASE(ndk_fast_regions_are_initialized_first, "ndk.fast.uninitialized", roles::provider) {
   Fast fast(bench.ndk(), check);
   fast.refuses("NdkFastRegister of a region that is not initialized",

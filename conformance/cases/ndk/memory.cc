@@ -56,6 +56,21 @@ CONFORMANCE_CASE(ndk_a_region_is_not_longer_than_its_memory, "ndk.mr.length", ro
   refused(check, "NdkRegisterMr of 3500 bytes of 3000", register_chain(ndk, &memory.mdl, 3500));
 }
 
+CONFORMANCE_CASE(ndk_regions_have_their_flags, "ndk.mr.flags", roles::provider) {
+  constexpr ULONG kFlags =
+      NDK_MR_FLAG_ALLOW_LOCAL_WRITE | NDK_MR_FLAG_ALLOW_REMOTE_READ | NDK_MR_FLAG_ALLOW_REMOTE_WRITE | NDK_MR_FLAG_RDMA_READ_SINK;
+  NdkBench& ndk = bench.ndk();
+  NdkMemory& memory = ndk.a().plain_memory(4096);
+  for (unsigned bit = 0; bit < 32; ++bit) {
+    const ULONG flag = ULONG{1} << bit;
+    if ((flag & kFlags) != 0) continue;
+    NDK_MR* const region = ndk.a().region();
+    refused(check, "NdkRegisterMr with the flag " + words(flag), ndk.request([&](auto c, PVOID x) {
+      return region->Dispatch->NdkRegisterMr(region, &memory.mdl, 4096, NDK_MR_FLAG_ALLOW_LOCAL_WRITE | flag, c, x);
+    }));
+  }
+}
+
 CONFORMANCE_CASE(ndk_a_region_has_no_gaps, "ndk.mr.chain", roles::provider) {
   NdkBench& ndk = bench.ndk();
   NdkMemory& memory = ndk.a().plain_memory(16384);

@@ -129,6 +129,15 @@ CONFORMANCE_CASE(ndk_shared_queues_have_both_sides_of_each_limit, "ndk.srq.limit
   refused(check, "NdkCreateSrq with one entry too many", make_shared_queue(ndk, info.MaxSrqDepth + 1, 1));
   refused(check, "NdkCreateSrq with one buffer too many", make_shared_queue(ndk, 4, info.MaxReceiveRequestSge + 1));
   refused(check, "NdkCreateSrq without entries", make_shared_queue(ndk, 0, 1));
+  const NdkMemory& memory = ndk.a().memory(4096);
+  for (const ULONG sges : {ULONG{1}, ULONG{2}, info.MaxReceiveRequestSge}) {
+    NDK_SRQ* const queue = shared_queue_of(ndk, ndk.a().pd(), 4, sges);
+    const std::vector<NDK_SGE> pieces(sges + 1, memory.sge(0, 1));
+    refused(check, "NdkSrqReceive with " + words(sges + 1) + " buffers in a queue for " + words(sges),
+            queue->Dispatch->NdkSrqReceive(queue, ndk_tag(1), pieces.data(), sges + 1));
+    says(check, "NdkSrqReceive with " + words(sges) + " buffers", queue->Dispatch->NdkSrqReceive(queue, ndk_tag(2), pieces.data(), sges),
+         {STATUS_SUCCESS});
+  }
 }
 
 CONFORMANCE_CASE(ndk_fast_regions_have_both_limits, "ndk.fast.limit", roles::provider) {

@@ -190,6 +190,31 @@ CONFORMANCE_CASE(nd_each_failure_is_a_failure, "networkdirect.completion.result-
   each_failure(bench, check, [&](const Failure& one) { refused(check, one.what, one.result.Status); });
 }
 
+CONFORMANCE_CASE(nd_each_failure_is_solicited, "networkdirect.completion.notify-solicited-error", roles::provider) {
+  const auto told = [&](const std::string& what, NdSide& side, auto&& fails) {
+    NdRequest request;
+    const HRESULT asked = side.queue->Notify(ND_CQ_NOTIFY_SOLICITED, &request);
+    check.require(!FAILED(asked), "Notify is taken", "it answered " + words(NdStatus(asked)));
+    if (!fails()) {  // refused, which has no result
+      side.queue->CancelOverlappedRequests();
+      ended(bench, asked, request, *side.queue);
+      return;
+    }
+    says(check, "Notify for solicited completions at " + what, ended(bench, asked, request, *side.queue), {ND_SUCCESS});
+    refused(check, what, next_result(bench, check, side, what).Status);
+  };
+  for (const KindFacts& facts : kKinds) {
+    const auto c = bench.nd().connect();
+    Requests requests(bench, check, *c);
+    requests.spoil(facts.kind);
+    told("a " + std::string(facts.name) + " that fails", c->a, [&] { return !FAILED(requests.post(facts.kind, 41, 0)); });
+  }
+  const auto c = bench.nd().connect();
+  Requests(bench, check, *c).receive(c->b, 51, 15);
+  ND2_SGE out = c->a.memory->sge(0, 16);
+  told("a Receive that is too small", c->b, [&] { return !FAILED(c->a.qp->Send(nullptr, &out, 1, ND_OP_FLAG_SILENT_SUCCESS)); });
+}
+
 CONFORMANCE_CASE(nd_each_kind_of_request_can_be_silent, "networkdirect.completion.silent", roles::provider) {
   for (const KindFacts& facts : kKinds) {
     const auto c = bench.nd().connect();

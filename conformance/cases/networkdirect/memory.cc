@@ -47,6 +47,25 @@ CONFORMANCE_CASE(nd_a_region_has_its_limit, "networkdirect.memory.register-large
   refused(check, "Register of more than the limit", part.make(bench, part.memory.data(), most + 1));
 }
 
+CONFORMANCE_CASE(nd_regions_have_their_flags, "networkdirect.memory.register-flags", roles::provider) {
+  constexpr ULONG kFlags = ND_MR_FLAG_ALLOW_LOCAL_WRITE | ND_MR_FLAG_ALLOW_REMOTE_READ | ND_MR_FLAG_ALLOW_REMOTE_WRITE |
+                           ND_MR_FLAG_RDMA_READ_SINK | ND_MR_FLAG_DO_NOT_SECURE_VM;
+  for (unsigned bit = 0; bit < 32; ++bit) {
+    const ULONG flag = ULONG{1} << bit;
+    if ((flag & kFlags) != 0) continue;
+    Part part(bench, bench.nd().a());
+    refused(check, "Register with the flag " + std::to_string(flag), part.make(bench, part.memory.data(), 4096, kNdAllRights | flag));
+  }
+}
+
+CONFORMANCE_CASE(nd_an_empty_region_is_not_deregistered, "networkdirect.memory.deregister-none", roles::provider) {
+  Part part(bench, bench.nd().a());
+  refused(check, "Deregister of a region that has no buffer", part.drop(bench));
+  registered(bench, check, part);
+  says(check, "Deregister", part.drop(bench), {ND_SUCCESS});
+  refused(check, "a second Deregister", part.drop(bench));
+}
+
 CONFORMANCE_CASE(nd_a_region_has_one_buffer, "networkdirect.memory.register-one", roles::provider) {
   NdRequest again;
   Part part(bench, bench.nd().a());

@@ -105,7 +105,13 @@ CONFORMANCE_CASE(nd_buffers_of_receives_are_counted, "networkdirect.queue.receiv
 CONFORMANCE_CASE(nd_bytes_of_requests_are_counted, "networkdirect.queue.many-bytes", roles::provider) {
   const auto c = bench.nd().connect();
   ND2_SGE out[] = {c->a.memory->sge(0, c->a.end->info().MaxTransferLength), c->a.memory->sge(0, 64)};
+  const UINT64 there = c->b.memory->address();
+  const UINT32 token = c->b.memory->region->GetRemoteToken();
   says(check, "Send of too many bytes", c->a.qp->Send(nullptr, out, 2, 0), {ND_BUFFER_OVERFLOW});
+  says(check, "Write of too many bytes", c->a.qp->Write(nullptr, out, 2, there, token, 0), {ND_BUFFER_OVERFLOW});
+  says(check, "Read of too many bytes", c->a.qp->Read(nullptr, out, 2, there, token, 0), {ND_BUFFER_OVERFLOW});
+  ND2_SGE into[] = {c->b.memory->sge(0, c->b.end->info().MaxTransferLength), c->b.memory->sge(0, 64)};
+  says(check, "Receive of too many bytes", c->b.qp->Receive(nullptr, into, 2), {ND_BUFFER_OVERFLOW});
 }
 
 }  // namespace fb::conformance

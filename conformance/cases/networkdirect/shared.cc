@@ -70,6 +70,12 @@ CONFORMANCE_CASE(nd_buffers_of_shared_receives_are_counted, "networkdirect.share
        {ND_DATA_OVERRUN});
 }
 
+CONFORMANCE_CASE(nd_bytes_of_shared_receives_are_counted, "networkdirect.shared.many-bytes", roles::provider) {
+  Scene s(bench);
+  ND2_SGE into[] = {s.c->b.memory->sge(0, s.c->b.end->info().MaxTransferLength), s.c->b.memory->sge(0, 64)};
+  says(check, "shared Receive of too many bytes", s.shared->Receive(nullptr, into, 2), {ND_BUFFER_OVERFLOW});
+}
+
 CONFORMANCE_CASE(nd_low_receives_are_told, "networkdirect.shared.threshold", roles::provider) {
   Scene s(bench, 3);
   s.posted(check, 6);

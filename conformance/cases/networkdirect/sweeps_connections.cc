@@ -199,6 +199,13 @@ CONFORMANCE_CASE(nd_connectors_know_both_addresses_all_along, "networkdirect.con
 
 CONFORMANCE_CASE(nd_without_a_peer_nothing_is_done_in_any_state, "networkdirect.connection.unconnected", roles::provider) {
   const auto c = bench.nd().prepare();
+  const auto has_no_peer = [&](std::string_view what, IND2Connector& connector) {
+    NdAddress found;
+    ULONG length = found.capacity();
+    refused(check, "GetPeerAddress of a connector that " + std::string(what), connector.GetPeerAddress(found.room(), &length));
+  };
+  has_no_peer("is new", *c->a.end->connector());
+  has_no_peer("is bound", *c->a.connector);
   judge_without_peer(check, "is new", *c->a.end->connector(), *c->a.qp);
   judge_without_peer(check, "is bound", *c->a.connector, *c->a.qp);
   arranged_by(check, "Connect", ask_for(c->a, listening_at(*c), c->connecting));
@@ -240,6 +247,10 @@ CONFORMANCE_CASE(nd_data_is_that_of_the_newest_answer, "networkdirect.connection
     const std::string said = data.substr(0, 39);
     const HRESULT asked = ask_for(c->a, listening_at(*c), c->connecting, said);
     if (FAILED(asked)) return;  // that a refusal is not the end is another rule
+    ULONG early = 0;
+    const NdStatus before = c->a.connector->GetPrivateData(nullptr, &early);
+    check.that(before.failed() && (before != ND_BUFFER_OVERFLOW || early == 0), "there is no private data before the next answer",
+               std::to_string(early) + " bytes are left of the one before");
     const HRESULT waited = c->listener->GetConnectionRequest(c->b.connector.get(), &request);
     check.require(ended(bench, waited, request, *c->listener) == ND_SUCCESS, "the request reaches the listener");
     has_data(check, "a request with " + std::to_string(said.size()) + " bytes", *c->b.connector, said);

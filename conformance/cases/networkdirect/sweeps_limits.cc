@@ -227,6 +227,33 @@ CONFORMANCE_CASE(nd_another_depth_keeps_results_at_any_place, "networkdirect.com
   }
 }
 
+CONFORMANCE_CASE(nd_results_are_taken_once_in_batches_of_any_size, "networkdirect.completion.results-once", roles::provider) {
+  NdConnectTerms terms;
+  terms.queue_depth = terms.a.depth = terms.b.depth = 128;
+  const auto c = bench.nd().connect(terms);
+  for (const ULONG batch : {1u, 2u, 7u, 8u, 9u, 15u, 16u, 17u, 31u, 32u, 33u, 64u}) {
+    const ULONG messages = batch + 1;
+    for (std::uintptr_t i = 0; i < messages; ++i) {
+      ND2_SGE into = c->b.memory->sge(i * 8, 8);
+      arranged_by(check, "Receive", c->b.qp->Receive(nd_tag(100 + i), &into, 1));
+      arranged_by(check, "Send", c->a.qp->Send(nd_tag(100 + i), nullptr, 0, 0));
+    }
+    bench.nd().pass(kNdQuiet);
+    const std::string what = "results of " + std::to_string(messages) + ", taken " + std::to_string(batch) + " at a time";
+    for (NdSide* const side : {&c->a, &c->b}) {
+      std::vector<ND2_RESULT> results(batch);
+      std::uintptr_t taken = 0;
+      for (const ULONG expected : {batch, ULONG{1}, ULONG{0}}) {
+        const ULONG count = side->queue->GetResults(results.data(), batch);
+        if (!check.equal(what, count, expected)) return;
+        for (ULONG i = 0; i < count; ++i) {
+          if (!check.that(results[i].RequestContext == nd_tag(100 + taken++), "each result comes once, in order", "they do not")) return;
+        }
+      }
+    }
+  }
+}
+
 CONFORMANCE_CASE(nd_a_queue_holds_what_it_was_made_for, "networkdirect.completion.results-once", roles::provider) {
   // More than providers handle in one go.
   constexpr ULONG kMessages = 200;

@@ -114,6 +114,19 @@ CONFORMANCE_CASE(each_ack_timeout_is_kept, "rdma.requester.every-timeout", roles
   }
 }
 
+CONFORMANCE_CASE(an_ack_timeout_of_0_never_ends, "rdma.requester.timeout-none", roles::requester) {
+  const auto c = bench.connect_to_product({}, {.mtu_code = 1, .ack_timeout = 0, .retry_count = 1});
+  bench.peer().inbox().clear();
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    post(bench, c, to_there(SendOpcode::send, i), 16);
+    if (!next_packet(bench, check, "a SEND", "a SEND")) return;
+    check.that(bench.peer().silent_for(Duration::s(8)), "nothing is repeated when the ACK timeout is 0", "a packet");
+    acknowledge(bench, c, i, i + 1);
+    const auto done = c.queue->wait_send(kAnswerTime);
+    check.that(done && done->status == CompletionStatus::success, "the SEND completes when it is acknowledged", "it does not");
+  }
+}
+
 CONFORMANCE_CASE(each_count_of_rnr_retries_is_kept, "rdma.requester.every-rnr-count", roles::requester,
                  reaches{"rc.rnr.wait"}, beyond_interfaces("the interface has one status for all timeouts")) {
   for (std::uint8_t retries = 0; retries < 7; ++retries) {

@@ -148,7 +148,8 @@ CONFORMANCE_CASE(a_solicited_event_is_for_its_messages, "rdma.completion.solicit
 CONFORMANCE_CASE(no_completion_is_lost_in_silence, "rdma.completion.overrun", roles::responder,
                  beyond_interfaces("the interface has completion queues of its own")) {
   constexpr std::uint32_t kCompletions = 12, kMessages = 40;
-  const auto c = bench.connect_to_product({.queue = {.receive_entries = 64, .receive_completions = kCompletions}, .receives = kMessages + 10});
+  const auto c = bench.connect_to_product(
+      {.queue = {.receive_entries = 64, .receive_completions = kCompletions}, .receives = kMessages + 10});
   bench.peer().inbox().clear();
   std::uint32_t served = 0;
   while (served < kMessages) {
@@ -186,8 +187,8 @@ CONFORMANCE_CASE(a_registration_is_no_longer_than_its_region, "rdma.key.fast-lim
     }
     const auto c = bench.connect_to_product({.receives = 0}, asker::kPatient);
     bench.peer().inbox().clear();
-    check.that(c.queue->post_send(registration_of(region, MutableBytes(behind.bytes).first(pages * kPage))), "a whole registration is taken",
-               "it is refused");
+    const auto whole = registration_of(region, MutableBytes(behind.bytes).first(pages * kPage));
+    check.that(c.queue->post_send(whole), "a whole registration is taken", "it is refused");
     check.that(status_of_next(c) == CompletionStatus::success, "a registration as long as its region succeeds", "it does not");
     bench.peer().send(read_request(c, 0, {0x10000 + pages * kPage - 4, region.rkey(), 4}));
     const auto packet = next_packet(bench, check, "READ of its last bytes", "a READ response");
@@ -245,7 +246,8 @@ CONFORMANCE_CASE(a_local_invalidation_waits_for_earlier_requests, "rdma.key.inva
     bench.peer().inbox().clear();
     c.queue->post_send(to_there(opcode, 5), memory, 0, 32);
     c.queue->post_send(invalidation_of(memory.rkey()));
-    const std::string what = std::string(read ? "READ" : opcode == SendOpcode::send ? "SEND" : "WRITE") + " before the invalidation of its memory";
+    const std::string what =
+        std::string(read ? "READ" : opcode == SendOpcode::send ? "SEND" : "WRITE") + " before the invalidation of its memory";
     if (!next_packet(bench, check, what, "its packet")) return;
     bench.world().run_for(Duration::ms(1));
     acknowledge(bench, c, 0, 0, kSequenceNak);

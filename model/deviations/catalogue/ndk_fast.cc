@@ -22,6 +22,8 @@ DEVIATION(ndk_fast_of_plain, "ndk.fast.plain", Product::ndk_provider,
           "pretends to register plain regions", Departs{departure::kFastOfPlain});
 DEVIATION(ndk_initialize_of_plain, "ndk.fast.plain-initialize", Product::ndk_provider,
           "pretends to register plain regions", Departs{departure::kFastOfPlain});
+DEVIATION(ndk_fast_initialized_twice, "ndk.fast.initialize-once", Product::ndk_provider,
+          "initializes a region that is initialized", Departs{departure::kFastInitializedTwice});
 DEVIATION(ndk_fast_uninitialized, "ndk.fast.uninitialized", Product::ndk_provider,
           "pretends to register what is not initialized", Departs{departure::kFastUninitialized});
 DEVIATION(ndk_fast_token_changes, "ndk.fast.token", Product::ndk_provider,

@@ -20,6 +20,8 @@ DEVIATION(ndk_register_twice, "ndk.mr.one", Product::ndk_provider,
           "pretends to register a region twice", Departs{departure::kRegisterTwice});
 DEVIATION(ndk_register_once, "ndk.mr.again", Product::ndk_provider,
           "registers a region once for all", Departs{departure::kRegisterOnce});
+DEVIATION(ndk_register_flags_unchecked, "ndk.mr.flags", Product::ndk_provider, "registers with flags that do not exist",
+          Departs{departure::kRegisterFlagsUnchecked});
 DEVIATION(ndk_register_of_fast, "ndk.mr.kind", Product::ndk_provider,
           "pretends to register regions that are for fast registration", Departs{departure::kRegisterOfFast});
 DEVIATION(ndk_region_too_long, "ndk.mr.bounds", Product::ndk_provider,

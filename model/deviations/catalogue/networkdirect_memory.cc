@@ -18,6 +18,10 @@ DEVIATION(nd_register_twice, "networkdirect.memory.register-one", Product::nd_pr
           "registers another buffer with a region that has one", Departs{departure::kRegisterTwice});
 DEVIATION(nd_register_once, "networkdirect.memory.register-again", Product::nd_provider,
           "registers one buffer with a region and never again", Departs{departure::kRegisterOnce});
+DEVIATION(nd_register_flags_unchecked, "networkdirect.memory.register-flags", Product::nd_provider,
+          "registers with flags that do not exist", Departs{departure::kRegisterFlagsUnchecked});
+DEVIATION(nd_deregister_of_none, "networkdirect.memory.deregister-none", Product::nd_provider,
+          "deregisters a region that has no buffer", Departs{departure::kDeregisterOfNone});
 DEVIATION(nd_deregister_fails, "networkdirect.memory.deregister", Product::nd_provider,
           "fails to deregister", Departs{departure::kDeregisterFails});
 DEVIATION(nd_deregister_keeps_keys, "networkdirect.memory.deregister-ends", Product::nd_provider,

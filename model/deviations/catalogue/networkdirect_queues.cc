@@ -74,6 +74,8 @@ DEVIATION(nd_srq_full_swallows, "networkdirect.shared.full", Product::nd_provide
           "swallows Receives when the shared queue is full", Departs{departure::kSrqFullSwallows});
 DEVIATION(nd_srq_many_sges_swallowed, "networkdirect.shared.many-buffers", Product::nd_provider,
           "swallows shared Receives with too many buffers", Departs{departure::kSrqManySgesSwallowed});
+DEVIATION(nd_srq_many_bytes_swallowed, "networkdirect.shared.many-bytes", Product::nd_provider,
+          "swallows shared Receives of too many bytes", Departs{departure::kSrqManyBytesSwallowed});
 DEVIATION(nd_srq_threshold_ignored, "networkdirect.shared.threshold", Product::nd_provider,
           "does not tell that Receives run low", Departs{departure::kSrqThresholdIgnored});
 DEVIATION(nd_srq_notify_eager, "networkdirect.shared.above", Product::nd_provider,

@@ -90,6 +90,10 @@ DEVIATION(sgl_list_types_taken, "fabrics.sgl.list-types", Product::controller,
           "reads every descriptor of a list as a keyed one", Departs{"rdma.sgl.list_types"});
 DEVIATION(rdma_refuses_full_queue, "fabrics.rdma.request.sizes", Product::controller,
           "refuses a queue of as many entries as it has", Departs{"rdma.reject.last_entry"});
+DEVIATION(sgl_in_capsule_read_taken, "fabrics.sgl.in-capsule-read", Product::controller,
+          "succeeds with a Read into its own capsule", Departs{"rdma.sgl.in_capsule_read"});
+DEVIATION(rdma_cuts_addresses, "fabrics.rdma.data.address", Product::controller,
+          "uses the low 48 bits of the addresses of host memory", Departs{"rdma.data.address"});
 DEVIATION(sgl_keyed_subtype_taken, "fabrics.sgl.keyed-subtype", Product::controller,
           "reads any subtype of a keyed descriptor as an address", Departs{"rdma.sgl.subtype"});
 DEVIATION(rdma_takes_long_admin_capsule, "fabrics.rdma.capsule.admin-long", Product::controller,

@@ -95,6 +95,8 @@ DEVIATION(rdma_shared_limit_early, "rdma.receive.shared-limit", Product::rdma,
           "reports the limit of a shared receive queue one receive too early", Departs{point::kLimitOneEarly});
 DEVIATION(rdma_fast_region_unbounded, "rdma.key.fast-limit", Product::rdma,
           "registers more memory than a fast region was allocated for", Departs{point::kFastRegionUnbounded});
+DEVIATION(rdma_timeout_zero_ends, "rdma.requester.timeout-none", Product::rdma, "takes an ACK timeout of 0 for a short one",
+          Departs{point::kTimeoutZeroEnds});
 DEVIATION(rdma_key_of_any_queue, "rdma.key.one-queue", Product::rdma, "the key of one queue pair is good on all",
           Departs{point::kKeyOfAnyQueue});
 DEVIATION(rdma_invalidates_at_once, "rdma.key.invalidate-order", Product::rdma,
@@ -126,6 +128,8 @@ DEVIATION(cm_mtu_one_more, "cm.req.mtu", Product::cm, "takes a path MTU one step
           Departs{softroce::cm_departure::kMtuOneMore});
 DEVIATION(cm_rej_data_cut, "cm.rej.consumer-length", Product::cm, "a REJ carries 140 bytes of private data at most",
           Departs{softroce::cm_departure::kRejectDataCut});
+DEVIATION(cm_unanswered_dreq_silent, "cm.dreq.sent.given-up", Product::cm, "does not tell of the end when nobody answers its DREQ",
+          Departs{softroce::cm_departure::kUnansweredDreqSilent});
 DEVIATION(cm_give_up_keeps_queue_pair, "cm.attempt.flushes", Product::cm,
           "the queue pair of a REP that nobody answers stays usable", Departs{softroce::cm_departure::kGiveUpKeepsQueuePair});
 DEVIATION(cm_takes_psns_for_each_other, "cm.req.every-value", Product::cm, "takes the announced starting PSN as its own",

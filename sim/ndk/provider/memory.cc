@@ -97,7 +97,7 @@ NTSTATUS MemoryRegion::begin_register(MDL* mdl, SIZE_T length, const UINT64* add
   a.check_dispatch("NdkRegisterMr");
   if (a.refuses()) return a.answer(*this, completion, context, [] { return STATUS_INSUFFICIENT_RESOURCES; });
   if (fast_) return a.departs(departure::kRegisterOfFast) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
-  if ((flags & ~kRegisterFlags) != 0) return STATUS_INVALID_PARAMETER;
+  if ((flags & ~kRegisterFlags) != 0 && !a.departs(departure::kRegisterFlagsUnchecked)) return STATUS_INVALID_PARAMETER;
   if (ready() || busy_) return a.departs(departure::kRegisterTwice) ? STATUS_SUCCESS : STATUS_INVALID_DEVICE_REQUEST;
   // What was here before is still known.
   if (!memory_.empty() && a.departs(departure::kRegisterOnce)) return STATUS_INVALID_DEVICE_REQUEST;
@@ -173,7 +173,8 @@ NTSTATUS MemoryRegion::initialize_fast(NDK_MR* ndk, ULONG pages, BOOLEAN remote,
   if (a.refuses()) return a.answer(region, completion, context, [] { return STATUS_INSUFFICIENT_RESOURCES; });
   if (!region.fast_) return a.departs(departure::kFastOfPlain) ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
   if (pages == 0) return STATUS_INVALID_PARAMETER;
-  if (region.ready() || region.busy_) return STATUS_INVALID_DEVICE_REQUEST;
+  const bool again = region.ready() && !a.departs(departure::kFastInitializedTwice);
+  if (again || region.busy_) return STATUS_INVALID_DEVICE_REQUEST;
   if (pages > a.info().FRMRPageCount) {
     if (!a.departs(departure::kFastLimitUnchecked)) return STATUS_IMPLEMENTATION_LIMIT;
     pages = a.info().FRMRPageCount;

@@ -35,7 +35,7 @@ HRESULT MemoryRegionCore::register_memory(const void* buffer, SIZE_T bytes, std:
     if (!adapter_->departs(departure::kRegisterUnlimited)) return ND_INVALID_PARAMETER;
     bytes = 1;
   }
-  if ((flags & ~kRegionFlags) != 0) return ND_INVALID_PARAMETER_3;
+  if ((flags & ~kRegionFlags) != 0 && !adapter_->departs(departure::kRegisterFlagsUnchecked)) return ND_INVALID_PARAMETER_3;
   if (!is_mapped(buffer, bytes) && !adapter_->departs(departure::kRegisterUnchecked)) return ND_ACCESS_VIOLATION;
   if (local_ != nullptr && !adapter_->departs(departure::kRegisterTwice)) return ND_INVALID_DEVICE_STATE;
   if (std::exchange(used_, true) && adapter_->departs(departure::kRegisterOnce)) return ND_INVALID_DEVICE_STATE;
@@ -85,7 +85,7 @@ HRESULT MemoryRegionCore::refuse_empty(const void* buffer, OVERLAPPED* overlappe
 }
 
 HRESULT MemoryRegionCore::deregister(OVERLAPPED* overlapped) {
-  if (local_ == nullptr) return ND_INVALID_DEVICE_STATE;
+  if (local_ == nullptr && !adapter_->departs(departure::kDeregisterOfNone)) return ND_INVALID_DEVICE_STATE;
   if (windows != 0 && !adapter_->departs(departure::kDeregisterWithWindows)) return ND_DEVICE_BUSY;
   if (!requests.begin(overlapped, kDeregister)) return ND_INVALID_PARAMETER_1;
   last_ = overlapped;

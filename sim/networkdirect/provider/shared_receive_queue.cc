@@ -28,7 +28,9 @@ HRESULT SharedReceiveQueueCore::receive(void* context, const ND2_SGE* sges, ULON
   if (adapter_->refuses()) return ND_INSUFFICIENT_RESOURCES;
   if (count > max_sges_) return adapter_->departs(departure::kSrqManySgesSwallowed) ? ND_SUCCESS : ND_DATA_OVERRUN;
   if (count > 0 && sges == nullptr) return ND_INVALID_PARAMETER_2;
-  if (total_length(sges, count) > adapter_->info().MaxTransferLength) return ND_BUFFER_OVERFLOW;
+  if (total_length(sges, count) > adapter_->info().MaxTransferLength) {
+    return adapter_->departs(departure::kSrqManyBytesSwallowed) ? ND_SUCCESS : ND_BUFFER_OVERFLOW;
+  }
   {
     const std::lock_guard lock(lock_);
     if (outstanding_ >= depth_) return adapter_->departs(departure::kSrqFullSwallows) ? ND_SUCCESS : ND_NO_MORE_ENTRIES;

@@ -230,7 +230,7 @@ void ConnectionManager::on_unanswered(CmConnection& connection) {
     move(connection, CmEvent::dreq_unanswered);
     CmQueuePair* qp = detach(connection);
     enter_timewait(connection);
-    if (qp != nullptr) qp->disconnected();
+    if (qp != nullptr && !departs(cm_departure::kUnansweredDreqSilent)) qp->disconnected();
     return;
   }
   if (!departs(cm_departure::kGivesUpSilently)) {

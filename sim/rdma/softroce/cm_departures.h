@@ -69,6 +69,7 @@ inline constexpr std::string_view kUnknownDreqSilent = "cm.dreq.unknown.silent";
 inline constexpr std::string_view kUnknownDreqObeyed = "cm.dreq.unknown.obeyed";
 inline constexpr std::string_view kDreqWrongQpnAccepted = "cm.dreq.wrong_qpn.accepted";
 inline constexpr std::string_view kTimewaitDreqSilent = "cm.dreq.timewait.silent";
+inline constexpr std::string_view kUnansweredDreqSilent = "cm.dreq.unanswered.silent";
 inline constexpr std::string_view kCrossingDreqIgnored = "cm.dreq.crossing.ignored";
 inline constexpr std::string_view kDrepIdsUnchecked = "cm.drep.ids.unchecked";
 inline constexpr std::string_view kDrepTidFresh = "cm.drep.tid.fresh";
@@ -127,6 +128,7 @@ inline constexpr CmDeparturePoint kCmDeparturePoints[] = {
     {cm_departure::kUnknownDreqObeyed, "a DREQ that names another peer's ID ends the connection"},
     {cm_departure::kDreqWrongQpnAccepted, "a DREQ with another remote QPN ends the connection"},
     {cm_departure::kTimewaitDreqSilent, "a repeated DREQ in TIMEWAIT gets no DREP"},
+    {cm_departure::kUnansweredDreqSilent, "the program is not told of the end when nobody answers its DREQ"},
     {cm_departure::kCrossingDreqIgnored, "a DREQ that crosses ours is not answered"},
     {cm_departure::kDrepIdsUnchecked, "a DREP that names another ID of the peer ends the connection"},
     {cm_departure::kDrepTidFresh, "the DREP does not echo the DREQ's transaction ID"},

@@ -201,14 +201,14 @@ void ConnectionManager::send_reject(const CmConnection& connection, About about,
   trace().mark("cm.rej.sent");
   // Before anything but the REQ was said, the peer has no use for an ID of ours.
   const bool unknown_to_peer = connection.state == CmState::req_received;
+  if (departs(cm_departure::kRejectDataCut)) private_data = private_data.first(std::min<std::size_t>(private_data.size(), 140));
   cm::Mad mad{Attribute::rej, connection.tid};
   auto rej = mad.message<cm::Rej>();
   rej.set(cm::rej::local_comm_id, unknown_to_peer ? 0 : connection.local_id)
       .set(cm::rej::remote_comm_id, connection.remote_id)
       .set(cm::rej::about, about)
       .set(cm::rej::reason, why)
-      .set(cm::rej::private_data, departs(cm_departure::kRejectDataCut) ? private_data.first(std::min<std::size_t>(private_data.size(), 140))
-                                                                        : private_data);
+      .set(cm::rej::private_data, private_data);
   if (why == reason::timeout && !departs(cm_departure::kTimeoutRejectWithoutGuid)) {
     std::array<std::uint8_t, 8> guid = {};
     store_be(guid.data(), services_.ca_guid());

@@ -48,6 +48,7 @@ inline constexpr std::string_view kQueueOneShorter = "rc.queue.one_shorter";
 inline constexpr std::string_view kInvalidatesAtOnce = "rc.requester.invalidates_at_once";
 inline constexpr std::string_view kFastRegionUnbounded = "rc.memory.fast_region_unbounded";
 inline constexpr std::string_view kLimitOneEarly = "rc.receive.limit_one_early";
+inline constexpr std::string_view kTimeoutZeroEnds = "rc.requester.timeout_zero_ends";
 inline constexpr std::string_view kKeyOfAnyQueue = "rc.memory.key_of_any_queue";
 inline constexpr std::string_view kOverrunUnnoticed = "rc.completion.overrun_unnoticed";
 inline constexpr std::string_view kReplayUnderAnyAddress = "rc.responder.replay_under_any_address";
@@ -99,6 +100,7 @@ inline constexpr FinerDeparturePoint kFinerDeparturePoints[] = {
     {finer::kInvalidatesAtOnce, "a local invalidation does not wait for the requests before it"},
     {finer::kFastRegionUnbounded, "a fast registration may be larger than its region"},
     {finer::kLimitOneEarly, "a shared receive queue reports its limit one receive too early"},
+    {finer::kTimeoutZeroEnds, "an ACK timeout of 0 is a short one"},
     {finer::kKeyOfAnyQueue, "the key of one queue pair is good for all"},
     {finer::kOverrunUnnoticed, "completions that a full queue does not take are lost"},
     {finer::kReplayUnderAnyAddress, "a duplicate READ is answered whatever address it names"},

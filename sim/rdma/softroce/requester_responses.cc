@@ -385,6 +385,7 @@ void RcRequester::rewind() {
 
 void RcRequester::arm_ack_timer() {
   Duration timeout = roce::ack_timeout(core_.path.ack_timeout_code);
+  if (timeout == Duration::forever() && departs(core_, finer::kTimeoutZeroEnds)) timeout = roce::ack_timeout(8);
   if (timeout == Duration::forever() || core_.departs(Departure::requester_never_times_out)) return;
   if (core_.departs(Departure::requester_timeout_too_early)) timeout = timeout / 4;
   ack_deadline_ = core_.s.world.now() + timeout;

@@ -442,6 +442,7 @@ TEST(Departures, EachChangesWhatTheDeviceDoes) {
                                                 "rc.memory.fast_region_unbounded",
                                                 "rc.receive.limit_one_early",
                                                 "rc.memory.key_of_any_queue",
+                                                "rc.requester.timeout_zero_ends",
                                                 "rc.completion.overrun_unnoticed",
                                                 "rc.responder.replay_under_any_address",
                                                 "rc.responder.replay_under_any_key"};
