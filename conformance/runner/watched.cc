@@ -35,11 +35,16 @@ bool blames_product(const monitors::Finding& finding, Role role, bool embedded) 
   return true;
 }
 
+/// What the oracle says of hosts and management endpoints: a bench that plays one does what its case asks for.
+bool is_for_products(monitors::Rule rule) {
+  const std::string_view requirement = monitors::facts_of(rule).requirement;
+  return monitors::judges_hosts(rule) || requirement.starts_with("oracle.mi.") || requirement.starts_with("oracle.mctp.");
+}
+
 void judge_by_monitors(const std::vector<monitors::Finding>& all, bool embedded, CaseResult& result) {
   const CaseInfo& info = *result.info;
-  // A bench that plays the host sends what its case asks for: what the oracle says of hosts is for products.
   for (const monitors::Finding& found : all) {
-    if (blames_product(found, info.role, embedded) || !monitors::judges_hosts(found.rule)) result.monitored.push_back(found);
+    if (blames_product(found, info.role, embedded) || !is_for_products(found.rule)) result.monitored.push_back(found);
   }
   const std::vector<monitors::Finding>& findings = result.monitored;
   // What is only advised against breaks nothing in a third-party product.
