@@ -289,11 +289,12 @@ CONFORMANCE_CASE(features_that_change_are_changeable, "nvme.features.changeable"
   check.precondition(any, "there is a feature of the controller");
 }
 
-CONFORMANCE_CASE(host_behavior_reads_as_set, "nvme.features.host-behavior", roles::controller,
-                 needs(has_feature<FeatureId::host_behavior_support>), sends_malformed) {
+CONFORMANCE_CASE(host_behavior_reads_as_set, "nvme.features.host-behavior", roles::controller, sends_malformed) {
   namespace hb = nvme::host_behavior;
   const bool has_select = !claims_oncs<nvme::oncs_bits::save_and_select>(bench.declared());
   RawAssociation& association = bench.associate();
+  const auto before = association.admin().send(host::get_features(FeatureId::host_behavior_support), nvme::HostBehavior::size).wait();
+  check.precondition_success(before, "Get Features, Host Behavior Support");
   for (const Behavior& wanted : behaviors(claimed_behavior(bench.declared()))) {
     Record<nvme::HostBehavior> data;
     data.set(hb::acre, wanted.retries).set(hb::lbafee, wanted.formats).set(hb::cdfe, wanted.copies);
