@@ -117,7 +117,8 @@ class FarBlocks {
     both_hold("Write");
     if (has(nvme::oncs_bits::compare)) {
       check_.success(space_.send(IoOpcode::compare, far_, kLowBlocks, high_), "Compare of equal data, " + where_);
-      check_.status(space_.send(IoOpcode::compare, far_, kLowBlocks, low_), sc::compare_failure, "Compare of the low blocks' data, " + where_);
+      check_.status(space_.send(IoOpcode::compare, far_, kLowBlocks, low_), sc::compare_failure,
+                    "Compare of the low blocks' data, " + where_);
     }
     if (has(nvme::oncs_bits::copy) && space_.metadata_bytes == 0) judge_copies();
     if (has(nvme::oncs_bits::write_uncorrectable)) judge_marks();
