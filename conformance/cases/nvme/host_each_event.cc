@@ -101,8 +101,8 @@ CONFORMANCE_CASE(host_reads_every_reservation_notification, "nvme.host.aer.notif
     const std::string which = " of " + std::to_string(count) + " at once";
     check.equal("notifications that the user hears of" + which, heard.size(), count);
     for (std::size_t i = 0; i < std::min(count, heard.size()); ++i) {
-      check.that(heard[i] == kHostNotices[i % kHostNotices.size()], "notification " + std::to_string(i + 1) + which + " is the one that was sent",
-                 "another one");
+      const bool same = heard[i] == kHostNotices[i % kHostNotices.size()];
+      check.that(same, "notification " + std::to_string(i + 1) + which + " is the one that was sent", "another one");
     }
   }
   bench.emulated_host().remove_listener(told);

@@ -410,7 +410,15 @@ CONFORMANCE_CASE(host_learns_the_limits_of_a_controller_anew, "nvme.host.operati
       if (space->paths().all().empty()) continue;
       subsystem::Namespace* const medium = bench.subsystem().find_namespace(space->nsid());
       check.precondition(medium != nullptr, "the namespace is there");
+      bench.forget_seen();
       Copybook(bench, check, *space, *medium, contents[space->nsid()], seed++).run(16);
+      const std::uint64_t most = std::uint64_t{4096} << (kDeclarations[next].mpsmin + kDeclarations[next].mdts);
+      for (const std::uint8_t which : {opcode::kRead, opcode::kWrite}) {
+        for (const SeenCommand* seen : io_commands(bench, which)) {
+          const std::uint64_t bytes = std::uint64_t{blocks_of(*seen)} * medium->layout().data_bytes;
+          check.that(bytes <= most, "at most " + std::to_string(most) + " bytes in a command, as MDTS says now", std::to_string(bytes));
+        }
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "conformance/cases/nvme/host_scene.h"
+#include "conformance/evidence/behind_the_wire.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/copy.h"
 #include "wire/nvme/features.h"
@@ -153,6 +154,7 @@ CONFORMANCE_CASE(host_counts_in_the_format_in_use, "nvme.host.format", roles::ho
   const std::uint32_t block = space->layout().data_bytes;
   std::size_t looked = 0;
   for (const unsigned index : {1u, 7u, 8u, 15u, 16u, 33u, 47u, 63u}) {
+    evidence::behind_the_wire(bench.world());  // another format, without a Format NVM
     bench.script.data_out = [&](const CommandContext& command, MutableBytes data) { show_format(command, data, bench.nsid(), index); };
     bench.forget_seen();
     const auto connected = bench.product().connect({}).wait_for(60_s);

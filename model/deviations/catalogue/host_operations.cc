@@ -189,7 +189,7 @@ HOST(host_disconnects_unasked, "fabrics.host.disconnect.supported", "Disconnect 
 HOST(host_changes_pages_at_shutdown, "fabrics.host.cc.kept", "MPS changes in the CC that sets SHN", hooks<ChangesPagesAtShutdown>());
 HOST(host_waits_with_writes_alone, "nvme.host.path-loss.changes", "commands that change blocks, but for Write, are repeated at once",
      hooks<WaitsWithWritesAlone>());
-HOST(host_does_not_round_kato, "nvme.host.path-loss.quiesce", "KATT is taken to be KATO, whatever KAS says",
+HOST(host_does_not_round_kato, "nvme.host.path-loss.granularity", "KATT is taken to be KATO, whatever KAS says",
      Departs{"host.keep_alive.time"});
 HOST(host_reads_one_namespace_list, "nvme.host.namespaces.many", "namespaces behind the first 1,024 are not found",
      hooks<ReadsOneNamespaceList>());
