@@ -68,7 +68,9 @@ class Requests {
     const UINT64 there = c.b.memory->address(kThere);
     switch (kind) {
       case Kind::send: return qp->Dispatch->NdkSend(qp, context, &piece, 1, flags);
-      case Kind::send_and_invalidate: return qp->Dispatch->NdkSendAndInvalidate(qp, context, &piece, 1, flags, token_);
+      case Kind::send_and_invalidate:
+        if (qp->Dispatch->NdkSendAndInvalidate == nullptr) return STATUS_NOT_SUPPORTED;  // a table that is too short
+        return qp->Dispatch->NdkSendAndInvalidate(qp, context, &piece, 1, flags, token_);
       case Kind::read: return qp->Dispatch->NdkRead(qp, context, &piece, 1, there, remote, flags);
       case Kind::write: return qp->Dispatch->NdkWrite(qp, context, &piece, 1, there, remote, flags);
       case Kind::bind:
