@@ -65,21 +65,22 @@ CONFORMANCE_CASE(sqhd_is_zero_without_flow_control, "fabrics.flow-control.off", 
 
 CONFORMANCE_CASE(sqhd_is_zero_without_flow_control_on_io_queues, "fabrics.flow-control.off", roles::controller,
                  needs{&has_a_namespace}) {
+  const auto entries = static_cast<std::uint16_t>(std::min<std::uint32_t>(kEntries, bench.declared().queue_entries_max()));
   RawAssociation& association = bench.associate();
   for (const std::uint16_t qid : io_queues_of(bench, association)) {
     const std::string which = " of I/O queue " + std::to_string(qid);
-    host::ConnectCommand connect = association.io_connect(qid, kEntries);
+    host::ConnectCommand connect = association.io_connect(qid, entries);
     connect.sqe.set(cs::cattr, fabrics::cattr_bits::disable_sq_flow_control);
-    host::RawQueue& queue = association.io_transport(qid, kEntries);
+    host::RawQueue& queue = association.io_transport(qid, entries);
     const host::RawReply connected = answered(check, queue.send(connect).wait());
     check.require_success(connected, "Connect" + which);
     const bool off = sqhd(connected) == nvme::kSqFlowControlDisabled;
-    check.that(off || sqhd(connected) < kEntries, "SQHD in the Connect response" + which + " is FFFFh or lies in the queue",
+    check.that(off || sqhd(connected) < entries, "SQHD in the Connect response" + which + " is FFFFh or lies in the queue",
                words(sqhd(connected)));
     std::uint16_t last = sqhd(connected);
-    for (unsigned i = 0; i < 2 * kEntries; ++i) {
+    for (unsigned i = 0; i < 2 * entries; ++i) {
       const host::RawReply reply = answered(check, queue.send(host::flush(bench.nsid())).wait());
-      const std::uint16_t expected = off ? std::uint16_t{0} : static_cast<std::uint16_t>((last + 1) % kEntries);
+      const std::uint16_t expected = off ? std::uint16_t{0} : static_cast<std::uint16_t>((last + 1) % entries);
       check.equal("SQHD in the next response" + which, sqhd(reply), expected);
       last = sqhd(reply);
     }
