@@ -31,12 +31,20 @@ constexpr std::array<Event, 9> kEvents = {{{EventType::error, info::error_persis
 /// Counts what the host tells its user.
 class Told final : public host::ControllerListener {
  public:
+  explicit Told(host::Host& host) : host_(host) { host_.add_listener(*this); }
+  /// A case may leave at a check.
+  ~Told() { host_.remove_listener(*this); }
+  Told(const Told&) = delete;
+  Told& operator=(const Told&) = delete;
   void on_event(host::Controller&, const Event& event, ByteView log) override {
     events.push_back(event);
     logs.emplace_back(log.begin(), log.end());
   }
   std::vector<Event> events;
   std::vector<Bytes> logs;
+
+ private:
+  host::Host& host_;
 };
 
 constexpr std::array<nvme::ReservationNotice, 3> kHostNotices = {
@@ -56,8 +64,7 @@ CONFORMANCE_CASE(host_tells_of_each_event, "nvme.host.aer.each", roles::host,
                  arranged("events that the bench makes up, and a user who hears of them", [](EmbeddedSetup&) {})) {
   check.precondition(bench.subsystem().options().ana, "the controllers report ANA");
   bench.connect_product();
-  Told told;
-  bench.emulated_host().add_listener(told);
+  Told told(bench.emulated_host());
   // Twice: an event that was not cleared, or a request that is missing, shows the second time.
   for (unsigned round = 0; round < 2; ++round) {
     for (const Event& event : kEvents) {
@@ -76,14 +83,12 @@ CONFORMANCE_CASE(host_tells_of_each_event, "nvme.host.aer.each", roles::host,
       if (!told.events.empty()) check.that(told.events.front() == event, "the event is " + which, nvme::to_string(told.events.front()));
     }
   }
-  bench.emulated_host().remove_listener(told);
 }
 
 CONFORMANCE_CASE(host_reads_every_reservation_notification, "nvme.host.aer.notifications", roles::host,
                  arranged("notifications that the bench makes up, and a user who hears of them", [](EmbeddedSetup&) {})) {
   bench.connect_product();
-  Told told;
-  bench.emulated_host().add_listener(told);
+  Told told(bench.emulated_host());
   const auto controllers = bench.emulated_host().controllers();
   subsystem::Controller* const controller =
       controllers.empty() ? nullptr : bench.subsystem().find_controller(controllers.front()->facts().cntlid);
@@ -105,7 +110,6 @@ CONFORMANCE_CASE(host_reads_every_reservation_notification, "nvme.host.aer.notif
       check.that(same, "notification " + std::to_string(i + 1) + which + " is the one that was sent", "another one");
     }
   }
-  bench.emulated_host().remove_listener(told);
 }
 
 }  // namespace fb::conformance

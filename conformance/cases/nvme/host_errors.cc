@@ -114,7 +114,8 @@ CONFORMANCE_CASE(host_aborts_commands_of_every_queue, "nvme.host.abort.queues", 
     const bool meant = std::any_of(sent.begin(), sent.end(), [&](const SeenCommand* read) {
       return read->qid == sqid && read->cid() == cid && read->cntlid == abort->cntlid && read->at <= abort->at;
     });
-    check.that(meant && named.insert(abort->cdw(10)).second, "SQID and CID in Abort are those of a read without an answer, of another one each time",
+    const bool fresh = named.insert(abort->cdw(10)).second;
+    check.that(meant && fresh, "SQID and CID in Abort are those of a read without an answer, another one each time",
                "SQID " + std::to_string(sqid) + ", CID " + std::to_string(cid));
   }
   bench.script = {};

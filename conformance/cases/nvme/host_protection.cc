@@ -1,5 +1,6 @@
 // A host on a namespace with protection information.
 #include "conformance/cases/nvme/host_scene.h"
+#include "conformance/evidence/behind_the_wire.h"
 #include "wire/nvme/protection.h"
 
 namespace fb::conformance {
@@ -80,7 +81,9 @@ CONFORMANCE_CASE(host_checks_the_tags_that_it_makes, "nvme.host.protection.check
       for (std::uint64_t bad = 0; bad < kBlocks && !(tag && layout.protection_type == 3); bad += 2) {
         bench.script.data_out = [&](const CommandContext& command, MutableBytes out) {
           const std::uint64_t at = (kLba + bad - lba_of(command.sqe)) * layout.bytes() + byte;
-          if (is_io(command, opcode::kRead) && at < out.size()) out[static_cast<std::size_t>(at)] ^= 1;
+          if (!is_io(command, opcode::kRead) || at >= out.size()) return;
+          evidence::behind_the_wire(bench.world());  // what is read is not what was written
+          out[static_cast<std::size_t>(at)] ^= 1;
         };
         Bytes& back = bench.keep(Bytes(data.size()));
         const auto read = space->read(kLba, back).wait_for(60_s);
@@ -89,6 +92,7 @@ CONFORMANCE_CASE(host_checks_the_tags_that_it_makes, "nvme.host.protection.check
       }
     }
     bench.script = {};
+    evidence::behind_the_wire(bench.world());
     Bytes& back = bench.keep(Bytes(data.size()));
     check.success(space->read(kLba, back).wait(), "read of blocks" + where);
   }
