@@ -4,7 +4,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
 
 #include "conformance/evidence/behind_the_wire.h"
@@ -73,9 +72,6 @@ struct StatedPort {
 struct Slot {
   std::uint16_t flags = 0;        ///< error flags that are set at least
   std::uint64_t since = 0;
-  unsigned outstanding = 0;
-  std::uint64_t answered = 0;
-  bool known = false;             ///< its last command was answered
 };
 
 /// By bus and EID.
@@ -85,7 +81,6 @@ using Asker = std::pair<std::uint8_t, std::uint8_t>;
 
 struct EndpointState {
   std::map<Asker, Request> requests;
-  std::set<Asker> coming;          ///< messages of which not all packets were seen
   std::map<ValueName, Known> values;
   std::optional<unsigned> ports;
   std::map<unsigned, StatedPort> port;
@@ -113,18 +108,13 @@ class Management final : public monitors::Judge {
   }
 
   void on_mctp_packet(const MctpPacketSeen& seen) override {
-    if (!seen.at.genuine()) return states_.clear();
-    const bool begins = seen.header.get(mctp::packet::som) && !seen.header.get(mctp::packet::eom);
-    if (!begins || !seen.header.get(mctp::packet::tag_owner)) return;
-    state(seen.at, seen.header.get(mctp::packet::destination)).coming.insert({seen.header.get(mctp::packet::source),
-                                                                             seen.header.get(mctp::packet::tag)});
+    if (!seen.at.genuine()) states_.clear();
   }
 
   void on_mctp_message(const MctpMessageSeen& seen) override {
     ++order_;
     if (!seen.at.genuine() || !complete_) return;
     const Asker from = seen.tag_owner ? Asker{seen.source, seen.tag} : Asker{seen.destination, seen.tag};
-    if (seen.tag_owner) state(seen.at, seen.destination).coming.erase(from);
     if (seen.type == mctp::MessageType::control) return on_control(seen, from);
     if (seen.type == mctp::MessageType::nvme_mi) on_management(seen, from);
   }
@@ -201,9 +191,6 @@ class Management final : public monitors::Judge {
     if (seen.tag_owner) return on_request(seen, from, responder, body, kind);
     EndpointState& endpoint = state(seen.at, responder);
     if (body.size() < mi::kResponseMin || View<mi::AnyResponse>{body}.get(mi::response::status) == Status::more_processing) return;
-    const auto asked = endpoint.requests.find(from);
-    const bool of_command = kind != MessageKind::control_primitive;
-    if (asked != endpoint.requests.end() && of_command) end_of_slot(endpoint, header.get(mi::header::csi));
     const auto request = take(endpoint, from);
     if (!request || request->body.size() < mi::AnyRequest::size) return;
     const View<mi::MessageHeader> their{request->body};
@@ -226,21 +213,12 @@ class Management final : public monitors::Judge {
     Request& request = endpoint.requests[from];
     const View<mi::MessageHeader> header{body};
     if (kind != MessageKind::control_primitive) {
-      ++endpoint.slots[header.get(mi::header::csi)].outstanding;
-      endpoint.slots[header.get(mi::header::csi)].known = false;
       if (header.get(mi::header::ciap)) endpoint.resumed.reset();
       if (header.get(mi::header::meb)) change_buffer(endpoint);
     } else if (body[4] != static_cast<std::uint8_t>(Primitive::get_state)) {
       endpoint.resumed.reset();
     }
     if (kind == MessageKind::mi_command && body.size() >= mi::MiRequest::size) begin_change(responder, endpoint, request, body);
-  }
-
-  void end_of_slot(EndpointState& endpoint, unsigned csi) {
-    Slot& slot = endpoint.slots[csi];
-    if (slot.outstanding > 0) --slot.outstanding;
-    slot.answered = order_;
-    slot.known = slot.outstanding == 0;
   }
 
   // ---- what commands change ----
@@ -556,17 +534,13 @@ class Management final : public monitors::Judge {
   }
 
   void on_state(EndpointState& endpoint, Slot& slot, const Request& asked, std::uint16_t cpsr) {
-    constexpr std::uint16_t kFlags = 0x7FF8, kPaused = 0x8000, kState = 3;
+    constexpr std::uint16_t kFlags = 0x7FF8, kPaused = 0x8000;
     judged(Rule::oracle_mi_flags);
     if (slot.since < asked.began && (slot.flags & ~cpsr) != 0) {
       say(Rule::oracle_mi_flags, *at_, fmt::format("error flags {:04X}h were not cleared, and have gone", slot.flags & ~cpsr));
     }
     if (endpoint.resumed && *endpoint.resumed < asked.began && (cpsr & kPaused) != 0) {
       say(Rule::oracle_mi_flags, *at_, "PFLG is set after Resume");
-    }
-    const bool idle = slot.known && slot.answered < asked.began && endpoint.coming.empty();
-    if (idle && (cpsr & kState) != 0) {
-      say(Rule::oracle_mi_flags, *at_, fmt::format("SSTA is {} of a slot whose last command was answered", cpsr & kState));
     }
     slot.flags = cpsr & kFlags;
     slot.since = order_;
