@@ -24,7 +24,7 @@ int calls_during(RdmaBench& bench, rdma::CompletionQueue& queue, bool solicited_
   Bell bell;
   queue.request_notify(bell, solicited_only);
   happen();
-  bench.world().run_for(Duration::ms(2));
+  bench.world().run_for(Duration::ms(100));
   queue.cancel_notify();
   return bell.rings;
 }
