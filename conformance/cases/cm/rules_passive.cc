@@ -218,9 +218,9 @@ CONFORMANCE_CASE(receives_come_back_when_no_connection_comes_about, "cm.attempt.
     cm::Mad req = bench.peer().make_req({.mtu_code = 1, .cm_timeout = 13});
     req.message<cm::Req>().set(cm::req::max_cm_retries, 2);
     bench.peer().send_mad(req);
-    // A REJ that ends the attempt before may still be on its way.
+    // What belongs to the attempt before may still be on its way.
     auto rep = bench.peer().wait_mad(kAnswerTime);
-    while (rep && attribute_of(*rep) == Attribute::rej) rep = bench.peer().wait_mad(kAnswerTime);
+    while (rep && tid_of(*rep) != tid_of(req)) rep = bench.peer().wait_mad(kAnswerTime);
     const bool answered = rep && attribute_of(*rep) == Attribute::rep;
     if (!expect(check, answered, "answer to the REQ", "REP", words_of_mad(rep))) return;
     VerbsQueue* const queue = bench.product().accepted();
