@@ -118,7 +118,7 @@ CONFORMANCE_CASE(host_sends_keep_alive, "fabrics.host.keep-alive.sent", roles::h
   check.that(longest < 5_s, "a Keep Alive in every 5 s", to_string(longest) + " without one");
 }
 
-CONFORMANCE_CASE(host_keeps_alive_beside_its_io, "fabrics.host.keep-alive.sent", roles::host, lasts(60_s),
+CONFORMANCE_CASE(host_keeps_alive_beside_its_io, "fabrics.host.keep-alive.beside-io", roles::host, lasts(60_s),
                  furnished([](EmbeddedSetup& setup) { setup.subsystem.traffic_based_keep_alive = false; })) {
   bench.connect_product({.kato_ms = 5000});
   bench.forget_seen();

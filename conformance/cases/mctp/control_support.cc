@@ -292,7 +292,12 @@ CONFORMANCE_CASE(many_vendors_are_listed, "mctp.control.vendor.list", roles::end
     const unsigned set = 0x2000u + 3u * selector;
     const Bytes expected = {static_cast<std::uint8_t>(selector + 1 == kVendorsMany ? 0xFF : selector + 1), 0, 0x10, selector,
                             static_cast<std::uint8_t>(set >> 8), static_cast<std::uint8_t>(set & 0xFF)};
-    if (selector == 0) check.precondition(std::ranges::equal(answer.data(), expected), "the endpoint lists the vendors that were arranged");
+    if (selector == 0) {
+      // In whichever order the bytes of the ID are: that is judged.
+      const ByteView data = answer.data();
+      const bool ours = data.size() > 3 && (data[2] | data[3]) == 0x10;
+      check.precondition(ours, "the endpoint lists the vendors that were arranged");
+    }
     check.bytes(what, answer.data(), expected);
   }
   completion_is(check, bench.control(Command::get_vendor_support, {kVendorsMany}), Completion::invalid_data,

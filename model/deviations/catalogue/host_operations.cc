@@ -183,7 +183,7 @@ HOST(host_connects_above_small_mqes, "fabrics.host.queues.sizes", "an I/O queue 
 HOST(host_reads_records_again, "fabrics.host.discovery.reported", "records behind the first 64 KiB are those of the beginning",
      hooks<ReadsRecordsAgain>());
 
-HOST(host_counts_its_io_as_keep_alive, "fabrics.host.keep-alive.sent", "Keep Alive is late while there is I/O", hooks<CountsItsIo>());
+HOST(host_counts_its_io_as_keep_alive, "fabrics.host.keep-alive.beside-io", "Keep Alive is late while there is I/O", hooks<CountsItsIo>());
 HOST(host_disconnects_unasked, "fabrics.host.disconnect.supported", "Disconnect is sent to a controller without it",
      Departs{"host.disconnect.unsupported"});
 HOST(host_changes_pages_at_shutdown, "fabrics.host.cc.kept", "MPS changes in the CC that sets SHN", hooks<ChangesPagesAtShutdown>());
