@@ -67,7 +67,7 @@ DEFECTS = {
     "icresp-maxh2cdata": {"tcp.icresp.maxh2cdata-least", "tcp.icresp.maxh2cdata"},
     "no-icresp": {"tcp.icresp.shape"},
     "authreq": {"auth.controller.demand.announced"},
-    "cap-mqes": {"fabrics.property.cap", "fabrics.flow-control.off"},
+    "cap-mqes": {"fabrics.property.cap"},
     "mpsmin": {"fabrics.property.cap"},
     "cfs": {"fabrics.enable.ready"},
     "never-ready": {"fabrics.enable.ready"},

@@ -66,6 +66,7 @@ CONFORMANCE_CASE(sqhd_is_zero_without_flow_control, "fabrics.flow-control.off", 
 CONFORMANCE_CASE(sqhd_is_zero_without_flow_control_on_io_queues, "fabrics.flow-control.off", roles::controller,
                  needs{&has_a_namespace}) {
   const auto entries = static_cast<std::uint16_t>(std::min<std::uint32_t>(kEntries, bench.declared().queue_entries_max()));
+  check.precondition(entries >= 2, "CAP.MQES leaves room for two entries");
   RawAssociation& association = bench.associate();
   for (const std::uint16_t qid : io_queues_of(bench, association)) {
     const std::string which = " of I/O queue " + std::to_string(qid);

@@ -1,4 +1,4 @@
-// Protection domains: what is made in one is of no use in another, whoever asks and for whatever.
+// Protection domains: what is made in one is of no use in another, for every use of memory and every object.
 #include <array>
 
 #include "conformance/cases/ndk/scene.h"
