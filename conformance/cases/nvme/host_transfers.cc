@@ -147,7 +147,7 @@ CONFORMANCE_CASE(host_writes_to_the_blocks_that_were_meant, "nvme.host.blocks", 
   }
 }
 
-CONFORMANCE_CASE(host_counts_in_the_format_in_use, "nvme.host.format", roles::host) {
+CONFORMANCE_CASE(host_counts_in_the_format_in_use, "nvme.host.identify.lba-format", roles::host) {
   const subsystem::Namespace* const space = bench.subsystem().find_namespace(bench.nsid());
   check.precondition(space != nullptr && !space->zoned() && space->layout().metadata_bytes == 0 && space->blocks() > kLba + 64,
                      "a namespace of blocks without metadata");

@@ -196,7 +196,7 @@ HOST(host_reads_one_namespace_list, "nvme.host.namespaces.many", "namespaces beh
 HOST(host_takes_namespaces_by_nsid, "nvme.host.namespaces.identity", "a namespace with other identifiers is taken for the former one",
      Departs{"host.namespace.identity"});
 HOST(host_flushes_the_first_namespace, "nvme.host.flush", "Flush names the first namespace", hooks<FlushesTheFirst>());
-HOST(host_knows_sixteen_formats, "nvme.host.format", "the upper bits of FLBAS are ignored", Departs{"host.namespace.format"});
+HOST(host_knows_sixteen_formats, "nvme.host.identify.lba-format", "the upper bits of FLBAS are ignored", Departs{"host.namespace.format"});
 HOST(host_keeps_mdts_through_resets, "nvme.host.operations.anew", "MDTS is what it was before a Controller Reset",
      Departs{"host.reset.mdts"});
 HOST(host_acts_on_one_zone, "nvme.host.zones.actions", "Zone Management Send never selects all zones", hooks<ActsOnOneZone>());
