@@ -200,6 +200,15 @@ class Features final : public Subject {
            same_code(status, nvme::sc::feature_not_changeable) || same_code(status, nvme::sc::feature_not_namespace_specific);
   }
 
+  /// The command gives a value other than the one that is known.
+  bool is_another_value(const Exchange& one) const {
+    const Feature* const feature = feature_of(one);
+    if (feature == nullptr) return false;
+    const auto known = values_.find(key_of(one, *feature));
+    const std::uint32_t given = one.command<nvme::SetFeaturesSqe>().get(nvme::features_sqe::cdw11) & feature->bits;
+    return known != values_.end() && known->second.current.value && *known->second.current.value != given;
+  }
+
   /// Against what SEL = 011b said of the feature.
   void judge_capabilities(const Exchange& one) {
     namespace bits = nvme::feature_capability_bits;
@@ -214,7 +223,8 @@ class Features final : public Subject {
           fmt::format("Set Features of {:02X}h completes with {}, and its capabilities {} {}", fid_of(one), to_string(one.status()),
                       claimed ? "are" : "are not", name));
     };
-    contradicts(bits::changeable, one.ok(), same_code(one.status(), nvme::sc::feature_not_changeable), "changeable");
+    // A feature that cannot be changed may be set to the value that it has.
+    contradicts(bits::changeable, one.ok() && is_another_value(one), same_code(one.status(), nvme::sc::feature_not_changeable), "changeable");
     if (saves) contradicts(bits::saveable, one.ok(), same_code(one.status(), nvme::sc::feature_not_saveable), "saveable");
     const bool of_one = one.nsid() != 0 && one.nsid() != nvme::kAllNamespaces;
     const bool denied = same_code(one.status(), nvme::sc::feature_not_namespace_specific);
