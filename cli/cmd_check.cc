@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -175,7 +176,13 @@ class EndOfInput {
   EndOfInput(const EndOfInput&) = delete;
   EndOfInput& operator=(const EndOfInput&) = delete;
   int descriptor() const { return ends_[0]; }
-  bool asked() const { return asked_; }
+  /// Whether a signal asked to end, even one that came with the end of the input and is not handled yet. Stops watching.
+  bool finish() {
+    signals_.reset();
+    sigset_t waiting;
+    sigpending(&waiting);
+    return asked_ || sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1;
+  }
 
  private:
   void ask() {
@@ -262,7 +269,7 @@ int check_file(const CheckArguments& arguments) {
   const auto source = source_of(arguments, end.get());
   monitors::Monitors judges({.capture = true, .tcp_ports = arguments.tcp_ports, .tls_keys = &keys});
   Reading reading = read_packets(*source, judges, keys, !arguments.json);
-  reading.interrupted = end != nullptr && end->asked();
+  reading.interrupted = end != nullptr && end->finish();
   // Asked to end, a packet may be there in part.
   if (reading.interrupted) reading.problem.clear();
   if (reading.frames == 0 && !reading.problem.empty()) throw UserError(arguments.name() + ": " + reading.problem);
