@@ -137,6 +137,8 @@ function(fb_test path)
   fb_batches(sources tests/${path} ${sources})
   add_executable(test_${name} ${sources} ${objects})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  # What tests take at run time is in the products. With -O1 they compile in 60 % of the time.
+  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(test_${name}
                              PRIVATE FABRICBENCH_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
   fb_link(test_${name} PRIVATE ${arg_LINKS} GTest::gtest_main)
