@@ -129,6 +129,7 @@ int run_program(int argc, const char* const* argv) {
   add_requirements(app, outcome);
   add_report(app, outcome);
   add_statement(app, outcome);
+  add_catalogue(app, outcome);
   add_replay(app, outcome);
   add_campaign(app, outcome);
   add_shrink(app, outcome);

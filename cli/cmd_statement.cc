@@ -20,13 +20,6 @@ struct StatementArguments {
   bool json = false;
 };
 
-/// Also takes the results.json itself.
-std::string results_of(const std::string& report) {
-  std::error_code error;
-  if (std::filesystem::is_directory(report, error)) return (std::filesystem::path(report) / "results.json").string();
-  return report;
-}
-
 void write_statement(const StatementArguments& arguments) {
   const std::string path = results_of(arguments.report);
   const std::string results = read_text(path);

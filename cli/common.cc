@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -99,6 +100,12 @@ std::string read_text(const std::string& path) {
   const bool read = file && (file.peek() == std::ifstream::traits_type::eof() ? !file.bad() : bool(text << file.rdbuf()));
   if (!read) throw UserError(path + ": cannot be read" + (errno == 0 ? std::string() : ": " + std::string(std::strerror(errno))));
   return text.str();
+}
+
+std::string results_of(const std::string& report) {
+  std::error_code error;
+  if (std::filesystem::is_directory(report, error)) return (std::filesystem::path(report) / "results.json").string();
+  return report;
 }
 
 std::string today() { return time_text("%Y-%m-%d"); }

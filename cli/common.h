@@ -42,6 +42,8 @@ void flush_output();
 
 /// A whole file; UserError when it cannot be read.
 std::string read_text(const std::string& path);
+/// The results.json of a report: of its folder, or the file itself.
+std::string results_of(const std::string& report);
 
 /// Today's date as 2027-01-31, and the time of now as 2027-01-31T12:00:00Z.
 std::string today();
@@ -92,6 +94,7 @@ void add_run(CLI::App& app, Outcome& outcome);
 void add_init(CLI::App& app, Outcome& outcome);
 void add_report(CLI::App& app, Outcome& outcome);
 void add_statement(CLI::App& app, Outcome& outcome);
+void add_catalogue(CLI::App& app, Outcome& outcome);
 void add_selftest(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);
 void add_requirements(CLI::App& app, Outcome& outcome);

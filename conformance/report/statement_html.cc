@@ -1,24 +1,11 @@
 #include <fmt/format.h>
 
+#include "conformance/report/html_text.h"
 #include "conformance/report/statement.h"
 
 namespace fb::conformance {
 
 namespace {
-
-std::string html(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 std::string facts_table(std::string_view title, const Statement::Facts& facts) {
   if (facts.empty()) return "";

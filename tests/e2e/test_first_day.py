@@ -12,7 +12,8 @@ import pytest
 
 from conftest import PROGRAM, Target
 
-COMMANDS = [[], ["run"], ["init"], ["selftest"], ["list"], ["requirements"], ["report"], ["statement"], ["proxy"], ["ctl"], ["replay"], ["campaign"], ["shrink"], ["check"], ["devices"],
+COMMANDS = [[], ["run"], ["init"], ["selftest"], ["list"], ["requirements"], ["report"], ["statement"], ["catalogue"],
+            ["proxy"], ["ctl"], ["replay"], ["campaign"], ["shrink"], ["check"], ["devices"],
             ["target"], ["host"], *[["host", one] for one in ("discover", "connect", "identify", "read", "write", "zones", "append", "zone",
                                                              "io", "drive")],
             ["mctp"], ["mctp", "exec"], ["mctp", "serve"],
