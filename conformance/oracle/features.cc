@@ -224,7 +224,8 @@ class Features final : public Subject {
                       claimed ? "are" : "are not", name));
     };
     // A feature that cannot be changed may be set to the value that it has.
-    contradicts(bits::changeable, one.ok() && is_another_value(one), same_code(one.status(), nvme::sc::feature_not_changeable), "changeable");
+    contradicts(bits::changeable, one.ok() && is_another_value(one), same_code(one.status(), nvme::sc::feature_not_changeable),
+                "changeable");
     if (saves) contradicts(bits::saveable, one.ok(), same_code(one.status(), nvme::sc::feature_not_saveable), "saveable");
     const bool of_one = one.nsid() != 0 && one.nsid() != nvme::kAllNamespaces;
     const bool denied = same_code(one.status(), nvme::sc::feature_not_namespace_specific);
