@@ -37,19 +37,23 @@ CONFORMANCE_CASE(a_rep_carries_the_counts_of_its_program, "cm.rep.counts", roles
 
 CONFORMANCE_CASE(the_rep_says_how_often_to_retry, "cm.active.rnr-of-rep", roles::requester,
                  beyond_interfaces("the interface has one status for all timeouts")) {
-  const auto c = bench.connect_from_product(RdmaBench::good_parameters(),
-                                            {.responder_resources = 16, .rnr_retry_count = 1});
-  auto& memory = bench.product().memory(16);
-  rdma::SendRequest request;
-  request.id = 1;
-  c.queue->post_send(request, memory, 0, 16);
-  for (int i = 0; i < 2; ++i) {
-    if (!next_packet(bench, check, "the request, again after an RNR NAK", "a SEND")) return;
-    bench.peer().send(c.facts.acknowledge(c.facts.receive_psn, 0, roce::rnr_syndrome(1)));
+  for (const std::uint8_t retries : {std::uint8_t{1}, std::uint8_t{0}, std::uint8_t{3}, std::uint8_t{6}}) {
+    bench.step("a REP with another RNR retry count");
+    const auto c = bench.connect_from_product(RdmaBench::good_parameters(),
+                                              {.responder_resources = 16, .rnr_retry_count = retries});
+    bench.peer().inbox().clear();
+    auto& memory = bench.product().memory(16);
+    rdma::SendRequest request;
+    request.id = 1;
+    c.queue->post_send(request, memory, 0, 16);
+    for (unsigned i = 0; i <= retries; ++i) {
+      if (!next_packet(bench, check, "the request, again after an RNR NAK", "a SEND")) return;
+      bench.peer().send(c.facts.acknowledge(c.facts.receive_psn, 0, roce::rnr_syndrome(1)));
+    }
+    const auto completion = c.queue->wait_send(kAnswerTime);
+    check.require(completion.has_value(), "the request fails after " + std::to_string(retries) + " RNR retries", "no completion");
+    check.equal("its status", completion->status, CompletionStatus::rnr_retry_exceeded);
   }
-  const auto completion = c.queue->wait_send(kAnswerTime);
-  check.require(completion.has_value(), "the request fails after its RNR retries", "no completion");
-  check.equal("its status", completion->status, CompletionStatus::rnr_retry_exceeded);
 }
 
 CONFORMANCE_CASE(receives_come_back_when_a_connection_ends, "cm.dreq.flushes", roles::responder) {

@@ -95,6 +95,23 @@ CONFORMANCE_CASE(a_repeated_atomic_is_executed_once, "rdma.atomic.once", roles::
     check.equal("original value", answer->atomic_ack->get(roce::atomicacketh::origremdt), before);
     check.equal("memory", load_le<std::uint64_t>(memory.bytes.data()), before + 5);
   }
+  bench.step("several atomics, each of them again");
+  const std::uint32_t remembered =
+      std::min<std::uint32_t>(cm::message_of<cm::Rep>(c.facts.reply.bytes()).get(cm::rep::responder_resources), 4);
+  const std::uint64_t address = memory.address() + 8;
+  const std::uint64_t second = load_le<std::uint64_t>(&memory.bytes[8]);
+  for (int time = 0; time < 2; ++time) {
+    for (std::uint32_t i = 0; i < remembered; ++i) {
+      bench.peer().send(fetch_and_add(c, 1 + i, address, memory.rkey(), 3 + i));
+      const auto answer = next_packet(bench, check, "answer to one of several atomics", "an atomic acknowledge");
+      if (!answer) return;
+      check.require(answer->atomic_ack.has_value(), "the answer is an atomic acknowledge", answer->describe());
+      check.equal("its PSN", answer->psn, roce::psn_add(c.facts.send_psn, 1 + i));
+      check.equal("original value", answer->atomic_ack->get(roce::atomicacketh::origremdt), second + 3 * i + i * (i - 1) / 2);
+    }
+    check.equal("memory after all of them", load_le<std::uint64_t>(&memory.bytes[8]),
+                second + 3 * remembered + remembered * (remembered - 1) / 2);
+  }
 }
 
 CONFORMANCE_CASE(an_unaligned_atomic_is_refused, "rdma.atomic.alignment", roles::responder) {

@@ -130,7 +130,7 @@ CONFORMANCE_CASE(immediate_data_arrives_as_it_was_sent, "rdma.message.immediate"
 
 CONFORMANCE_CASE(posted_receives_are_flushed, "rdma.error.receives-flushed", roles::responder,
                  reaches{"rc.nak.fatal.sent"}) {
-  constexpr std::uint32_t kReceives = 3;
+  constexpr std::uint32_t kReceives = 40;
   const auto c = bench.connect_to_product({.receives = kReceives});
   bench.peer().send(write_only(c, 0, {0x1000, 0xDEADBE00, 16}, pattern(16)));
   if (!next_packet(bench, check, "answer to a bad WRITE", "a NAK")) return;

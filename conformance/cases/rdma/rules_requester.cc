@@ -51,6 +51,25 @@ CONFORMANCE_CASE(a_long_write_is_first_middle_last, "rdma.requester.packets", ro
   message_seen(bench, check, c, memory.bytes, {Opcode::write_first, Opcode::write_middle, Opcode::write_last});
 }
 
+CONFORMANCE_CASE(a_message_keeps_to_a_smaller_path_mtu, "rdma.requester.packets", roles::requester, reaches{"cm.req.smaller_mtu"}) {
+  constexpr std::uint8_t kSmall = 1;
+  RcConnection c;
+  c.queue = &bench.product().connect({bench.peer_address(), kNvmePort}, RdmaBench::good_parameters());
+  const auto req = bench.peer().wait_mad(cm::Attribute::req, Duration::s(10));
+  check.precondition(req.has_value(), "the product sent no connection request");
+  cm::Mad rej = bench.peer().make_rej(*req, rdma::reject_reason::invalid_mtu, {});
+  const Bytes offered{kSmall};
+  rej.message<cm::Rej>().set(cm::rej::info_length, 1).set(cm::rej::info, ByteView{offered});
+  bench.peer().send_mad(rej);
+  const auto again = bench.peer().wait_mad(cm::Attribute::req, Duration::s(1));
+  // Whether it asks again is its own choice.
+  if (!again || cm::message_of<cm::Req>(again->bytes()).get(cm::req::path_mtu) != kSmall) return;
+  c.facts = bench.peer().accept(*again, {.responder_resources = 16});
+  check.precondition(c.queue->wait_event(ConnectionEvent::established, Duration::s(10)), "the connection is established");
+  const VerbsMemory& memory = post(bench, c, to_there(SendOpcode::send, 1), 3 * kSmallMtu - 20);
+  message_seen(bench, check, c, memory.bytes, {Opcode::send_first, Opcode::send_middle, Opcode::send_last});
+}
+
 CONFORMANCE_CASE(a_write_announces_its_length, "rdma.requester.write", roles::requester) {
   const auto c = bench.connect_to_product({}, kSmallPackets);
   const VerbsMemory& memory = post(bench, c, to_there(SendOpcode::rdma_write, 1), 2 * kSmallMtu);

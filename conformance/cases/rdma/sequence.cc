@@ -22,13 +22,36 @@ CONFORMANCE_CASE(a_gap_is_answered_by_one_sequence_nak, "rdma.psn.gap", roles::r
 
 CONFORMANCE_CASE(a_second_gap_is_answered_again, "rdma.psn.gap-rearmed", roles::responder,
                  reaches{"rc.nak.sequence.sent"}) {
-  const auto c = bench.connect_to_product();
+  const auto c = bench.connect_to_product({}, kSmallPackets);
   bench.peer().send(c.request(Opcode::send_only, 1, pattern(16)));
   refused_with(bench, check, {kSequenceNak}, "answer to the first gap");
   bench.peer().inbox().clear();
   serves_send(bench, check, c, 0, 0, "the missing packet");
   bench.peer().send(c.request(Opcode::send_only, 2, pattern(16)));
   refused_with(bench, check, {kSequenceNak}, "answer to the second gap");
+  bench.peer().inbox().clear();
+  serves_send(bench, check, c, 1, 1, "the packet that was missing then");
+  bench.step("two gaps inside one message");
+  auto& memory = bench.product().memory(4096 * 4);
+  const std::size_t mtu = roce::mtu_bytes(kSmallPackets.mtu_code);
+  const auto length = static_cast<std::uint32_t>(4 * mtu);
+  const Bytes bytes = pattern(length);
+  const auto send = [&](std::uint32_t i) {
+    const Opcode opcode = i == 0 ? Opcode::write_first : i == 3 ? Opcode::write_last : Opcode::write_middle;
+    RocePacket packet = c.request(opcode, 2 + i, copy(part(bytes, i * mtu, mtu)));
+    packet.ackreq = i == 3;
+    bench.peer().send(i == 0 ? with_reth(packet, {memory.address(), memory.rkey(), length}) : packet);
+  };
+  send(0);
+  send(2);
+  refused_with(bench, check, {kSequenceNak}, "answer to the first gap in a message");
+  send(1);
+  send(3);
+  refused_with(bench, check, {kSequenceNak}, "answer to the second gap in the same message");
+  send(2);
+  send(3);
+  acknowledged(bench, check, c, 5, "the message, now that it is complete");
+  check.bytes("its bytes", part(memory.bytes, 0, length), bytes);
 }
 
 CONFORMANCE_CASE(a_duplicate_send_is_acknowledged_and_not_delivered, "rdma.psn.duplicate-send",
