@@ -121,7 +121,8 @@ std::string list_of(std::string_view title, const std::vector<std::string>& item
 std::string products_table(const std::vector<Seen>& all) {
   std::string out = "<table><thead><tr><th>Product</th><th>Verdict</th><th>Seen</th></tr></thead><tbody>\n";
   for (const Seen& one : all) {
-    out += fmt::format("<tr><td>{}</td><td class=\"verdict\">{}</td><td>{}</td></tr>\n", html(one.product), html(one.verdict), html(one.what));
+    out += fmt::format("<tr><td>{}</td><td class=\"verdict\">{}</td><td>{}</td></tr>\n", html(one.product), html(one.verdict),
+                       html(one.what));
   }
   return out + "</tbody></table>\n";
 }
@@ -168,7 +169,8 @@ std::string document_page(const Document& document, const CasesOf& cases_of, con
     const std::string section(first.section.substr(0, first.section.find(',')));
     const std::string_view title = first.section_title.substr(0, first.section_title.find(';'));
     const std::string heading = html(fmt::format("{} {}", section, title));
-    contents += fmt::format("<li><a href=\"#s{}\">{}</a> <span class=\"facts\">{}</span></li>\n", html(section), heading, of_section.size());
+    contents += fmt::format("<li><a href=\"#s{}\">{}</a> <span class=\"facts\">{}</span></li>\n", html(section), heading,
+                            of_section.size());
     rules += fmt::format("<h2 id=\"s{}\">{}</h2>\n", html(section), heading);
     for (const Requirement* rule : of_section) rules += article(*rule, cases_of, seen);
   }
@@ -189,13 +191,14 @@ std::string index_page(const std::vector<Document>& all, const std::vector<std::
   for (const std::string& product : products) known += fmt::format("<li>{}</li>\n", html(product));
   return page("Requirements of NVMe over Fabrics, NVMe-MI and MCTP",
               fmt::format("<h1>Requirements of NVMe over Fabrics, NVMe-MI and MCTP</h1>\n"
-                          "<p>{} requirements, ledger {}. What each specification asks for, its legal answers, the cases of fabricbench that check "
-                          "it, and what known products do.</p>\n"
+                          "<p>{} requirements, ledger {}. What each specification asks for, its legal answers, the cases of fabricbench "
+                          "that check it, and what known products do.</p>\n"
                           "<label for=\"words\">Search: words of a rule, a section, a status code or an identifier</label>\n"
                           "<input id=\"words\" type=\"search\" autocomplete=\"off\" autofocus>\n<p id=\"count\" role=\"status\"></p>\n"
                           "<ol id=\"found\"></ol>\n"
                           "<table><thead><tr><th>Document</th><th>Name</th><th>Requirements</th></tr></thead><tbody>\n{}</tbody></table>\n"
-                          "<h2>Products</h2>\n<ul>\n{}</ul>\n<script src=\"entries.js\"></script>\n<script src=\"catalogue.js\"></script>\n",
+                          "<h2>Products</h2>\n<ul>\n{}</ul>\n"
+                          "<script src=\"entries.js\"></script>\n<script src=\"catalogue.js\"></script>\n",
                           rules, ledger_version(), rows, known));
 }
 
