@@ -162,6 +162,21 @@ CONFORMANCE_CASE(auth_is_possible_once_more, "auth.controller.again.accepted", r
   const Bytes message = second.ask();
   check.that(decoded<AuthChallenge>(message).has_value(), "a second transaction gets its Challenge",
              message_words(message));
+  // What one transaction has computed is nothing to the next, whatever the group.
+  for (const DhGroup group : {DhGroup::null, DhGroup::ffdhe2048, DhGroup::ffdhe3072}) {
+    host::RawQueue& again = connected_queue(bench);
+    for (const std::string_view turn : {"first", "second", "third"}) {
+      Exchange exchange(bench, check, again, group);
+      exchange.say(encoded(exchange.negotiate));
+      const Bytes bytes = exchange.ask();
+      const auto challenge = decoded<AuthChallenge>(bytes);
+      if (!challenge && turn == "first") break;  // a group that the product does not take
+      check.require(challenge.has_value(), "a Challenge in the " + std::string(turn) + " transaction of a queue", message_words(bytes));
+      exchange.challenge = *challenge;
+      exchange.make_reply();
+      exchange.get_success1();
+    }
+  }
 }
 
 CONFORMANCE_CASE(auth_once_more_may_fail, "auth.controller.again.failure", roles::controller,

@@ -19,6 +19,23 @@ constexpr auto kFailed = AuthFailure::failed;
 CONFORMANCE_CASE(host_refuses_another_transaction, "auth.host.refuses.t-id", roles::host,
                  host_with{"dhchap", &host_with_secret}, reaches{"subsystem.auth.failed"}) {
   expect_failure2(bench, check, changing<C>([](C& c) { ++c.t_id; }), {kPayload, kMessage});
+  for (const unsigned bit : {7u, 8u, 15u}) {
+    bench.product().disconnect().wait_for(30_s);
+    bench.forget_seen();
+    const auto flip = [bit](C& c) { c.t_id = static_cast<std::uint16_t>(c.t_id ^ 1u << bit); };
+    expect_failure2(bench, check, changing<C>(flip), {kPayload, kMessage});
+  }
+}
+
+CONFORMANCE_CASE(host_refuses_success_of_another_transaction, "auth.host.refuses.t-id", roles::host,
+                 host_with{"dhchap", &host_with_secret}) {
+  for (const unsigned bit : {0u, 7u, 8u, 15u}) {
+    const auto flip = [bit](S& s) { s.t_id = static_cast<std::uint16_t>(s.t_id ^ 1u << bit); };
+    // The controller is content by then: what counts is that the host is not.
+    expect_failure2(bench, check, changing<S>(flip), {kPayload, kMessage});
+    bench.product().disconnect().wait_for(30_s);
+    bench.forget_seen();
+  }
 }
 
 CONFORMANCE_CASE(host_refuses_challenge_of_another_length, "auth.host.refuses.hl", roles::host,

@@ -88,7 +88,9 @@ CONFORMANCE_CASE(copy_with_fua_survives_a_loss_of_power, "nvme.copy.fua", roles:
     for (unsigned i = 0; i < kCopies; ++i) scene.prepare(check, kFirst + i * kCount, 0x11, kCount);
     check.precondition_success(scene.io.send(host::flush(scene.nsid)).wait(), "Flush");
     for (unsigned i = 0; i < kCopies; ++i) {
-      const std::vector<CopySource> sources{{.slba = kFrom, .blocks = kCount}};
+      std::vector<CopySource> sources{{.slba = kFrom, .blocks = kCount}};
+      // FUA is one of all ranges.
+      if (i % 2 == 1 && scene.ranges > 1) sources = {{.slba = kFrom, .blocks = 1}, {.slba = kFrom + 1, .blocks = kCount - 1}};
       check.precondition_success(scene.copy_to(kFirst + i * kCount, sources, {.fua = true}), "Copy with FUA");
     }
   }

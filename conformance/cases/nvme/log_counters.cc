@@ -53,9 +53,11 @@ std::optional<std::string> protects_namespaces(const Declared& declared) {
 constexpr unsigned kTransfers = 128;
 constexpr std::uint64_t kDataUnit = 512'000;
 
-/// Writes and reads; answers the bytes of data that went each way.
+/// Writes and reads, a quarter of them as long as may be; answers the bytes of data that went each way.
 std::uint64_t move_data(Check& check, IoScene& scene, std::uint64_t most) {
-  const std::uint64_t longest = most == 0 ? 65536 : std::min<std::uint64_t>(most, 65536);
+  constexpr std::uint64_t kLongest = 512 * 1024;
+  const std::uint64_t longest = std::min<std::uint64_t>(most == 0 ? kLongest : std::min(most, kLongest),
+                                                        scene.blocks * scene.block_bytes);
   const auto blocks = static_cast<std::uint32_t>(std::max<std::uint64_t>(longest / scene.block_bytes, 1));
   const Bytes data = pattern(0x5C, blocks, scene.block_bytes);
   std::uint64_t moved = 0;

@@ -256,6 +256,36 @@ CONFORMANCE_CASE(abrupt_shutdown_keeps_what_was_written, "nvme.power.shutdown-ab
   scene.nothing_is_lost();
 }
 
+CONFORMANCE_CASE(forced_writes_do_not_bring_old_data_back, "nvme.write.last-wins", roles::controller, cached{},
+                 needs(has_namespace)) {
+  // Writes that overlap, each the one before; then one is forced out, from either end.
+  constexpr std::uint32_t kBlocks = 24, kEach = 4;
+  IoScene scene(bench);
+  const auto write = [&](std::uint32_t at, std::uint32_t count, std::uint8_t mark, bool fua, Bytes& model) {
+    const Bytes data = pattern(mark, count, scene.block_bytes);
+    auto command = host::write(scene.nsid, scene.at(kLba + at), count);
+    command.set(nvme::rw_sqe::fua, fua);
+    check.precondition_success(scene.io.send(command, data).wait(), "Write");
+    std::copy(data.begin(), data.end(), model.begin() + static_cast<std::ptrdiff_t>(std::size_t{at} * scene.block_bytes));
+  };
+  std::uint8_t mark = 0;
+  for (const bool upwards : {true, false}) {
+    Bytes model(std::size_t{kBlocks} * scene.block_bytes);
+    for (std::uint32_t at = 0; at < kBlocks; at += kEach) write(at, kEach, ++mark, false, model);
+    for (std::uint32_t i = 0; i + kEach <= kBlocks; i += kEach / 2) {
+      const std::uint32_t at = upwards ? i : kBlocks - kEach - i;
+      write(at, kEach, ++mark, false, model);
+    }
+    for (const bool forced : {false, false, true}) write(upwards ? kBlocks - 1 : 0, 1, ++mark, forced, model);
+    for (std::uint32_t at = 0; at < kBlocks; at += kEach) {
+      const auto reply = scene.read(kLba + at, kEach);
+      if (!check.success(reply, "Read")) return;
+      check.bytes("the latest data, from block " + std::to_string(at) + " on", reply.data,
+                  ByteView{model}.subspan(std::size_t{at} * scene.block_bytes, reply.data.size()));
+    }
+  }
+}
+
 CONFORMANCE_CASE(controller_reset_keeps_what_was_written, "nvme.power.reset", roles::controller, cached{},
                  needs(has_namespace)) {
   PowerScene scene(bench, check);

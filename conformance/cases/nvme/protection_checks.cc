@@ -153,6 +153,13 @@ CONFORMANCE_CASE(protection_type_1_begins_with_the_lba, "nvme.protection.initial
   check.status(scene.read(kLba, scene.count(kCount), {.reference = true}, wrong), sc::invalid_protection_information, "Read");
   check.status(scene.write(kLba, scene.whole(0x48, scene.count(kCount), wrong), {.reference = true}, wrong),
                sc::invalid_protection_information, "Write");
+  // All of the tag counts, each byte of it.
+  for (unsigned byte = 0; byte < 4; ++byte) {
+    ProtectionTags near = scene.tags_at(kLba);
+    near.reference ^= std::uint64_t{1} << (8 * byte + byte);
+    check.status(scene.write(kLba, scene.whole(0x48, scene.count(kCount), near), {.reference = true}, near),
+                 sc::invalid_protection_information, "Write, another byte " + std::to_string(byte));
+  }
 }
 
 CONFORMANCE_CASE(protection_compare_checks_the_host, "nvme.protection.compare.host", roles::controller,

@@ -80,20 +80,28 @@ CONFORMANCE_CASE(preempt_refuses_key_zero, "nvme.reservation.preempt.zero", role
 
 CONFORMANCE_CASE(preempt_of_all_registrants, "nvme.reservation.preempt.all", roles::controller, of_all) {
   ReservationScene scene(bench, check, 3);
-  scene.held(kAll, 3);
-  check.success(scene.preempt(1, 0, kAll));
-  for (const std::size_t host : {0u, 2u}) scene.is_not_registered(host);
-  scene.is_held_by(1, kAll);
+  for (const ReservationType type : {kAll, ReservationType::exclusive_access_all_registrants}) {
+    if (!claims_type(bench.declared(), type)) continue;
+    scene.held(type, 3);
+    check.success(scene.preempt(1, 0, type), "Preempt of key 0, " + std::string(name_of(type)));
+    for (const std::size_t host : {0u, 2u}) scene.is_not_registered(host);
+    scene.is_held_by(1, type);
+    check.precondition_success(scene.clear(1, scene.key(1)), "Clear");
+  }
 }
 
 CONFORMANCE_CASE(preempt_of_some_of_all_registrants, "nvme.reservation.preempt.some", roles::controller, of_all) {
   ReservationScene scene(bench, check, 3);
-  for (const std::size_t host : {0u, 2u}) scene.registered(host, scene.kOtherKey);
-  scene.registered(1, scene.key(1));
-  check.precondition_success(scene.acquire(1, kAll), "Reservation Acquire");
-  check.success(scene.preempt(1, scene.kOtherKey, kAll));
-  for (const std::size_t host : {0u, 2u}) scene.is_not_registered(host);
-  scene.is_held_by(1, kAll);
+  for (const ReservationType type : {kAll, ReservationType::exclusive_access_all_registrants}) {
+    if (!claims_type(bench.declared(), type)) continue;
+    for (const std::size_t host : {0u, 2u}) scene.registered(host, scene.kOtherKey);
+    scene.registered(1, scene.key(1));
+    check.precondition_success(scene.acquire(1, type), "Reservation Acquire");
+    check.success(scene.preempt(1, scene.kOtherKey, type), "Preempt of some, " + std::string(name_of(type)));
+    for (const std::size_t host : {0u, 2u}) scene.is_not_registered(host);
+    scene.is_held_by(1, type);
+    check.precondition_success(scene.clear(1, scene.key(1)), "Clear");
+  }
 }
 
 CONFORMANCE_CASE(preempt_refuses_a_key_that_nobody_has, "nvme.reservation.preempt.unknown", roles::controller, of_all,

@@ -131,16 +131,24 @@ CONFORMANCE_CASE(admin_capsule_takes_8192_bytes, "tcp.capsule.admin-room", roles
 
 CONFORMANCE_CASE(io_capsule_beyond_ioccsz_is_not_executed, "tcp.capsule.io-room", roles::controller,
                  needs{&a_namespace}) {
-  IoQueue io = open_io(bench);
   const std::uint32_t block = bench.declared().block_bytes;
   const std::uint32_t blocks = bench.declared().in_capsule_bytes / block + 1;
   const std::uint64_t most = bench.declared().transfer_max();
   check.precondition(most == 0 || std::uint64_t{blocks} * block <= most, "MDTS allows as much");
   const Bytes data = pattern(std::size_t{blocks} * block, 5);
   const auto size = static_cast<std::uint32_t>(data.size());
-  io.raw->send_command(with_sgl(host::write(bench.nsid(), bench.first_lba(), blocks), SglDescriptor::in_capsule(0, size)),
-                       data);
-  refuses_capsule(check, *io.raw, "Write with more data in its capsule than IOCCSZ allows");
+  for (const unsigned queue : {0u, 1u}) {
+    RawAssociation& association = bench.associate();
+    auto raw = greeted(bench);
+    raw->send_connect(association.io_connect(bench.io_qid(queue)), kCid);
+    const auto connected = raw->completion(kCid);
+    // A product may have one I/O queue.
+    if (queue > 0 && (!connected || !connected->get(nvme::cqe::status).ok())) break;
+    check.precondition(connected && connected->get(nvme::cqe::status).ok(), "Connect of the I/O queue");
+    raw->send_command(with_sgl(host::write(bench.nsid(), bench.first_lba(), blocks), SglDescriptor::in_capsule(0, size)), data);
+    refuses_capsule(check, *raw, "Write with more data in its capsule than IOCCSZ allows, I/O queue " + std::to_string(queue + 1));
+    if (association.admin().connected()) association.admin().disconnect();
+  }
 }
 
 CONFORMANCE_CASE(in_capsule_data_is_what_is_written, "tcp.capsule.data", roles::controller,

@@ -89,6 +89,24 @@ CONFORMANCE_CASE(wrong_header_digest_is_fatal, "tcp.digest.header.wrong", roles:
                {{FatalStatus::header_digest_error, load_le<std::uint32_t>(&pdu[at])}}, pdu);
 }
 
+CONFORMANCE_CASE(wrong_header_digest_of_h2cdata_is_fatal, "tcp.digest.header.wrong", roles::controller, needs{&a_namespace},
+                 sends_malformed) {
+  const std::uint32_t blocks = blocks_for(bench, beyond_capsule(bench));
+  for (const bool data : {false, true}) {
+    IoQueue io = io_with(bench, check, true, data);
+    RawTcp& raw = *io.raw;
+    raw.send_command(write_command(bench, blocks));
+    const Transfer r2t = needed_r2t(raw);
+    const std::uint32_t length = std::min({r2t.length, h2c_data_max(raw), 4096u});
+    Bytes pdu = raw.build(h2c_data(r2t, r2t.offset, length, length == r2t.length), pattern(length, 1));
+    pdu[tcp::DataPdu::size + 2] ^= 0x5A;
+    raw.send(ByteView(pdu));
+    expect_fatal(check, raw, "a wrong header digest of H2CData",
+                 {{FatalStatus::header_digest_error, load_le<std::uint32_t>(&pdu[tcp::DataPdu::size])}}, pdu);
+    if (io.association.admin().connected()) io.association.admin().disconnect();
+  }
+}
+
 CONFORMANCE_CASE(wrong_data_digest_of_a_capsule_fails_the_command, "tcp.digest.data.wrong-capsule",
                  roles::controller, sends_malformed) {
   auto raw = greeted(bench, with_digests(false, true));

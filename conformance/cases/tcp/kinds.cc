@@ -1,6 +1,7 @@
 // All of a kind: every field of every PDU with digests on and off, at each alignment and number of R2Ts, for short and long
 // transfers, of several commands at once; and PDUs that are nearly right, on the first R2T and on the second.
 #include <bit>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -348,6 +349,44 @@ CONFORMANCE_CASE(each_value_of_a_capsule_header_counts, "tcp.pdu.every-value", r
     Bytes pdu = connect_capsule(*raw, bench);
     pdu[3] = static_cast<std::uint8_t>(pdo);
     fatal(*raw, pdu, "a capsule with data at PDO " + std::to_string(pdo));
+  }
+}
+
+CONFORMANCE_CASE(each_value_of_an_h2cdata_header_counts, "tcp.pdu.every-value", roles::controller, needs{&a_namespace}, in_pieces,
+                 sends_malformed) {
+  struct Row {
+    std::string what;
+    std::function<void(Bytes&)> spoil;
+  };
+  std::vector<Row> rows;
+  for (const unsigned hlen : {0u, 8u, 23u, 25u, 28u, 72u, 255u}) {
+    rows.push_back({"HLEN " + std::to_string(hlen), [hlen](Bytes& pdu) { pdu[2] = static_cast<std::uint8_t>(hlen); }});
+  }
+  for (const unsigned flags : {unsigned{flag::hdgstf}, unsigned{flag::ddgstf}}) {
+    rows.push_back({"flags " + std::to_string(flags), [flags](Bytes& pdu) { pdu[1] = static_cast<std::uint8_t>(pdu[1] | flags); }});
+  }
+  rows.push_back({"a PDO within its header", [](Bytes& pdu) { pdu[3] = 20; }});
+  rows.push_back({"a PLEN of its header alone", [](Bytes& pdu) { store_le<std::uint32_t>(&pdu[4], 24); }});
+  // No alignment that a controller may ask for has a data offset that is no multiple of 4.
+  for (const unsigned more : {1u, 2u, 3u}) {
+    rows.push_back({"a PDO that is no multiple of 4, by " + std::to_string(more), [more](Bytes& pdu) {
+                      pdu.insert(pdu.begin() + pdu[3], more, 0);
+                      pdu[3] = static_cast<std::uint8_t>(pdu[3] + more);
+                      store_le<std::uint32_t>(&pdu[4], static_cast<std::uint32_t>(pdu.size()));
+                    }});
+  }
+  const std::uint32_t blocks = blocks_for(bench, within_mdts(bench, 32768));
+  for (const Row& row : rows) {
+    IoQueue io = open_io(bench);
+    RawTcp& raw = *io.raw;
+    raw.send_command(write_command(bench, blocks));
+    const Transfer r2t = needed_r2t(raw);
+    const std::uint32_t length = std::min(r2t.length, 512u);
+    Bytes pdu = raw.build(h2c_data(r2t, r2t.offset, length, length == r2t.length), pattern(length, 1));
+    row.spoil(pdu);
+    raw.send(ByteView(pdu));
+    expect_fatal(check, raw, "H2CData with " + row.what, {{FatalStatus::invalid_header_field}}, pdu);
+    if (io.association.admin().connected()) io.association.admin().disconnect();
   }
 }
 
