@@ -95,6 +95,8 @@ CONFORMANCE_CASE(directives_are_enabled_and_disabled, "nvme.directives.enable", 
     scene.nsid = nvme::kAllNamespaces;
     const auto reply = scene.enable(DirectiveType::streams, on);
     scene.nsid = first;
+    // There may be too few resources for every namespace and host.
+    if (on && reply.answered() && reply.status().code() == sc::stream_allocation_failed) return;
     if (!check.success(reply, on ? "enabling for all namespaces" : "disabling for all namespaces")) return;
     for (const std::uint32_t nsid : nvme::read_namespace_list(list.data)) {
       scene.nsid = nsid;
