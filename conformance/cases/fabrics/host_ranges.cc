@@ -108,6 +108,34 @@ CONFORMANCE_CASE(host_waits_for_the_end_of_a_shutdown, "fabrics.host.shutdown.aw
   leaving.wait_for(60_s);
 }
 
+CONFORMANCE_CASE(host_waits_as_long_as_rtd3e_announces, "fabrics.host.shutdown.awaited", roles::host, lasts(16_s)) {
+  constexpr std::uint8_t kIdentify = 0x06, kIdentifyController = 0x01;
+  constexpr std::uint32_t kRtd3eUs = 20'000'000;
+  constexpr unsigned kBusy = 1, kComplete = 2;
+  std::optional<Instant> asked;
+  bool complete = false;
+  bench.script.data_out = [&](const CommandContext& command, MutableBytes data) {
+    const bool identifies = command.qid == 0 && command.sqe[0] == kIdentify && command.sqe[40] == kIdentifyController;
+    if (identifies && data.size() >= nvme::kIdentifySize) store_le(data.data() + nvme::id_ctrl::rtd3e.offset, kRtd3eUs);
+  };
+  bench.script.property_write = [&](std::uint32_t offset, std::uint64_t& value) {
+    if (offset == fabrics::property::cc && (value >> 14 & 3) != 0 && !asked) asked = bench.world().now();
+    return true;
+  };
+  bench.script.property_read = [&](std::uint32_t offset, std::uint64_t& value) {
+    if (offset != fabrics::property::csts || !asked) return;
+    const bool done = bench.world().now() >= *asked + 14_s;
+    value = (value & ~std::uint64_t{0xC}) | std::uint64_t{done ? kComplete : kBusy} << 2;
+    complete = complete || done;
+  };
+  bench.connect_product({.kato_ms = 120'000});
+  Op<HostOutcome> leaving = bench.product().disconnect();
+  bench.run_until([&] { return leaving.settled() || complete; }, 60_s);
+  check.precondition(asked.has_value(), "the host sets CC.SHN");
+  check.that(complete, "the host looks at CSTS until the shutdown of 14 s is complete, which is within RTD3E", "the host left before");
+  leaving.wait_for(60_s);
+}
+
 CONFORMANCE_CASE(host_uses_queues_of_every_size, "fabrics.host.queues.sizes", roles::host) {
   // MQES is 0's based: 1 is a queue of two entries.
   for (const unsigned mqes : {1u, 2u, 3u, 6u, 15u, 16u, 126u}) {

@@ -54,6 +54,20 @@ About about(const EventMessage& event, Check& check) {
 }
 constexpr unsigned scope_of(mi::EventScope scope) { return static_cast<unsigned>(scope); }
 
+/// The controllers that its occurrences of this event name.
+std::set<std::uint32_t> controllers_of(const Occurrences& list, unsigned id) {
+  std::set<std::uint32_t> named;
+  std::size_t at = 0;
+  for (const unsigned each : list.ids) {
+    const auto item = View<mi::OccurrenceItem>::over(ByteView{list.items}.subspan(std::min(at, list.items.size())));
+    if (!item) break;
+    const bool controller = (item->get(mi::occurrence::scope) & 0x0Fu) == scope_of(mi::EventScope::controller);
+    if (each == id && controller) named.insert(item->get(mi::occurrence::context));
+    at += 9u + list.items[at + 1] + list.items[at + 2];
+  }
+  return named;
+}
+
 /// The list is refused with one of these, and nothing is enabled by it.
 void list_refused(EndpointBench& bench, Check& check, ByteView list, const OneOf<mi::Status>& legal,
                   const std::string& what) {
@@ -391,6 +405,17 @@ CONFORMANCE_CASE(events_name_controllers_where_that_is_enabled, "mi.event.attrib
       acknowledged(bench, check);
     }
   }
+  // What happens to several of them before the message leaves is told of each.
+  enable_only(bench, check, {kReady}, {.first_s = 2, .attributed = 7});
+  for (const std::uint16_t cntlid : std::initializer_list<std::uint16_t>{2, 3, 1}) disk_of(bench).tell(subsystem::Change::ready, cntlid);
+  std::set<std::uint32_t> told;
+  while (const auto event = next_event(bench, check, Duration::s(2) + kSoon)) {
+    told.merge(controllers_of(event->list, kReady));
+    told.merge(controllers_of(acknowledged(bench, check), kReady));
+    if (told.size() >= 3) break;
+  }
+  check.that(told == std::set<std::uint32_t>{1, 2, 3}, "each of three controllers is named that become ready together",
+             std::to_string(told.size()) + " are");
 }
 
 CONFORMANCE_CASE(link_events_name_their_port, "mi.event.port", roles::endpoint, needs(asynchronous_events),

@@ -153,11 +153,15 @@ CONFORMANCE_CASE(vpd_write_is_read_back, "mi.vpd.write.stored", roles::endpoint,
 CONFORMANCE_CASE(vpd_is_written_in_any_pieces, "mi.vpd.write.pieces", roles::endpoint,
                  needs(offers<Opcode::vpd_write>),
                  arranged("a VPD that may be written all over",
-                          [](EmbeddedSetup& setup) { setup.managed->drive.device.vpd_writable = true; })) {
+                          [](EmbeddedSetup& setup) {
+                            setup.managed->drive.device.vpd_writable = true;
+                            setup.managed->drive.device.vpd.size = 600;
+                          })) {
   Bytes image = whole_vpd(bench, check);
   unsigned seed = 1;
   for (const auto& [offset, length] :
-       {std::pair{0u, 1u}, {1u, 3u}, {7u, 64u}, {100u, 100u}, {255u, 1u}, {0u, 256u}}) {
+       {std::pair{0u, 1u}, {1u, 3u}, {7u, 64u}, {100u, 100u}, {255u, 1u}, {0u, 256u}, {256u, 1u}, {250u, 12u}, {259u, 64u},
+        {598u, 2u}, {511u, 89u}}) {
     const Bytes data = pattern_of(length, ++seed);
     std::copy(data.begin(), data.end(), image.begin() + static_cast<std::ptrdiff_t>(offset));
     const MiAnswer answer =

@@ -316,7 +316,7 @@ CONFORMANCE_CASE(no_command_moves_more_than_mdts, "nvme.transfer.mdts-commands",
                  with_small_transfers, needs(limits_transfers), needs(has_namespace), reaches{"log.length"}) {
   constexpr std::uint64_t kMost = 8u << 20;
   check.precondition(bench.declared().transfer_max() <= kMost, "MDTS is within what the bench exposes");
-  const auto bytes = static_cast<std::uint32_t>(bench.declared().transfer_max() + 4096);
+  auto bytes = static_cast<std::uint32_t>(bench.declared().transfer_max() + 4096);
   // Each command in an association of its own.
   const auto judge = [&](bool io, const auto& command, std::string_view what) {
     RawAssociation& association = bench.associate();
@@ -335,6 +335,15 @@ CONFORMANCE_CASE(no_command_moves_more_than_mdts, "nvme.transfer.mdts-commands",
   if ((nvm & nvme::oncs_bits::reservations) != 0) {
     judge(true, host::reservation_report(bench.nsid(), bytes), "Reservation Report");
   }
+  // Of a count of dwords the lower 16 bits alone would be within the limit.
+  constexpr std::uint32_t kSixteenBits = 0x10000 * 4;
+  if (bytes > kSixteenBits) return;
+  bytes = kSixteenBits + 512;
+  judge(false, host::get_log(nvme::LogPage::smart, bytes), "Get Log Page of 256 KiB and more");
+  if ((admin & nvme::oacs_bits::directives) == 0) return;
+  constexpr auto kParameters = nvme::directive_operation::identify_return_parameters;
+  judge(false, host::directive_receive(bench.nsid(), nvme::DirectiveType::identify, kParameters, bytes),
+        "Directive Receive of 256 KiB and more");
 }
 
 }  // namespace fb::conformance

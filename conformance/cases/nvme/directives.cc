@@ -87,6 +87,23 @@ CONFORMANCE_CASE(directives_are_enabled_and_disabled, "nvme.directives.enable", 
   check.that(scene.enabled(), "streams are enabled", "they are not");
   if (!check.success(scene.enable(DirectiveType::streams, false), "Directive Send, disabling")) return;
   check.that(!scene.enabled(), "streams are disabled again", "they are enabled");
+  // For all namespaces at once.
+  const auto list = scene.admin().send(host::identify(nvme::Cns::active_namespace_list), nvme::kIdentifySize).wait();
+  check.precondition_success(list, "Identify, active namespaces");
+  const std::uint32_t first = scene.nsid;
+  for (const bool on : {true, false}) {
+    scene.nsid = nvme::kAllNamespaces;
+    const auto reply = scene.enable(DirectiveType::streams, on);
+    scene.nsid = first;
+    // There may be too few resources for every namespace and host.
+    if (on && reply.answered() && reply.status().code() == sc::stream_allocation_failed) return;
+    if (!check.success(reply, on ? "enabling for all namespaces" : "disabling for all namespaces")) return;
+    for (const std::uint32_t nsid : nvme::read_namespace_list(list.data)) {
+      scene.nsid = nsid;
+      check.equal("streams are enabled in namespace " + std::to_string(nsid), scene.enabled(), on);
+    }
+    scene.nsid = first;
+  }
 }
 
 CONFORMANCE_CASE(identify_directive_cannot_be_switched, "nvme.directives.enable.identify", roles::controller,

@@ -171,15 +171,26 @@ CONFORMANCE_CASE(commit_refuses_an_image_with_a_gap, "nvme.firmware.commit.gap",
 
 CONFORMANCE_CASE(overlapping_pieces_are_refused, "nvme.firmware.download.overlap", roles::controller,
                  with_replaceable_firmware) {
-  FirmwareScene scene(bench, check);
-  const Bytes image = make_firmware_image("7.7", 2 * kImagePiece);
-  check.precondition_success(scene.put(0, ByteView{image}.first(kImagePiece)), "Firmware Image Download");
-  const auto second = scene.put(kImagePiece / 2, ByteView{image}.subspan(kImagePiece / 2, kImagePiece));
-  if (!second.ok()) {
-    check.status(second, sc::overlapping_range);
-    return;
+  const Bytes image = make_firmware_image("7.7", 4 * kImagePiece);
+  // Where the piece that is there begins and how long it is, and the one that comes to it.
+  const struct {
+    std::size_t there, there_bytes, comes, comes_bytes;
+    std::string_view what;
+  } rows[] = {{0, kImagePiece, kImagePiece / 2, kImagePiece, "a piece that begins in the one before it"},
+              {kImagePiece, kImagePiece, kImagePiece / 2, kImagePiece, "a piece that ends in the one behind it"},
+              {kImagePiece, kImagePiece / 4, kImagePiece / 2, kImagePiece, "a piece around another"},
+              {0, kImagePiece, kImagePiece / 2, kImagePiece / 4, "a piece inside another"}};
+  for (const auto& row : rows) {
+    FirmwareScene scene(bench, check);
+    check.precondition_success(scene.put(row.there, ByteView{image}.subspan(row.there, row.there_bytes)), "Firmware Image Download");
+    const auto second = scene.put(row.comes, ByteView{image}.subspan(row.comes, row.comes_bytes));
+    if (!second.ok()) {
+      check.status(second, sc::overlapping_range, row.what);
+      continue;
+    }
+    check.status(scene.commit(2, CommitAction::replace), one_of(sc::overlapping_range, sc::invalid_firmware_image),
+                 "Firmware Commit behind " + std::string(row.what));
   }
-  check.status(scene.commit(2, CommitAction::replace), one_of(sc::overlapping_range, sc::invalid_firmware_image));
 }
 
 CONFORMANCE_CASE(pieces_keep_to_the_granularity, "nvme.firmware.download.granularity", roles::controller,

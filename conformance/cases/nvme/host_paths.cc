@@ -29,6 +29,8 @@ void wait_for_log(HostBench& bench, Check& check, std::uint16_t cntlid) {
 void leaves_the_first_path(HostBench& bench, Check& check, AnaState state) {
   const TwoPaths paths = connect_ana_paths(bench, check);
   bench.forget_seen();
+  // The other one is not the better path by itself.
+  bench.subsystem().set_ana_state(kAnaGroup, AnaState::non_optimized, 2);
   bench.subsystem().set_ana_state(kAnaGroup, state, 1);
   wait_for_log(bench, check, paths.first);
   bench.forget_seen();
