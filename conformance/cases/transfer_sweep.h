@@ -120,7 +120,10 @@ class TransferSweep {
     const std::uint32_t most = std::min(api_.limits().inline_bytes, kSweepInline);
     if (most == 0) return;
     for (const std::uint32_t length : {1u, most / 2, most - 1, most, 0u}) {
-      for (const SweepKind kind : {SweepKind::send, SweepKind::write}) one(from, kind, length, length > 1 ? 2 : 1, 1, true);
+      for (const std::uint32_t count : {1u, 2u, 3u, 5u, api_.limits().sges}) {
+        if (count > 1 && (count > length || count > api_.limits().sges)) continue;
+        for (const SweepKind kind : {SweepKind::send, SweepKind::write}) one(from, kind, length, count, 1, true);
+      }
     }
   }
 

@@ -12,6 +12,12 @@ NdkStatus moderate(NdkQueue& queue, ULONG interval_us, ULONG count) {
   return queue.cq->Dispatch->NdkControlCqInterruptModeration(queue.cq, interval_us, count);
 }
 
+/// The passive side's queue gets another depth, if queues can.
+void resized_where_possible(NdkBench& ndk, Check& check, NdkConnection& c, ULONG depth) {
+  if ((ndk.b().info().AdapterFlags & NDK_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED) == 0) return;
+  arranged_by(check, "NdkResizeCq", resize(ndk, *c.b.queue, std::min(depth, ndk.b().info().MaxCqDepth)));
+}
+
 /// A connection whose passive side has a queue of its own, with room for three.
 NdkConnection& with_small_queue(NdkBench& ndk, Check& check) {
   NdkConnection& c = ndk.prepare();
@@ -77,6 +83,29 @@ CONFORMANCE_CASE(ndk_arming_finds_what_is_there, "ndk.cq.arm-present", roles::pr
   c.b.queue->arm(NDK_CQ_NOTIFY_ANY);
   ndk.pass(kNdkQuiet);
   check.equal("callbacks", c.b.queue->notified, 1);
+}
+
+CONFORMANCE_CASE(ndk_another_depth_keeps_what_is_untold, "ndk.cq.arm-present", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  for (const ULONG depth : {100u, 32u, 3u}) {
+    NdkConnection& c = ndk.connect();
+    deliver(ndk, check, c, 3);
+    resized_where_possible(ndk, check, c, depth);
+    c.b.queue->arm(NDK_CQ_NOTIFY_ANY);
+    ndk.pass(kNdkQuiet);
+    check.equal("callbacks of a queue that has got a depth of " + words(depth), c.b.queue->notified, 1);
+  }
+}
+
+CONFORMANCE_CASE(ndk_another_depth_keeps_a_queue_armed, "ndk.cq.notify", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  for (const ULONG depth : {100u, 32u, 3u}) {
+    NdkConnection& c = ndk.connect();
+    c.b.queue->arm(NDK_CQ_NOTIFY_ANY);
+    resized_where_possible(ndk, check, c, depth);
+    deliver(ndk, check, c);
+    check.that(c.b.queue->notified > 0, "the queue calls back after it has got a depth of " + words(depth));
+  }
 }
 
 CONFORMANCE_CASE(ndk_plain_messages_solicit_nothing, "ndk.cq.arm-solicited", roles::provider) {
@@ -179,11 +208,14 @@ CONFORMANCE_CASE(ndk_a_moderated_queue_waits, "ndk.cq.moderation", roles::provid
   NdkConnection& c = ndk.connect();
   check.precondition((ndk.b().info().AdapterFlags & NDK_ADAPTER_FLAG_CQ_INTERRUPT_MODERATION_SUPPORTED) != 0, "queues can be moderated");
   says(check, "NdkControlCqInterruptModeration", moderate(*c.b.queue, 500'000, 10), {STATUS_SUCCESS});
-  c.b.queue->arm(NDK_CQ_NOTIFY_ANY);
-  deliver(ndk, check, c);
-  check.equal("callbacks before the interval has passed", c.b.queue->notified, 0);
-  ndk.pass(Duration::ms(600));
-  check.equal("callbacks afterwards", c.b.queue->notified, 1);
+  for (int round = 0; round < 3; ++round) {
+    c.b.queue->arm(NDK_CQ_NOTIFY_ANY);
+    deliver(ndk, check, c);
+    check.equal("callbacks before the interval has passed", c.b.queue->notified, round);
+    ndk.pass(Duration::ms(600));
+    check.equal("callbacks afterwards", c.b.queue->notified, round + 1);
+    c.b.queue->look();
+  }
 }
 
 CONFORMANCE_CASE(ndk_a_result_has_its_bytes, "ndk.cq.bytes", roles::provider) {

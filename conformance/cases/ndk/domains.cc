@@ -1,5 +1,6 @@
 // Protection domains: what is made in one is of no use in another, for every use of memory and every object.
 #include <array>
+#include <optional>
 
 #include "conformance/cases/ndk/scene.h"
 
@@ -10,15 +11,19 @@ constexpr UINT64 kBase = 0x7000'0000;
 constexpr ULONG kLength = 48;
 constexpr std::size_t kPlace = 8192;  // of the bytes that nobody else uses
 
-/// The ways in which a queue pair comes to use memory of its own side.
-enum class Use : std::uint8_t { send, receive, shared_receive, read, write, peer_reads, peer_writes };
-constexpr std::array<std::pair<Use, std::string_view>, 7> kUses = {{{Use::send, "a Send from"},
-                                                                    {Use::receive, "a Receive into"},
-                                                                    {Use::shared_receive, "a shared Receive into"},
-                                                                    {Use::read, "a Read into"},
-                                                                    {Use::write, "a Write from"},
-                                                                    {Use::peer_reads, "the peer's Read of"},
-                                                                    {Use::peer_writes, "the peer's Write to"}}};
+/// Nothing: the peer uses it, in a Read or in a Write.
+struct Use {
+  std::optional<NdkUse> own;
+  bool read = false;
+  std::string_view what;
+};
+constexpr std::array<Use, 7> kUses = {{{NdkUse::send, false, "a Send from"},
+                                       {NdkUse::receive, false, "a Receive into"},
+                                       {NdkUse::shared_receive, false, "a shared Receive into"},
+                                       {NdkUse::read, false, "a Read into"},
+                                       {NdkUse::write, false, "a Write from"},
+                                       {std::nullopt, true, "the peer's Read of"},
+                                       {std::nullopt, false, "the peer's Write to"}}};
 
 NdkMemory& memory_in(NdkBench& ndk, Check& check, NdkEnd& end, NDK_PD* domain) {
   NdkMemory& memory = end.plain_memory(std::size_t{1} << 16);
@@ -46,35 +51,10 @@ NdkConnection& connect_in(NdkBench& ndk, Check& check, NDK_PD* domain, NDK_SRQ* 
   return c;
 }
 
-/// How the use of this memory by the passive side ends.
-NdkStatus use(NdkBench& ndk, Check& check, NdkConnection& c, NDK_SRQ* shared, Use how, NdkMemory& memory) {
-  const NDK_SGE piece = memory.sge(kPlace, kLength);
-  NDK_QP* const qp = c.b.qp;
-  NdkStatus posted;
-  switch (how) {
-    case Use::send:
-      arranged_by(check, "NdkReceive", c.a.receive(1, 0, 4096));
-      posted = qp->Dispatch->NdkSend(qp, ndk_tag(2), &piece, 1, 0);
-      break;
-    case Use::receive:
-    case Use::shared_receive:
-      posted = how == Use::receive ? qp->Dispatch->NdkReceive(qp, ndk_tag(2), &piece, 1)
-                                   : shared->Dispatch->NdkSrqReceive(shared, ndk_tag(2), &piece, 1);
-      if (!posted.failed()) arranged_by(check, "NdkSend", c.a.send(1, 100, kLength));
-      break;
-    case Use::read:
-      posted = qp->Dispatch->NdkRead(qp, ndk_tag(2), &piece, 1, c.a.memory->address(100), c.a.memory->remote, 0);
-      break;
-    case Use::write:
-      posted = qp->Dispatch->NdkWrite(qp, ndk_tag(2), &piece, 1, c.a.memory->address(100), c.a.memory->remote, 0);
-      break;
-    case Use::peer_reads:
-      return access(ndk, check, c, true, memory.address(kPlace), memory.remote, kLength);
-    case Use::peer_writes:
-      return access(ndk, check, c, false, memory.address(kPlace), memory.remote, kLength);
-  }
-  if (posted.failed()) return posted;
-  return next_result(ndk, check, c.b, "the request").Status;
+/// How the use of this memory of the passive side ends.
+NdkStatus use(NdkBench& ndk, Check& check, NdkConnection& c, NDK_SRQ* shared, const Use& how, NdkMemory& memory) {
+  if (!how.own) return access(ndk, check, c, how.read, memory.address(kPlace), memory.remote, kLength);
+  return use_memory(ndk, check, c, shared, *how.own, memory.sge(kPlace, kLength));
 }
 
 }  // namespace
@@ -85,13 +65,13 @@ CONFORMANCE_CASE(ndk_tokens_keep_to_their_domain, "ndk.pd.tokens", roles::provid
   const std::array<NDK_PD*, 2> domains = {end.pd(), another_domain(ndk, end)};
   for (const std::size_t of_pair : {0u, 1u}) {
     for (const std::size_t of_memory : {0u, 1u}) {
-      for (const auto& [how, what] : kUses) {
-        NDK_SRQ* const shared = how == Use::shared_receive ? shared_queue_of(ndk, domains[of_pair]) : nullptr;
+      for (const Use& how : kUses) {
+        NDK_SRQ* const shared = how.own == NdkUse::shared_receive ? shared_queue_of(ndk, domains[of_pair]) : nullptr;
         NdkConnection& c = connect_in(ndk, check, domains[of_pair], shared);
         NdkMemory& memory = memory_in(ndk, check, end, domains[of_memory]);
         const Bytes before(memory.bytes.begin(), memory.bytes.end()), peer(c.a.memory->bytes.begin(), c.a.memory->bytes.end());
         const NdkStatus status = use(ndk, check, c, shared, how, memory);
-        const std::string with = std::string(what) + (of_pair == of_memory ? " memory of the own protection domain"
+        const std::string with = std::string(how.what) + (of_pair == of_memory ? " memory of the own protection domain"
                                                                            : " memory of another protection domain");
         if (of_pair == of_memory) {
           says(check, with, status, {STATUS_SUCCESS});

@@ -11,12 +11,11 @@ constexpr std::size_t kRoom = 3 * PAGE_SIZE;
 constexpr std::size_t kFirst = PAGE_SIZE + 5;
 constexpr std::uint32_t kLength = 1031;
 
-enum class Use : std::uint8_t { send, receive, shared_receive, read, write };
-constexpr std::array<std::pair<Use, std::string_view>, 5> kUses = {{{Use::send, "a Send from "},
-                                                                    {Use::receive, "a Receive into "},
-                                                                    {Use::shared_receive, "a shared Receive into "},
-                                                                    {Use::read, "a Read into "},
-                                                                    {Use::write, "a Write from "}}};
+constexpr std::array<std::pair<NdkUse, std::string_view>, 5> kUses = {{{NdkUse::send, "a Send from "},
+                                                                       {NdkUse::receive, "a Receive into "},
+                                                                       {NdkUse::shared_receive, "a shared Receive into "},
+                                                                       {NdkUse::read, "a Read into "},
+                                                                       {NdkUse::write, "a Write from "}}};
 
 /// A region over a piece of memory that the rest of its pages surrounds.
 struct Piece {
@@ -48,31 +47,9 @@ struct Piece {
 };
 
 /// How the passive side's use of this piece of memory ends, on a connection of its own.
-NdkStatus use(NdkBench& ndk, Check& check, Use how, const NDK_SGE& piece) {
-  NdkShared* const shared = how == Use::shared_receive ? &ndk.b().shared_receive_queue(4) : nullptr;
-  NdkConnection& c = ndk.connect({.b = {.shared = shared}});
-  NDK_QP* const qp = c.b.qp;
-  NdkStatus posted;
-  switch (how) {
-    case Use::send:
-      arranged_by(check, "NdkReceive", c.a.receive(1, 0, 4096));
-      posted = qp->Dispatch->NdkSend(qp, ndk_tag(2), &piece, 1, 0);
-      break;
-    case Use::receive:
-    case Use::shared_receive:
-      posted = shared == nullptr ? qp->Dispatch->NdkReceive(qp, ndk_tag(2), &piece, 1)
-                                 : shared->srq->Dispatch->NdkSrqReceive(shared->srq, ndk_tag(2), &piece, 1);
-      if (!posted.failed()) arranged_by(check, "NdkSend", c.a.send(1, 100, piece.Length));
-      break;
-    case Use::read:
-      posted = qp->Dispatch->NdkRead(qp, ndk_tag(2), &piece, 1, c.a.memory->address(100), c.a.memory->remote, 0);
-      break;
-    case Use::write:
-      posted = qp->Dispatch->NdkWrite(qp, ndk_tag(2), &piece, 1, c.a.memory->address(100), c.a.memory->remote, 0);
-      break;
-  }
-  if (posted.failed()) return posted;
-  return next_result(ndk, check, c.b, "the request").Status;
+NdkStatus use(NdkBench& ndk, Check& check, NdkUse how, const NDK_SGE& piece) {
+  NdkShared* const shared = how == NdkUse::shared_receive ? &ndk.b().shared_receive_queue(4) : nullptr;
+  return use_memory(ndk, check, ndk.connect({.b = {.shared = shared}}), shared == nullptr ? nullptr : shared->srq, how, piece);
 }
 
 void judge(Check& check, const std::string& what, NdkStatus status, bool allowed) {
@@ -150,7 +127,7 @@ CONFORMANCE_CASE(ndk_tokens_end_with_their_registration, "ndk.mr.deregister", ro
   for (int round = 0; round < 3; ++round) {
     piece.make();
     none_is_good("while it is registered anew");
-    judge(check, "a Send from memory that is registered", use(ndk, check, Use::send, piece.sge(0, 32, piece.local)), true);
+    judge(check, "a Send from memory that is registered", use(ndk, check, NdkUse::send, piece.sge(0, 32, piece.local)), true);
     earlier.emplace_back(piece.local, piece.remote);
     piece.drop(check);
     none_is_good("once it is deregistered");

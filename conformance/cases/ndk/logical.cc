@@ -47,11 +47,22 @@ CONFORMANCE_CASE(ndk_a_mapping_wants_a_place, "ndk.lam.query", roles::provider) 
 }
 
 CONFORMANCE_CASE(ndk_a_mapping_tells_its_offset, "ndk.lam.offset", roles::provider) {
+  struct Try {
+    ULONG offset, length, pages;
+  };
   NdkBench& ndk = bench.ndk();
-  Described what(ndk);
-  NdkLam& lam = mapped(ndk, check, ndk.a(), &what.mdl, 9000);
-  check.equal("offset of the first byte", lam.offset, ULONG{100});
-  check.equal("pages", lam.count(), ULONG{3});
+  // Both sides of each border between pages.
+  constexpr ULONG page = PAGE_SIZE;
+  for (const Try& one : {Try{100, 9000, 3}, Try{0, page, 1}, Try{0, page + 1, 2}, Try{1, page, 2}, Try{1, page - 1, 1}, Try{page - 1, 1, 1},
+                         Try{page - 1, 2, 2}, Try{page - 96, 97, 2}, Try{page - 1, page + 2, 3}}) {
+    NdkMemory& memory = ndk.a().plain_memory(4 * PAGE_SIZE);
+    MDL& mdl = ndk.keep(std::make_unique<MDL>());
+    MmInitializeMdl(&mdl, memory.at(one.offset), one.length);
+    NdkLam& lam = mapped(ndk, check, ndk.a(), &mdl, one.length);
+    const std::string of = " of " + words(one.length) + " bytes from byte " + words(one.offset) + " of a page";
+    check.equal("offset of the first byte" + of, lam.offset, one.offset);
+    check.equal("pages" + of, lam.count(), one.pages);
+  }
 }
 
 CONFORMANCE_CASE(ndk_a_mapping_has_whole_pages, "ndk.lam.aligned", roles::provider) {
@@ -87,16 +98,25 @@ CONFORMANCE_CASE(ndk_a_released_mapping_is_none, "ndk.lam.release", roles::provi
 }
 
 CONFORMANCE_CASE(ndk_the_privileged_token_takes_logical_addresses, "ndk.lam.privileged", roles::provider) {
+  constexpr ULONG kPages = 3;
   NdkBench& ndk = bench.ndk();
   NdkConnection& c = ndk.connect();
-  NdkMemory& memory = ndk.a().plain_memory(PAGE_SIZE);
+  NdkMemory& memory = ndk.a().plain_memory(kPages * PAGE_SIZE);
+  for (std::size_t i = 0; i < memory.bytes.size(); ++i) memory.bytes[i] = static_cast<std::uint8_t>(i * 3 + i / 256);
   memory.bytes[7] = 0xC3;
-  NdkLam& lam = mapped(ndk, check, ndk.a(), &memory.mdl, PAGE_SIZE);
-  arranged_by(check, "NdkReceive", c.b.receive(1, 0, 256));
-  check.require(send_logical(ndk, c, lam.pages()[0].QuadPart + lam.offset) == STATUS_SUCCESS, "NdkSend is taken");
-  ends_as(ndk, check, c.a, "the Send", {STATUS_SUCCESS});
-  ends_as(ndk, check, c.b, "the Receive", {STATUS_SUCCESS});
-  check.bytes("bytes that came", ByteView(c.b.memory->bytes).first(64), ByteView(memory.bytes).first(64));
+  NdkLam& lam = mapped(ndk, check, ndk.a(), &memory.mdl, memory.bytes.size());
+  check.require(lam.count() == kPages && lam.offset == 0, "a mapping of whole pages has each of them");
+  for (ULONG page = 0; page < kPages; ++page) {
+    for (const ULONG at : {0u, 7u, PAGE_SIZE - 64u}) {
+      const std::string what = " from byte " + words(at) + " of page " + words(page);
+      arranged_by(check, "NdkReceive", c.b.receive(1, 0, 256));
+      check.require(send_logical(ndk, c, lam.pages()[page].QuadPart + at) == STATUS_SUCCESS, "NdkSend is taken" + what);
+      ends_as(ndk, check, c.a, "the Send" + what, {STATUS_SUCCESS});
+      ends_as(ndk, check, c.b, "the Receive" + what, {STATUS_SUCCESS});
+      const ByteView sent = ByteView(memory.bytes).subspan(std::size_t{page} * PAGE_SIZE + at, 64);
+      check.bytes("bytes that came" + what, ByteView(c.b.memory->bytes).first(64), sent);
+    }
+  }
 }
 
 }  // namespace fb::conformance

@@ -128,13 +128,38 @@ CONFORMANCE_CASE(ndk_a_region_has_one_registration, "ndk.mr.one", roles::provide
 }
 
 CONFORMANCE_CASE(ndk_a_region_may_be_registered_again, "ndk.mr.again", roles::provider) {
+  constexpr std::size_t kFirst = 100, kLength = 5000;
   NdkBench& ndk = bench.ndk();
-  NdkMemory& memory = ndk.a().memory(4096);
-  says(check, "NdkDeregisterMr", deregister(ndk, memory.region), {STATUS_SUCCESS});
-  const NdkStatus again = ndk.request([&](auto c, PVOID x) {
-    return memory.region->Dispatch->NdkRegisterMr(memory.region, &memory.mdl, 4096, 0, c, x);
-  });
-  says(check, "NdkRegisterMr once more", again, {STATUS_SUCCESS});
+  NdkConnection& c = ndk.connect();
+  NdkMemory& before = ndk.b().memory(4096);
+  NDK_MR* const region = before.region;
+  says(check, "NdkDeregisterMr", deregister(ndk, region), {STATUS_SUCCESS});
+  NdkMemory& room = ndk.b().plain_memory(2 * PAGE_SIZE);
+  MDL& mdl = ndk.keep(std::make_unique<MDL>());
+  MmInitializeMdl(&mdl, room.at(kFirst), kLength);
+  const NdkStatus again = ndk.request(
+      [&](auto done, PVOID x) { return region->Dispatch->NdkRegisterMr(region, &mdl, kLength, kNdkAllRights, done, x); });
+  check.require(says(check, "NdkRegisterMr of other memory", again, {STATUS_SUCCESS}), "the region is registered again");
+  // All that the region is for is the new memory now.
+  const UINT32 token = region->Dispatch->NdkGetRemoteTokenFromMr(region);
+  const std::size_t last = kFirst + kLength - 16;
+  says(check, "a Read of the last bytes", access(ndk, check, c, true, room.address(last), token), {STATUS_SUCCESS});
+  check.bytes("what was read", ByteView(c.a.memory->bytes).subspan(8192, 16), ByteView(room.bytes).subspan(last, 16));
+  says(check, "a Write to the first bytes", access(ndk, check, c, false, room.address(kFirst), token), {STATUS_SUCCESS});
+  check.bytes("what was written", ByteView(room.bytes).subspan(kFirst, 16), ByteView(c.a.memory->bytes).subspan(8192, 16));
+  NDK_MW* const window = ndk.b().window();
+  const NdkStatus bound = c.b.qp->Dispatch->NdkBind(c.b.qp, ndk_tag(6), region, window, room.at(last), 16, NDK_OP_FLAG_ALLOW_REMOTE_READ);
+  if (says(check, "NdkBind to the last bytes", bound, {STATUS_SUCCESS})) ends_as(ndk, check, c.b, "the Bind", {STATUS_SUCCESS});
+  refused(check, "a Read of the memory before", access(ndk, check, c, true, before.address(), token));
+}
+
+CONFORMANCE_CASE(ndk_a_read_sink_takes_reads, "ndk.mr.read-sink", roles::provider) {
+  NdkBench& ndk = bench.ndk();
+  NdkConnection& c = ndk.connect();
+  c.a.memory = &ndk.a().memory(4096, NDK_MR_FLAG_RDMA_READ_SINK);
+  arranged_by(check, "NdkRead", c.a.read(1, 100, 64, c.b.memory->address(777), c.b.memory->remote));
+  ends_as(ndk, check, c.a, "a Read into a region with NDK_MR_FLAG_RDMA_READ_SINK", {STATUS_SUCCESS});
+  check.bytes("what was read", ByteView(c.a.memory->bytes).subspan(100, 64), ByteView(c.b.memory->bytes).subspan(777, 64));
 }
 
 CONFORMANCE_CASE(ndk_a_fast_region_is_not_registered_otherwise, "ndk.mr.kind", roles::provider) {

@@ -85,6 +85,32 @@ inline NdkStatus send_bad_token(NdkConnection& c, ULONG flags = 0) {
   return c.a.qp->Dispatch->NdkSend(c.a.qp, ndk_tag(5), &bad, 1, flags);
 }
 
+/// The ways in which a queue pair comes to use memory of its own side.
+enum class NdkUse : std::uint8_t { send, receive, shared_receive, read, write };
+
+/// How the use of this piece of memory by the passive side of a fresh connection ends.
+inline NdkStatus use_memory(NdkBench& bench, Check& check, NdkConnection& c, NDK_SRQ* shared, NdkUse how, const NDK_SGE& piece) {
+  NDK_QP* const qp = c.b.qp;
+  const UINT64 there = c.a.memory->address(100);
+  NdkStatus posted;
+  switch (how) {
+    case NdkUse::send:
+      arranged_by(check, "NdkReceive", c.a.receive(1, 0, 4096));
+      posted = qp->Dispatch->NdkSend(qp, ndk_tag(2), &piece, 1, 0);
+      break;
+    case NdkUse::receive:
+    case NdkUse::shared_receive:
+      posted = how == NdkUse::receive ? qp->Dispatch->NdkReceive(qp, ndk_tag(2), &piece, 1)
+                                      : shared->Dispatch->NdkSrqReceive(shared, ndk_tag(2), &piece, 1);
+      if (!posted.failed()) arranged_by(check, "NdkSend", c.a.send(1, 100, piece.Length));
+      break;
+    case NdkUse::read: posted = qp->Dispatch->NdkRead(qp, ndk_tag(2), &piece, 1, there, c.a.memory->remote, 0); break;
+    case NdkUse::write: posted = qp->Dispatch->NdkWrite(qp, ndk_tag(2), &piece, 1, there, c.a.memory->remote, 0); break;
+  }
+  if (posted.failed()) return posted;
+  return next_result(bench, check, c.b, "the request").Status;
+}
+
 // ---- objects in a protection domain of the case's choice
 
 inline NDK_PD* another_domain(NdkBench& bench, NdkEnd& end) {

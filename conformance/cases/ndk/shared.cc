@@ -96,24 +96,43 @@ CONFORMANCE_CASE(ndk_a_shared_queue_gets_deeper, "ndk.srq.modify-depth", roles::
   NdkConnection& c = connected(ndk, shared);
   const ULONG depth = std::min<ULONG>(ndk.b().info().MaxSrqDepth, 600);
   says(check, "NdkModifySrq", modify(ndk, shared, depth, 0), {STATUS_SUCCESS});
+  // Some have one buffer and some have two, and each message fills its own.
+  const auto post = [&](ULONG i) -> NdkStatus {
+    const NDK_SGE into[] = {c.b.memory->sge(0, i % 2 == 0 ? 64 : 32), c.b.memory->sge(4096, 32)};
+    return shared.srq->Dispatch->NdkSrqReceive(shared.srq, ndk_tag(i), into, i % 2 == 0 ? 1 : 2);
+  };
   for (ULONG i = 0; i < depth; ++i) {
-    check.require(c.b.receive(i) == STATUS_SUCCESS, "the queue takes as many as it has room for now", "it took " + words(i));
+    check.require(post(i) == STATUS_SUCCESS, "the queue takes as many as it has room for now", "it took " + words(i));
+  }
+  std::vector<int> used(depth);
+  for (ULONG i = 0; i < depth; ++i) {
+    arranged_by(check, "NdkSend", c.a.send(1, 0, 64));
+    ends_as(ndk, check, c.a, "the Send", {STATUS_SUCCESS});
+    const NDK_RESULT_EX result = next_result(ndk, check, c.b, "a Receive");
+    check.require(says(check, "a Receive", result.Status, {STATUS_SUCCESS}), "all that were posted can be used");
+    const auto tag = reinterpret_cast<std::uintptr_t>(result.RequestContext);
+    check.require(tag < depth && used[tag]++ == 0, "each Receive is used once", "one was used twice, or none was posted like it");
+    check.equal("bytes that came", result.BytesTransferred, ULONG{64});
   }
 }
 
 CONFORMANCE_CASE(ndk_a_threshold_may_be_set_again, "ndk.srq.modify-threshold", roles::provider) {
   NdkBench& ndk = bench.ndk();
-  NdkShared& shared = ndk.b().shared_receive_queue(16, 3);
-  NdkConnection& c = connected(ndk, shared);
-  for (std::uintptr_t i = 0; i < 5; ++i) arranged_by(check, "NdkSrqReceive", c.b.receive(i));
-  for (int i = 0; i < 3; ++i) arranged_by(check, "NdkSend", c.a.send(1));
-  ndk.pass(kNdkQuiet);
-  check.precondition(shared.notified == 1, "the queue has told");
-  for (std::uintptr_t i = 0; i < 3; ++i) arranged_by(check, "NdkSrqReceive", c.b.receive(i));
-  says(check, "NdkModifySrq", modify(ndk, shared, 0, 4), {STATUS_SUCCESS});
-  for (int i = 0; i < 3; ++i) arranged_by(check, "NdkSend", c.a.send(1));
-  ndk.pass(kNdkQuiet);
-  check.equal("callbacks", shared.notified, 2);
+  // With the depth as it is, said and unsaid, and with others.
+  for (const ULONG depth : {0u, 16u, std::min<ULONG>(ndk.b().info().MaxSrqDepth, 20), 8u}) {
+    NdkShared& shared = ndk.b().shared_receive_queue(16, 3);
+    NdkConnection& c = connected(ndk, shared);
+    for (std::uintptr_t i = 0; i < 5; ++i) arranged_by(check, "NdkSrqReceive", c.b.receive(i));
+    for (int i = 0; i < 3; ++i) arranged_by(check, "NdkSend", c.a.send(1));
+    ndk.pass(kNdkQuiet);
+    check.precondition(shared.notified == 1, "the queue has told");
+    for (std::uintptr_t i = 0; i < 3; ++i) arranged_by(check, "NdkSrqReceive", c.b.receive(i));
+    const std::string with = " with a depth of " + words(depth);
+    says(check, "NdkModifySrq" + with, modify(ndk, shared, depth, 4), {STATUS_SUCCESS});
+    for (int i = 0; i < 3; ++i) arranged_by(check, "NdkSend", c.a.send(1));
+    ndk.pass(kNdkQuiet);
+    check.equal("callbacks after NdkModifySrq" + with, shared.notified, 2);
+  }
 }
 
 CONFORMANCE_CASE(ndk_a_depth_of_zero_changes_nothing, "ndk.srq.modify-keeps", roles::provider) {

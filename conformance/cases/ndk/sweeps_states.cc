@@ -212,7 +212,10 @@ CONFORMANCE_CASE(ndk_what_is_closed_gives_its_port_back, "ndk.endpoint.busy", ro
         ndk.finish(ndk.close(side->connector));
         ndk.finish(ndk.close(side->qp));
       }
-      if (endpoint != nullptr) ndk.finish(ndk.close(endpoint));
+      if (endpoint != nullptr) {
+        refused(check, "NdkCreateSharedEndpoint at the port of an endpoint whose connectors are closed", endpoint_at(kFrom).end());
+        ndk.finish(ndk.close(endpoint));
+      }
       ndk.pass(kNdkQuiet);
     }
   }

@@ -1,4 +1,6 @@
 // What requests do: data, order, silence, deferred requests, invalidation.
+#include <optional>
+
 #include "conformance/cases/ndk/scene.h"
 
 namespace fb::conformance {
@@ -166,15 +168,61 @@ CONFORMANCE_CASE(ndk_a_read_invalidates_its_sink, "ndk.qp.read-invalidate", role
   NdkBench& ndk = bench.ndk();
   check.precondition((ndk.a().info().AdapterFlags & NDK_ADAPTER_FLAG_RDMA_READ_LOCAL_INVALIDATE_SUPPORTED) != 0,
                      "Reads invalidate");
+  for (const ULONG buffers : {1u, 2u}) {
+    if (buffers > ndk.a().info().MaxReadRequestSge) continue;
+    NdkConnection& c = ndk.connect();
+    Registered sink(ndk, check, ndk.a(), c.a);
+    const NDK_SGE into[] = {sink.sink(64), c.a.memory->sge(8192, 32)};
+    arranged_by(check, "NdkRead",
+                c.a.qp->Dispatch->NdkRead(c.a.qp, nullptr, into, buffers, c.b.memory->address(100), c.b.memory->remote,
+                                          NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE));
+    ends_as(ndk, check, c.a, "the Read", {STATUS_SUCCESS});
+    check.bytes("bytes that came", ByteView(sink.memory->bytes).first(64), ByteView(c.b.memory->bytes).subspan(100, 64));
+    if (buffers == 2) {
+      check.bytes("bytes behind them", ByteView(c.a.memory->bytes).subspan(8192, 32), ByteView(c.b.memory->bytes).subspan(164, 32));
+    }
+    // The first buffer's region alone.
+    sink.registers_again();
+  }
+}
+
+CONFORMANCE_CASE(ndk_every_kind_of_message_may_solicit, "ndk.cq.solicited", roles::provider) {
+  enum class Kind : std::uint8_t { shared, inlined, fenced, silent, deferred, invalidating };
+  NdkBench& ndk = bench.ndk();
+  for (const auto& [kind, what] : {std::pair{Kind::shared, "a Send into a shared Receive"}, std::pair{Kind::inlined, "an inline Send"},
+                                   std::pair{Kind::fenced, "a Send behind a fence"}, std::pair{Kind::silent, "a silent Send"},
+                                   std::pair{Kind::deferred, "a deferred Send"},
+                                   std::pair{Kind::invalidating, "a Send that invalidates"}}) {
+    NdkShared* const shared = kind == Kind::shared ? &ndk.b().shared_receive_queue(4) : nullptr;
+    const ULONG inlined = std::min<ULONG>(ndk.a().info().MaxInlineDataSize, 16);
+    NdkConnection& c = ndk.connect({.a = {.inline_bytes = kind == Kind::inlined ? inlined : 0}, .b = {.shared = shared}});
+    NDK_QP* const qp = c.a.qp;
+    const auto send_and_invalidate = qp->Dispatch->NdkSendAndInvalidate;
+    if (send_and_invalidate == nullptr && (kind == Kind::deferred || kind == Kind::invalidating)) continue;
+    std::optional<Registered> target;
+    if (kind == Kind::invalidating) target.emplace(ndk, check, ndk.b(), c.b);
+    arranged_by(check, "NdkReceive", c.b.receive(1));
+    c.b.queue->notified = 0;
+    c.b.queue->arm(NDK_CQ_NOTIFY_SOLICITED);
+    const ULONG flags = NDK_OP_FLAG_SEND_AND_SOLICIT_EVENT | (kind == Kind::inlined ? NDK_OP_FLAG_INLINE : 0) |
+                        (kind == Kind::fenced ? NDK_OP_FLAG_READ_FENCE : 0) | (kind == Kind::silent ? NDK_OP_FLAG_SILENT_SUCCESS : 0) |
+                        (kind == Kind::deferred ? NDK_OP_FLAG_DEFER : 0);
+    const NDK_SGE out = c.a.memory->sge(0, kind == Kind::inlined ? inlined : 16);
+    arranged_by(check, what, target ? send_and_invalidate(qp, ndk_tag(2), &out, 1, flags, target->token())
+                                    : qp->Dispatch->NdkSend(qp, ndk_tag(2), &out, 1, flags));
+    // What was deferred begins with the next request.
+    if (kind == Kind::deferred) arranged_by(check, "NdkWrite", c.a.write(3, 0, 16, c.b.memory->address(8192), c.b.memory->remote));
+    ndk.pass(kNdkQuiet);
+    check.equal("callbacks after " + std::string(what), c.b.queue->notified, 1);
+    ends_as(ndk, check, c.b, "the Receive of " + std::string(what), {STATUS_SUCCESS});
+  }
+}
+
+CONFORMANCE_CASE(ndk_a_message_that_invalidates_has_its_bytes, "ndk.cq.bytes", roles::provider) {
+  NdkBench& ndk = bench.ndk();
   NdkConnection& c = ndk.connect();
-  Registered sink(ndk, check, ndk.a(), c.a);
-  const NDK_SGE into = sink.sink(64);
-  arranged_by(check, "NdkRead",
-              c.a.qp->Dispatch->NdkRead(c.a.qp, nullptr, &into, 1, c.b.memory->address(100), c.b.memory->remote,
-                                        NDK_OP_FLAG_RDMA_READ_LOCAL_INVALIDATE));
-  ends_as(ndk, check, c.a, "the Read", {STATUS_SUCCESS});
-  check.bytes("bytes that came", ByteView(sink.memory->bytes).first(64), ByteView(c.b.memory->bytes).subspan(100, 64));
-  sink.registers_again();
+  Registered target(ndk, check, ndk.b(), c.b);
+  check.equal("bytes that came", invalidated_by_message(ndk, check, c, target.token()).BytesTransferred, ULONG{16});
 }
 
 CONFORMANCE_CASE(ndk_a_message_invalidates, "ndk.qp.send-invalidate", roles::provider) {

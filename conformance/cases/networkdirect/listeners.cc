@@ -183,6 +183,9 @@ CONFORMANCE_CASE(nd_waiting_for_requests_is_cancelled, "networkdirect.listener.c
   for (std::size_t i = 0; i < 3; ++i) {
     check.that(packets[i].overlapped == &requests[i] && !packets[i].good, "the packets are in order, and those of failures");
   }
+  // Whoever asks next has the next request, and nobody who asked before.
+  establish(bench, check, *c);
+  message_crosses(bench, check, c->a, c->b);
 }
 
 CONFORMANCE_CASE(nd_a_backlog_has_an_end, "networkdirect.listener.backlog", roles::provider) {

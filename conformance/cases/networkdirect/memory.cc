@@ -75,10 +75,34 @@ CONFORMANCE_CASE(nd_a_region_has_one_buffer, "networkdirect.memory.register-one"
 }
 
 CONFORMANCE_CASE(nd_a_region_is_used_again, "networkdirect.memory.register-again", roles::provider) {
+  const auto c = bench.nd().connect();
+  Part other(bench, bench.nd().b());
+  registered(bench, check, other);
+  check.precondition(other.drop(bench) == ND_SUCCESS, "Deregister succeeds");
+  check.require(says(check, "Register of another buffer", other.make(bench, other.memory.data() + 3000, 5000), {ND_SUCCESS}),
+                "the region is registered again");
+  // All that the region is for is the new buffer now.
+  const std::size_t last = 3000 + 5000 - 16;
+  const UINT32 token = other.region->GetRemoteToken();
+  for (std::size_t i = 0; i < 16; ++i) other.memory[last + i] = static_cast<std::uint8_t>(0xA0 + i);
+  says(check, "a Read of its last bytes", access(bench, check, *c, true, remote_address(&other.memory[last]), token), {ND_SUCCESS});
+  check.bytes("what was read", ByteView(c->a.memory->bytes).subspan(8192, 16), ByteView(other.memory).subspan(last, 16));
+  says(check, "a Write to its first bytes", access(bench, check, *c, false, remote_address(&other.memory[3000]), token), {ND_SUCCESS});
+  check.bytes("what was written", ByteView(other.memory).subspan(3000, 16), ByteView(c->a.memory->bytes).subspan(8192, 16));
+  const auto window = c->b.end->window();
+  const HRESULT bound = c->b.qp->Bind(nd_tag(4), other.region.get(), window.get(), &other.memory[last], 16, ND_OP_FLAG_ALLOW_READ);
+  if (says(check, "Bind to its last bytes", bound, {ND_SUCCESS})) ends_as(bench, check, c->b, "the Bind", {ND_SUCCESS});
+  refused(check, "a Read of the buffer before", access(bench, check, *c, true, remote_address(other.memory.data()), token));
+}
+
+CONFORMANCE_CASE(nd_a_read_sink_takes_reads, "networkdirect.memory.read-sink", roles::provider) {
+  const auto c = bench.nd().connect();
   Part part(bench, bench.nd().a());
-  registered(bench, check, part);
-  check.precondition(part.drop(bench) == ND_SUCCESS, "Deregister succeeds");
-  says(check, "Register of another buffer", part.make(bench, part.memory.data() + 4096, 4096), {ND_SUCCESS});
+  registered(bench, check, part, 4096, ND_MR_FLAG_RDMA_READ_SINK);
+  ND2_SGE into = {part.memory.data() + 100, 64, part.region->GetLocalToken()};
+  arranged_by(check, "Read", c->a.qp->Read(nullptr, &into, 1, c->b.memory->address(777), c->b.memory->region->GetRemoteToken(), 0));
+  ends_as(bench, check, c->a, "a Read into a region with ND_MR_FLAG_RDMA_READ_SINK", {ND_SUCCESS});
+  check.bytes("what was read", ByteView(part.memory).subspan(100, 64), ByteView(c->b.memory->bytes).subspan(777, 64));
 }
 
 CONFORMANCE_CASE(nd_a_region_is_deregistered, "networkdirect.memory.deregister", roles::provider) {

@@ -13,6 +13,13 @@ HRESULT notify(Check& check, NdSide& side, ULONG type, NdRequest& request) {
   return called;
 }
 
+/// A side's queue gets another depth, if queues can.
+void resized_where_possible(Check& check, NdSide& side, ULONG depth) {
+  const ND2_ADAPTER_INFO info = side.end->info();
+  if ((info.AdapterFlags & ND_ADAPTER_FLAG_CQ_RESIZE_SUPPORTED) == 0) return;
+  arranged_by(check, "Resize", side.queue->Resize(std::min(depth, info.MaxCompletionQueueDepth)));
+}
+
 void still_pending(ProviderBench& bench, Check& check, std::string_view what, HRESULT called, NdRequest& request) {
   bench.nd().pass(kNdQuiet);
   check.that(called == ND_PENDING && request.pending(), std::string(what) + " is pending", "it has completed");
@@ -35,6 +42,30 @@ CONFORMANCE_CASE(nd_no_wake_up_is_lost, "networkdirect.completion.notify-present
   deliver(bench, check, *c);
   const HRESULT called = notify(check, c->b, ND_CQ_NOTIFY_ANY, request);
   says(check, "Notify with a completion there", ended(bench, called, request, *c->b.queue), {ND_SUCCESS});
+}
+
+CONFORMANCE_CASE(nd_another_depth_loses_no_wake_up, "networkdirect.completion.notify-present", roles::provider) {
+  for (const ULONG depth : {100u, 32u, 3u}) {
+    NdRequest request;
+    const auto c = bench.nd().connect();
+    deliver(bench, check, *c, 3);
+    resized_where_possible(check, c->b, depth);
+    const HRESULT called = notify(check, c->b, ND_CQ_NOTIFY_ANY, request);
+    says(check, "Notify of a queue that has got a depth of " + std::to_string(depth), ended(bench, called, request, *c->b.queue),
+         {ND_SUCCESS});
+  }
+}
+
+CONFORMANCE_CASE(nd_another_depth_keeps_a_notify, "networkdirect.completion.notify-any", roles::provider) {
+  for (const ULONG depth : {100u, 32u, 3u}) {
+    NdRequest request;
+    const auto c = bench.nd().connect();
+    const HRESULT called = notify(check, c->b, ND_CQ_NOTIFY_ANY, request);
+    resized_where_possible(check, c->b, depth);
+    deliver(bench, check, *c);
+    says(check, "Notify before the queue has got a depth of " + std::to_string(depth), ended(bench, called, request, *c->b.queue),
+         {ND_SUCCESS});
+  }
 }
 
 CONFORMANCE_CASE(nd_one_completion_is_told_to_all, "networkdirect.completion.notify-all", roles::provider) {
@@ -85,6 +116,37 @@ CONFORMANCE_CASE(nd_a_solicited_completion_is_told, "networkdirect.completion.no
   const HRESULT called = notify(check, c->b, ND_CQ_NOTIFY_SOLICITED, request);
   deliver(bench, check, *c, 1, ND_OP_FLAG_SEND_AND_SOLICIT_EVENT);
   says(check, "Notify for solicited completions", ended(bench, called, request, *c->b.queue), {ND_SUCCESS});
+}
+
+CONFORMANCE_CASE(nd_every_kind_of_send_may_solicit, "networkdirect.completion.notify-solicited", roles::provider) {
+  struct Kind {
+    std::string_view what;
+    ULONG flags;
+    bool shared;
+  };
+  NdEnd& end = bench.nd().b();
+  const ULONG inlined = std::min<ULONG>(bench.nd().a().info().MaxInlineDataSize, 16);
+  for (const Kind& kind : {Kind{"a Send of 16 bytes", 0, false}, Kind{"a Send into a shared Receive", 0, true},
+                           Kind{"an inline Send", ND_OP_FLAG_INLINE, false}, Kind{"a Send behind a fence", ND_OP_FLAG_READ_FENCE, false},
+                           Kind{"a silent Send", ND_OP_FLAG_SILENT_SUCCESS, false}}) {
+    if (kind.shared && end.info().MaxSharedReceiveQueueDepth < 4) continue;
+    NdRequest request;
+    NdRef<IND2SharedReceiveQueue> shared;
+    NdConnectTerms terms;
+    terms.a.inline_bytes = inlined;
+    if (kind.shared) {
+      shared = end.shared_receive_queue(4);
+      terms.b.shared = shared.get();
+    }
+    const auto c = bench.nd().connect(terms);
+    ND2_SGE into = c->b.memory->sge(0, 64), out = c->a.memory->sge(0, (kind.flags & ND_OP_FLAG_INLINE) != 0 ? inlined : 16);
+    arranged_by(check, "Receive", kind.shared ? shared->Receive(nd_tag(1), &into, 1) : c->b.qp->Receive(nd_tag(1), &into, 1));
+    const HRESULT called = notify(check, c->b, ND_CQ_NOTIFY_SOLICITED, request);
+    arranged_by(check, kind.what, c->a.qp->Send(nullptr, &out, 1, kind.flags | ND_OP_FLAG_SEND_AND_SOLICIT_EVENT));
+    says(check, "Notify for solicited completions after " + std::string(kind.what), ended(bench, called, request, *c->b.queue),
+         {ND_SUCCESS});
+    ends_as(bench, check, c->b, "the Receive of " + std::string(kind.what), {ND_SUCCESS});
+  }
 }
 
 CONFORMANCE_CASE(nd_a_failure_is_solicited, "networkdirect.completion.notify-solicited-error", roles::provider) {

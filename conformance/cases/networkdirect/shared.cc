@@ -131,12 +131,17 @@ CONFORMANCE_CASE(nd_a_depth_of_none_changes_nothing, "networkdirect.shared.modif
 }
 
 CONFORMANCE_CASE(nd_another_threshold_counts, "networkdirect.shared.modify-threshold", roles::provider) {
-  Scene s(bench, 1);
-  s.posted(check, 6);
-  s.waits(check, s.first);
-  says(check, "Modify of the threshold", s.shared->Modify(0, 5), {ND_SUCCESS});
-  s.used(check, 2);
-  says(check, "Notify below the new threshold", ended(bench, ND_PENDING, s.first, *s.shared), {ND_SUCCESS});
+  // With the depth as it is, said and unsaid, and with others.
+  const ULONG deeper = std::min<ULONG>(bench.nd().b().info().MaxSharedReceiveQueueDepth, 12);
+  for (const ULONG depth : {ULONG{0}, kDepth, deeper, ULONG{6}}) {
+    Scene s(bench, 1);
+    s.posted(check, 6);
+    s.waits(check, s.first);
+    const std::string with = " with a depth of " + std::to_string(depth);
+    says(check, "Modify of the threshold" + with, s.shared->Modify(depth, 5), {ND_SUCCESS});
+    s.used(check, 2);
+    says(check, "Notify below the new threshold" + with, ended(bench, ND_PENDING, s.first, *s.shared), {ND_SUCCESS});
+  }
 }
 
 CONFORMANCE_CASE(nd_an_empty_shared_queue_is_no_end, "networkdirect.shared.empty", roles::provider, lasts(Duration::s(12))) {

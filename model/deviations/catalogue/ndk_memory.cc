@@ -20,6 +20,8 @@ DEVIATION(ndk_register_twice, "ndk.mr.one", Product::ndk_provider,
           "pretends to register a region twice", Departs{departure::kRegisterTwice});
 DEVIATION(ndk_register_once, "ndk.mr.again", Product::ndk_provider,
           "registers a region once for all", Departs{departure::kRegisterOnce});
+DEVIATION(ndk_read_sink_ignored, "ndk.mr.read-sink", Product::ndk_provider,
+          "gives regions for the data of Reads no right to be written", Departs{departure::kReadSinkIgnored});
 DEVIATION(ndk_register_flags_unchecked, "ndk.mr.flags", Product::ndk_provider, "registers with flags that do not exist",
           Departs{departure::kRegisterFlagsUnchecked});
 DEVIATION(ndk_register_of_fast, "ndk.mr.kind", Product::ndk_provider,

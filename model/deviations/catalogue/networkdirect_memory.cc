@@ -18,6 +18,8 @@ DEVIATION(nd_register_twice, "networkdirect.memory.register-one", Product::nd_pr
           "registers another buffer with a region that has one", Departs{departure::kRegisterTwice});
 DEVIATION(nd_register_once, "networkdirect.memory.register-again", Product::nd_provider,
           "registers one buffer with a region and never again", Departs{departure::kRegisterOnce});
+DEVIATION(nd_read_sink_ignored, "networkdirect.memory.read-sink", Product::nd_provider,
+          "gives regions for the data of Reads no right to be written", Departs{departure::kReadSinkIgnored});
 DEVIATION(nd_register_flags_unchecked, "networkdirect.memory.register-flags", Product::nd_provider,
           "registers with flags that do not exist", Departs{departure::kRegisterFlagsUnchecked});
 DEVIATION(nd_deregister_of_none, "networkdirect.memory.deregister-none", Product::nd_provider,

@@ -76,6 +76,7 @@ inline constexpr std::string_view kResultTypeWrong = "ndk.result_type_wrong";
 inline constexpr std::string_view kFailureLooksLikeSuccess = "ndk.failure_looks_like_success";
 
 // Memory regions.
+inline constexpr std::string_view kReadSinkIgnored = "ndk.read_sink_ignored";
 inline constexpr std::string_view kRegisterGrantsRemote = "ndk.register_grants_remote";
 inline constexpr std::string_view kRegisterGrantsLocalWrite = "ndk.register_grants_local_write";
 inline constexpr std::string_view kLocalTokenCut = "ndk.local_token_cut";

@@ -121,6 +121,7 @@ NTSTATUS MemoryRegion::do_register(MutableBytes memory, std::optional<UINT64> ad
   Adapter& a = adapter();
   Access local = Access::none;
   Access remote = Access::none;
+  if (a.departs(departure::kReadSinkIgnored)) flags &= ~ULONG{NDK_MR_FLAG_RDMA_READ_SINK};
   if ((flags & (NDK_MR_FLAG_ALLOW_LOCAL_WRITE | NDK_MR_FLAG_RDMA_READ_SINK)) != 0 ||
       a.departs(departure::kRegisterGrantsLocalWrite)) {
     local = Access::local_write;

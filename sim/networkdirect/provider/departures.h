@@ -53,6 +53,7 @@ inline constexpr std::string_view kIpv6AddressCut = "nd.ipv6_address_cut";
 
 // Memory.
 inline constexpr std::string_view kRegisterGrantsLocalWrite = "nd.register_grants_local_write";
+inline constexpr std::string_view kReadSinkIgnored = "nd.read_sink_ignored";
 inline constexpr std::string_view kRegisterGrantsRemote = "nd.register_grants_remote";
 inline constexpr std::string_view kRegisterLosesRemote = "nd.register_loses_remote";
 inline constexpr std::string_view kRegisterNeverCompletes = "nd.register_never_completes";

@@ -43,6 +43,7 @@ HRESULT MemoryRegionCore::register_memory(const void* buffer, SIZE_T bytes, std:
   last_ = overlapped;
   memory_ = {static_cast<std::uint8_t*>(const_cast<void*>(buffer)), bytes};
   flags_ = flags;
+  if (adapter_->departs(departure::kReadSinkIgnored)) flags_ &= ~ULONG{ND_MR_FLAG_RDMA_READ_SINK};
   if (adapter_->departs(departure::kRegisterGrantsLocalWrite)) flags_ |= ND_MR_FLAG_ALLOW_LOCAL_WRITE;
   rdma::Access remote = remote_access(flags_);
   if (adapter_->departs(departure::kRegisterGrantsRemote)) remote = remote | rdma::Access::remote_read | rdma::Access::remote_write;
