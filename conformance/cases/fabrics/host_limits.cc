@@ -96,6 +96,7 @@ CONFORMANCE_CASE(host_waits_longer_than_cap_to_can_say, "fabrics.host.init.ready
   constexpr unsigned kMostOfCap = 0xFF, kReadyUnits = 300;
   constexpr Duration kReadyAfter = 140_s;
   std::optional<Instant> enabled;
+  bool has_crto = true;
   bench.script.property_write = [&](std::uint32_t offset, std::uint64_t& value) {
     if (offset == fabrics::property::cc && (value & 1) != 0 && !enabled) enabled = bench.world().now();
     return true;
@@ -103,11 +104,13 @@ CONFORMANCE_CASE(host_waits_longer_than_cap_to_can_say, "fabrics.host.init.ready
   bench.script.property_read = [&](std::uint32_t offset, std::uint64_t& value) {
     host_setup::with_cap(offset, value, fabrics::cap::to, kMostOfCap);
     host_setup::with_cap(offset, value, fabrics::cap::crwms, 1);
+    if (offset == fabrics::property::vs) has_crto = value >= 0x20000;
     if (offset == fabrics::property::crto) value = kReadyUnits;
     if (offset == fabrics::property::csts && enabled && bench.world().now() < *enabled + kReadyAfter) value &= ~std::uint64_t{1};
   };
   const auto outcome = bench.product().connect({.kato_ms = 600'000}).wait_for(200_s);
   check.precondition(enabled.has_value(), "the host enables the controller");
+  check.precondition(has_crto, "the controller is of version 2.0 or later, which CRTO is of");
   check.that(outcome && outcome->ok, "the host waits for CSTS.RDY within CRTO.CRWMT of 150 s", outcome ? outcome->text : "no outcome");
   bench.script = {};
 }

@@ -351,6 +351,10 @@ TEST(OracleFeatures, KeepToTheirCapabilities) {
     wire.identify(nvme::Cns::controller, page);
     const auto id = nvme::FeatureId::arbitration;
     wire.feature_is(id, nvme::FeatureSelect::capabilities, wrong ? bits::saveable : bits::changeable);
+    wire.feature_is(id, nvme::FeatureSelect::current, 2);
+    // The value that it has may be set whatever the capabilities are.
+    wire.feature(id, 2);
+    EXPECT_FALSE(wire.heard(Rule::oracle_features, false)) << wire.all();
     wire.feature(id, 3);
     EXPECT_EQ(wire.heard(Rule::oracle_features, false), wrong) << wire.all();
   }
