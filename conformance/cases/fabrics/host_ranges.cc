@@ -109,7 +109,6 @@ CONFORMANCE_CASE(host_waits_for_the_end_of_a_shutdown, "fabrics.host.shutdown.aw
 }
 
 CONFORMANCE_CASE(host_waits_as_long_as_rtd3e_announces, "fabrics.host.shutdown.awaited", roles::host, lasts(16_s)) {
-  constexpr std::uint8_t kIdentify = 0x06, kIdentifyController = 0x01;
   constexpr std::uint32_t kRtd3eUs = 20'000'000;
   constexpr unsigned kBusy = 1, kComplete = 2;
   std::optional<Instant> asked;
