@@ -139,10 +139,10 @@ CONFORMANCE_CASE(shared_streams_are_listed_for_all, "nvme.streams.status-all", r
   auto write = host::write(scene.nsid, 0, 8);
   write.set(nvme::rw_sqe::dtype, static_cast<unsigned>(nvme::DirectiveType::streams)).set(nvme::rw_sqe::dspec, 5u);
   check.precondition_success(scene.manager.io().send(write, pattern(0x31, 8, kFirstBlockBytes)).wait(), "Write with a stream");
-  const auto exclusive = scene.streams();
-  check.equal("NSO of the namespace with resources of its own", unsigned{exclusive.get(sp::nso)}, 1u);
-  check.equal("NSA of the namespace with resources of its own", unsigned{exclusive.get(sp::nsa)}, 2u);
-  check.equal("NSSO, told of that namespace", unsigned{exclusive.get(sp::nsso)}, 2u);
+  const auto only_here = scene.streams();
+  check.equal("NSO of the namespace with resources of its own", unsigned{only_here.get(sp::nso)}, 1u);
+  check.equal("NSA of the namespace with resources of its own", unsigned{only_here.get(sp::nsa)}, 2u);
+  check.equal("NSSO, told of that namespace", unsigned{only_here.get(sp::nsso)}, 2u);
   scene.nsid = nvme::kAllNamespaces;
   const auto shared = scene.open();
   check.that(shared == std::vector<std::uint16_t>{2, 9}, "streams 2 and 9 use resources of the subsystem, stream 5 does not",
