@@ -140,7 +140,7 @@ function(fb_test path)
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR})
   # What tests take at run time is in the products. With -O1 they compile in 60 % of the time.
   target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  # Where the clone lies is told to those alone that ask: the objects of all others are the same in every clone (ccache).
+  # Only tests that read data get the path of the clone: the objects of all others are the same in every clone (ccache).
   set(reads_data FALSE)
   foreach(source IN LISTS written)
     file(STRINGS ${source} uses REGEX "FABRICBENCH_TEST_DATA" LIMIT_COUNT 1)

@@ -26,13 +26,14 @@ struct Seen {
 };
 using SeenBy = std::map<std::string, std::vector<Seen>, std::less<>>;  // by the id of the requirement
 
-/// Sections in the order of their numbers: 5.2.9 before 5.2.12.
-using SectionNumber = std::vector<std::uint32_t>;
+/// Sections in the order of their numbers: 5.2.9 before 5.2.12. What is no number comes after them, by its name.
+using SectionNumber = std::pair<std::vector<std::uint32_t>, std::string_view>;
 
-/// The first of several. Letters of annexes come after numbers.
+/// Of the first of several sections.
 SectionNumber number_of(std::string_view section) {
   section = section.substr(0, section.find(','));
-  SectionNumber parts;
+  const std::string_view name = section;
+  std::vector<std::uint32_t> parts;
   while (!section.empty()) {
     const std::size_t end = std::min(section.find('.'), section.size());
     std::uint32_t part = 0;
@@ -41,7 +42,7 @@ SectionNumber number_of(std::string_view section) {
     parts.push_back(part);
     section.remove_prefix(std::min(end + 1, section.size()));
   }
-  return parts;
+  return {parts, name};
 }
 
 struct Document {
@@ -105,8 +106,6 @@ void add_report(const Statement& report, SeenBy& seen, std::vector<std::string>&
   for (const Statement::Row& row : report.rows) seen[row.id].push_back({report.title, row.verdict, row.note});
 }
 
-std::string joined(const auto& texts, std::string_view between) { return fmt::format("{}", fmt::join(texts, between)); }
-
 std::string_view confidence_text(const Requirement& rule) {
   if (rule.confidence == "confirmed") return "sentence looked up in this section";
   return rule.confidence == "read" ? "read in this document" : "no public text found: never fails a third-party product";
@@ -131,10 +130,10 @@ using CasesOf = std::map<std::string_view, std::vector<const CaseInfo*>>;
 
 std::string article(const Requirement& rule, const CasesOf& cases_of, const SeenBy& seen) {
   std::string out = fmt::format("<article id=\"{0}\">\n<h3><a href=\"#{0}\">{0}</a></h3>\n", html(rule.id));
-  std::string facts = fmt::format("{} · {} · {}", rule.level, joined(rule.roles, ", "), confidence_text(rule));
+  std::string facts = fmt::format("{} · {} · {}", rule.level, fmt::join(rule.roles, ", "), confidence_text(rule));
   if (!rule.since.empty()) facts += fmt::format(" · since {}", rule.since);
   if (!rule.profile.empty()) facts += fmt::format(" · {}", rule.profile);
-  if (!rule.see.empty()) facts += fmt::format(" · also {}", joined(rule.see, ", "));
+  if (!rule.see.empty()) facts += fmt::format(" · also {}", fmt::join(rule.see, ", "));
   out += fmt::format("<p class=\"facts\">{}</p>\n<p>{}</p>\n", html(facts), html(rule.text));
   if (!rule.answers.empty()) {
     out += "<p class=\"label\">Legal answers</p>\n<ul class=\"answers\">";
@@ -165,9 +164,8 @@ std::string page(std::string_view title, const std::string& body) {
 std::string document_page(const Document& document, const CasesOf& cases_of, const SeenBy& seen) {
   std::string contents, rules;
   for (const auto& [number, of_section] : document.sections) {
-    const Requirement& first = *of_section.front();
-    const std::string section(first.section.substr(0, first.section.find(',')));
-    const std::string_view title = first.section_title.substr(0, first.section_title.find(';'));
+    const std::string_view section = number.second, titles = of_section.front()->section_title;
+    const std::string_view title = titles.substr(0, titles.find(';'));
     const std::string heading = html(fmt::format("{} {}", section, title));
     contents += fmt::format("<li><a href=\"#s{}\">{}</a> <span class=\"facts\">{}</span></li>\n", html(section), heading,
                             of_section.size());

@@ -405,7 +405,7 @@ CONFORMANCE_CASE(events_name_controllers_where_that_is_enabled, "mi.event.attrib
       acknowledged(bench, check);
     }
   }
-  // What happens to several of them before the message leaves is told of each.
+  // Changes of several controllers before the message is sent: it has an occurrence for each.
   enable_only(bench, check, {kReady}, {.first_s = 2, .attributed = 7});
   for (const std::uint16_t cntlid : std::initializer_list<std::uint16_t>{2, 3, 1}) disk_of(bench).tell(subsystem::Change::ready, cntlid);
   std::set<std::uint32_t> told;
