@@ -1,12 +1,10 @@
 // fabricbench catalogue: every requirement as pages to look things up in.
 #include <cstdio>
-#include <filesystem>
 
 #include "cli/common.h"
 #include "cli/document.h"
 #include "cli/usage.h"
 #include "conformance/report/catalogue.h"
-#include "sim/capture/pcapng.h"
 
 namespace fb::cli {
 
@@ -25,17 +23,9 @@ void write_catalogue(const CatalogueArguments& arguments) {
     reports.push_back(or_throw(conformance::make_statement(read_text(path), path)));
   }
   const auto files = or_throw(conformance::catalogue_files(reports));
-  std::error_code error;
-  std::filesystem::create_directories(arguments.output, error);
-  if (error) throw UserError("cannot create the folder " + arguments.output + ": " + error.message());
-  nlohmann::ordered_json written = nlohmann::ordered_json::array();
-  for (const auto& [name, text] : files) {
-    const std::string file = (std::filesystem::path(arguments.output) / name).string();
-    or_throw(capture::write_atomically(file, Bytes(text.begin(), text.end())));
-    written.push_back(file);
-  }
+  const std::vector<std::string> written = write_folder(arguments.output, files);
   if (arguments.json) print_document({{"files", written}});
-  else std::printf("wrote %s and %zu other files\n", written.front().get<std::string>().c_str(), written.size() - 1);
+  else std::printf("wrote %s and %zu other files\n", written.front().c_str(), written.size() - 1);
 }
 
 }  // namespace

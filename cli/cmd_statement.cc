@@ -1,13 +1,11 @@
 // fabricbench statement: what a product was tested for, for third parties.
 #include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/common.h"
 #include "cli/document.h"
 #include "cli/usage.h"
 #include "conformance/report/statement.h"
-#include "sim/capture/pcapng.h"
 
 namespace fb::cli {
 
@@ -32,17 +30,9 @@ void write_statement(const StatementArguments& arguments) {
   }
   files.emplace_back("statement.html", conformance::statement_html(statement));
   files.emplace_back("statement.pdf", or_throw(conformance::statement_pdf(statement)));
-  std::error_code error;
-  std::filesystem::create_directories(arguments.output, error);
-  if (error) throw UserError("cannot create the folder " + arguments.output + ": " + error.message());
-  nlohmann::ordered_json written = nlohmann::ordered_json::array();
-  for (const auto& [name, text] : files) {
-    const std::string file = (std::filesystem::path(arguments.output) / name).string();
-    or_throw(capture::write_atomically(file, Bytes(text.begin(), text.end())));
-    written.push_back(file);
-    if (!arguments.json) std::printf("wrote %s\n", file.c_str());
-  }
+  const std::vector<std::string> written = write_folder(arguments.output, files);
   if (arguments.json) print_document({{"outcome", statement.outcome}, {"sha256", statement.sha256}, {"files", written}});
+  else for (const std::string& file : written) std::printf("wrote %s\n", file.c_str());
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <random>
 #include <sstream>
 
+#include "sim/capture/pcapng.h"
 #include "sim/net/udp_socket.h"
 
 namespace fb::cli {
@@ -106,6 +107,18 @@ std::string results_of(const std::string& report) {
   std::error_code error;
   if (std::filesystem::is_directory(report, error)) return (std::filesystem::path(report) / "results.json").string();
   return report;
+}
+
+std::vector<std::string> write_folder(const std::string& folder, const std::vector<std::pair<std::string, std::string>>& files) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw UserError("cannot create the folder " + folder + ": " + error.message());
+  std::vector<std::string> written;
+  for (const auto& [name, text] : files) {
+    written.push_back((std::filesystem::path(folder) / name).string());
+    or_throw(capture::write_atomically(written.back(), Bytes(text.begin(), text.end())));
+  }
+  return written;
 }
 
 std::string today() { return time_text("%Y-%m-%d"); }

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/ip.h"
 #include "base/or_throw.h"
@@ -44,6 +46,9 @@ void flush_output();
 std::string read_text(const std::string& path);
 /// The results.json of a report: of its folder, or the file itself.
 std::string results_of(const std::string& report);
+
+/// Writes files (name, content) into the folder, which is created; returns their paths. UserError when one cannot be written.
+std::vector<std::string> write_folder(const std::string& folder, const std::vector<std::pair<std::string, std::string>>& files);
 
 /// Today's date as 2027-01-31, and the time of now as 2027-01-31T12:00:00Z.
 std::string today();

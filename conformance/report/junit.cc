@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
+#include "conformance/report/html_text.h"
 #include "conformance/report/report.h"
 #include "conformance/requirements/ledger.h"
 #include "conformance/runner/waivers.h"
@@ -11,16 +13,8 @@ namespace {
 
 /// Text for an attribute or an element; control characters that XML cannot carry become spaces.
 std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += static_cast<unsigned char>(c) < 0x20 && c != '\n' ? ' ' : c;
-    }
-  }
+  std::string out = html(text);
+  std::replace_if(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n'; }, ' ');
   return out;
 }
 
