@@ -159,7 +159,7 @@ CONFORMANCE_CASE(write_protection_holds_for_all_that_write, "nvme.write-protecti
   check.precondition_success(protect(scene.association, scene.nsid, 1), "Set Features, Namespace Write Protection");
   const auto claims = [&](unsigned bit) { return (bench.declared().identify().get(nvme::id_ctrl::oncs) & bit) != 0; };
   const auto written = scene.write(kLba, pattern(0x36, 2, scene.block_bytes));
-  std::optional<host::RawReply> zeroed, deallocated, spoilt;
+  std::optional<host::RawReply> zeroed, deallocated, uncorrectable;
   if (claims(nvme::oncs_bits::write_zeroes)) {
     zeroed = scene.io.send(host::write_zeroes(scene.nsid, scene.at(kLba), 2)).wait();
   }
@@ -167,14 +167,14 @@ CONFORMANCE_CASE(write_protection_holds_for_all_that_write, "nvme.write-protecti
     deallocated = scene.io.send(host::deallocate(scene.nsid, 1), host::dsm_range(scene.at(kLba), 2).bytes()).wait();
   }
   if (claims(nvme::oncs_bits::write_uncorrectable)) {
-    spoilt = scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kLba), 2)).wait();
+    uncorrectable = scene.io.send(host::write_uncorrectable(scene.nsid, scene.at(kLba), 2)).wait();
   }
   const auto read = scene.read(kLba, 2);
   check.precondition_success(protect(scene.association, scene.nsid, 0), "Set Features that ends the protection");
   check.status(written, sc::namespace_write_protected, "Write");
   if (zeroed) check.status(*zeroed, sc::namespace_write_protected, "Write Zeroes");
   if (deallocated) check.status(*deallocated, sc::namespace_write_protected, "Dataset Management");
-  if (spoilt) check.status(*spoilt, sc::namespace_write_protected, "Write Uncorrectable");
+  if (uncorrectable) check.status(*uncorrectable, sc::namespace_write_protected, "Write Uncorrectable");
   if (check.success(read, "Read")) check.bytes("the protected blocks", read.data, before);
 }
 

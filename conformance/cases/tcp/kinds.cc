@@ -356,7 +356,7 @@ CONFORMANCE_CASE(each_value_of_an_h2cdata_header_counts, "tcp.pdu.every-value", 
                  sends_malformed) {
   struct Row {
     std::string what;
-    std::function<void(Bytes&)> spoil;
+    std::function<void(Bytes&)> corrupt;
   };
   std::vector<Row> rows;
   for (const unsigned hlen : {0u, 8u, 23u, 25u, 28u, 72u, 255u}) {
@@ -383,7 +383,7 @@ CONFORMANCE_CASE(each_value_of_an_h2cdata_header_counts, "tcp.pdu.every-value", 
     const Transfer r2t = needed_r2t(raw);
     const std::uint32_t length = std::min(r2t.length, 512u);
     Bytes pdu = raw.build(h2c_data(r2t, r2t.offset, length, length == r2t.length), pattern(length, 1));
-    row.spoil(pdu);
+    row.corrupt(pdu);
     raw.send(ByteView(pdu));
     expect_fatal(check, raw, "H2CData with " + row.what, {{FatalStatus::invalid_header_field}}, pdu);
     if (io.association.admin().connected()) io.association.admin().disconnect();
