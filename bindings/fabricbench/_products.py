@@ -50,7 +50,7 @@ class _Product:
                                     "(What is no hook may begin with _.)")
 
     def departs(self, point: str) -> bool:
-        """Called at each departure point; True makes the product misbehave there."""
+        """Called at each fault point; True makes the product misbehave there."""
         return False
 
 

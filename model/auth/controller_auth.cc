@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/auth/departures.h"
+#include "model/auth/fault_points.h"
 #include "model/auth/formulas.h"
 
 namespace fb::auth {

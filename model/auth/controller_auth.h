@@ -6,7 +6,7 @@
 //   auth.on_message(reply);              auto success1 = auth.take_message();
 #pragma once
 
-#include "model/auth/departures.h"
+#include "model/auth/fault_points.h"
 #include "model/auth/policy.h"
 
 namespace fb::auth {

@@ -6,7 +6,7 @@
 //   while (step) { send(step->message); if (!step->answered) break; step = auth.on_message(receive()); }
 #pragma once
 
-#include "model/auth/departures.h"
+#include "model/auth/fault_points.h"
 #include "model/auth/policy.h"
 
 namespace fb::auth {

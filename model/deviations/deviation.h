@@ -21,7 +21,7 @@
 #include "model/mi/hooks.h"
 #include "model/subsystem/hooks.h"
 #include "sim/mctp/hooks.h"
-#include "sim/rdma/softroce/departures.h"
+#include "sim/rdma/softroce/fault_points.h"
 #include "sim/rdma/softroce/hooks.h"
 
 namespace fb::mi {

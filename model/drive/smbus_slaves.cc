@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/mi/basic_management.h"
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 
 namespace fb::mi {
 

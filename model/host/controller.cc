@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "model/host/controller_admin.h"
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 
 namespace fb::host {
 

@@ -1,7 +1,7 @@
 // Commands of the controller itself and of its users; deadlines, Abort, keep alive.
 #include "model/host/controller_admin.h"
 
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "wire/fabrics/disconnect.h"
 
 namespace fb::host {

@@ -1,6 +1,6 @@
 // In-band authentication of the queues of an association, at their Connect and later.
 #include "model/host/controller_admin.h"
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "wire/fabrics/auth_messages.h"
 #include "wire/fabrics/property.h"
 

@@ -1,7 +1,7 @@
 // Initialisation, second half: what the ready controller is and has. Identify, command set, number of
 // queues, I/O queues, events, namespaces.
 #include "model/host/controller_admin.h"
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "wire/fabrics/property.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify_misc.h"

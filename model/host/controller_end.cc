@@ -1,7 +1,7 @@
 // Controller reset and orderly shutdown.
 #include "model/host/controller.h"
 #include "model/host/controller_admin.h"
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "wire/fabrics/property.h"
 
 namespace fb::host {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "model/host/controller_admin.h"
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "wire/fabrics/discovery_log.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify_misc.h"

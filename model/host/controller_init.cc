@@ -1,6 +1,6 @@
 // Initialisation in the order of NVMe Base 3.5.2, first half: Connect, properties, CC, CSTS.RDY.
 #include "model/host/controller_admin.h"
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "wire/fabrics/property.h"
 
 namespace fb::host {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 
 namespace fb::host {
 

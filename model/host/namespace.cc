@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "model/host/retry.h"
 
 namespace fb::host {

@@ -3,7 +3,7 @@
 #include <array>
 #include <deque>
 
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "model/host/namespace.h"
 
 namespace fb::host {

@@ -1,7 +1,7 @@
 // Operations on the zones of a namespace.
 #include <algorithm>
 
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "model/host/namespace.h"
 
 namespace fb::host {

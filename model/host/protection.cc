@@ -1,5 +1,5 @@
 // Protection information on the host's side.
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "model/host/namespace.h"
 #include "wire/nvme/protection.h"
 

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "wire/fabrics/connect.h"
 
 namespace fb::host {

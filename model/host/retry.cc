@@ -1,6 +1,6 @@
 #include "model/host/retry.h"
 
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 
 namespace fb::host {
 

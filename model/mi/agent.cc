@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/mi/tunnels.h"
 

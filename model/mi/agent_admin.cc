@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "model/mi/agent.h"
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/mi/tunnels.h"

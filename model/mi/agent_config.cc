@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "model/mi/agent.h"
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 #include "model/mi/reporter.h"
 
 namespace fb::mi {

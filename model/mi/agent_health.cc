@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "model/mi/agent.h"
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/fabrics/property.h"

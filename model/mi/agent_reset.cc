@@ -1,6 +1,6 @@
 // Reset and Shutdown.
 #include "model/mi/agent.h"
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 #include "model/subsystem/controller.h"
 #include "model/subsystem/subsystem.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/mi/agent.h"
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 #include "model/mi/device.h"
 #include "model/mi/hooks.h"
 #include "model/mi/options.h"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 #include "model/mi/hooks.h"
 #include "sim/core/op.h"
 #include "sim/core/world.h"

@@ -1,9 +1,9 @@
 // Admin commands: which there are, Abort, Asynchronous Event Request, and where the others go.
 #include <algorithm>
 
-#include "model/subsystem/command_departure_points.h"
+#include "model/subsystem/command_fault_points.h"
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/management.h"
 #include "model/subsystem/subsystem.h"

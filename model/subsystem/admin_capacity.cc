@@ -1,6 +1,6 @@
 // Capacity Management: endurance groups and NVM sets made and deleted by command.
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/endurance.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/identify_controller.h"

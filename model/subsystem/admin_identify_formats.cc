@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/identify_namespace.h"

@@ -8,7 +8,7 @@
 #include "model/auth/psk.h"
 #include "model/subsystem/authentication.h"
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/port.h"
 #include "model/subsystem/subsystem.h"

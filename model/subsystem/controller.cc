@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/fabrics/property.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/discovery_log.h"
 

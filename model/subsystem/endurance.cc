@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/endurance.h"
 

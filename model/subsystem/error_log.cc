@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/logs.h"
 

@@ -1,6 +1,6 @@
 // Fabrics commands after Connect: Property Get, Property Set, Disconnect.
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/fabrics/connect.h"

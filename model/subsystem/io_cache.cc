@@ -1,6 +1,6 @@
 // What commands promise about the volatile write cache: FUA, and the feature that switches it off.
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/sqe.h"
 

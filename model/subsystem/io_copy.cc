@@ -2,9 +2,9 @@
 // written in one go: a Copy that fails has written nothing.
 #include <algorithm>
 
-#include "model/subsystem/command_departure_points.h"
+#include "model/subsystem/command_fault_points.h"
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/copy.h"
 

@@ -1,6 +1,6 @@
 // Fused Compare and Write: two adjacent commands that succeed or fail together.
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/sqe.h"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/sqe.h"
 

@@ -1,9 +1,9 @@
 // Reservation Register, Acquire, Release and Report; what a reservation keeps other hosts from; notifications.
 #include <algorithm>
 
-#include "model/subsystem/command_departure_points.h"
+#include "model/subsystem/command_fault_points.h"
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/events.h"
 #include "wire/nvme/features.h"

@@ -1,9 +1,9 @@
 // Writes to zones, and the commands that change them: Zone Append and Zone Management Send.
 #include <algorithm>
 
-#include "model/subsystem/command_departure_points.h"
+#include "model/subsystem/command_fault_points.h"
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/zones.h"
 

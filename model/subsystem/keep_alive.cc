@@ -1,9 +1,9 @@
 // The keep alive timer, by command or by traffic.
 #include <string>
 
-#include "model/subsystem/association_departure_points.h"
+#include "model/subsystem/association_fault_points.h"
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 
 namespace fb::subsystem {

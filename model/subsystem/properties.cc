@@ -2,9 +2,9 @@
 #include <string>
 #include <utility>
 
-#include "model/subsystem/association_departure_points.h"
+#include "model/subsystem/association_fault_points.h"
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/discovery.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/fabrics/property.h"

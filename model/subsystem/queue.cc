@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/subsystem/association_departure_points.h"
+#include "model/subsystem/association_fault_points.h"
 #include "model/subsystem/authentication.h"
 #include "model/subsystem/connect.h"
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/port.h"
 #include "wire/fabrics/connect.h"
 #include "wire/fabrics/sqe.h"

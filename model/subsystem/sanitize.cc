@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/events.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 
 namespace fb::subsystem {

@@ -24,11 +24,11 @@ struct TlsSideOptions {
   /// A side that listens: whether it takes plain connections too.
   ChannelSecurity security = ChannelSecurity::required;
   tls::Options tls = {};
-  /// Asked with "tcp.tls." and the names of tls::kDeparturePoints and kTlsSidePoints.
+  /// Asked with "tcp.tls." and the names of tls::kFaultPoints and kTlsSidePoints.
   std::function<bool(std::string_view)> departs = {};
 };
 
-inline constexpr tls::DeparturePoint kTlsSidePoints[] = {
+inline constexpr FaultPoint kTlsSidePoints[] = {
     {"server.plain", "plain connections are served on a port that requires TLS"},
     {"server.identity_v0", "identities of version 0 are not known"},
     {"server.identity_v1", "identities of version 1 are not known"},

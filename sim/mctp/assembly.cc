@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/mctp/departure_points.h"
+#include "sim/mctp/fault_points.h"
 
 namespace fb::mctp {
 

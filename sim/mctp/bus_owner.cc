@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "sim/mctp/departure_points.h"
+#include "sim/mctp/fault_points.h"
 
 namespace fb::mctp {
 

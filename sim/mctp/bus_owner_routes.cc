@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/mctp/bus_owner_jobs.h"
-#include "sim/mctp/departure_points.h"
+#include "sim/mctp/fault_points.h"
 
 namespace fb::mctp {
 

@@ -13,7 +13,7 @@ class EndpointHooks {
  public:
   virtual ~EndpointHooks() = default;
 
-  /// Asked at each named point of departure (sim/mctp/departure_points.h): true breaks the rule there.
+  /// Asked at each named point of departure (sim/mctp/fault_points.h): true breaks the rule there.
   virtual bool departs(std::string_view point) {
     (void)point;
     return false;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/mctp/departure_points.h"
+#include "sim/mctp/fault_points.h"
 #include "sim/mctp/hooks.h"
 
 namespace fb::mctp {

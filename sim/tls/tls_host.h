@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fault_point.h"
 #include "sim/core/world.h"
 #include "sim/net/stream.h"
 
@@ -56,11 +57,7 @@ class Keys {
   ~Keys() = default;
 };
 
-struct DeparturePoint {
-  std::string_view name;
-  std::string_view breaks;
-};
-inline constexpr DeparturePoint kDeparturePoints[] = {
+inline constexpr FaultPoint kFaultPoints[] = {
     {"server.version", "a client without TLS 1.3 is served with TLS 1.2"},
     {"server.identity", "a client whose identity nobody knows is served with some key"},
     {"server.stays.binder", "a wrong binder does not end the connection"},
@@ -88,7 +85,7 @@ struct Options {
   /// the server takes it.
   bool psk_dhe_ke = true;
   std::vector<Group> groups = {Group::ffdhe3072, Group::secp384r1};  ///< in order of preference
-  /// Misbehaviours: asked with the names of kDeparturePoints.
+  /// Misbehaviours: asked with the names of kFaultPoints.
   std::function<bool(std::string_view)> departs = {};
   Duration handshake_timeout = Duration::s(10);
   std::size_t handshakes_max = 1024;  ///< of a listener, at once; the oldest gives way to a further one

@@ -1,5 +1,5 @@
 // Authentication by controllers: what they let through, and what they get wrong.
-#include "model/auth/departures.h"
+#include "model/auth/fault_points.h"
 #include "model/auth/formulas.h"
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"

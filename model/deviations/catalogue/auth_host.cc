@@ -1,5 +1,5 @@
 // Authentication by hosts: what they say wrong, and what they take from a controller.
-#include "model/auth/departures.h"
+#include "model/auth/fault_points.h"
 #include "model/deviations/deviation.h"
 
 namespace fb::deviations {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "model/auth/departures.h"
+#include "model/auth/fault_points.h"
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
 

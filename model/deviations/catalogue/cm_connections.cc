@@ -1,6 +1,6 @@
 // What a careless connection manager says and accepts.
 #include "model/deviations/deviation.h"
-#include "sim/rdma/softroce/cm_departures.h"
+#include "sim/rdma/softroce/cm_fault_points.h"
 #include "wire/rdma/cm_messages.h"
 
 namespace fb::deviations {

@@ -1,7 +1,7 @@
 // What a connection manager does wrong with the counts it is told, and at the end of a connection.
 #include "model/deviations/deviation.h"
-#include "sim/rdma/softroce/cm_departures.h"
-#include "sim/rdma/softroce/finer_departure_points.h"
+#include "sim/rdma/softroce/cm_fault_points.h"
+#include "sim/rdma/softroce/finer_fault_points.h"
 #include "wire/rdma/cm_messages.h"
 
 namespace fb::deviations {

@@ -1,6 +1,6 @@
 // What a careless connection manager answers to requests.
 #include "model/deviations/deviation.h"
-#include "sim/rdma/softroce/cm_departures.h"
+#include "sim/rdma/softroce/cm_fault_points.h"
 
 namespace fb::deviations {
 

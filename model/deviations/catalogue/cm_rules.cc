@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "model/deviations/deviation.h"
-#include "sim/rdma/softroce/cm_departures.h"
+#include "sim/rdma/softroce/cm_fault_points.h"
 #include "sim/rdma/verbs_types.h"
 #include "wire/rdma/cm_messages.h"
 

@@ -1,7 +1,7 @@
 // Owners of a bus that ask wrongly, or make the wrong of what they hear; requesters that cut messages wrongly.
 #include "model/deviations/catalogue/mctp_shapes.h"
 #include "model/deviations/deviation.h"
-#include "sim/mctp/departure_points.h"
+#include "sim/mctp/fault_points.h"
 
 namespace fb::deviations {
 

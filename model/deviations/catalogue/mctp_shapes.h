@@ -7,7 +7,7 @@
 
 #include "model/deviations/deviation.h"
 #include "model/drive/drive.h"
-#include "sim/mctp/departure_points.h"
+#include "sim/mctp/fault_points.h"
 #include "wire/mctp/control.h"
 
 namespace fb::deviations {

@@ -3,7 +3,7 @@
 
 #include "model/deviations/deviation.h"
 #include "model/deviations/endpoint_speech.h"
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 #include "wire/mi/tunnels.h"
 #include "wire/nvme/opcodes.h"
 

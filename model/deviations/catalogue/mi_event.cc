@@ -4,7 +4,7 @@
 #include "model/deviations/deviation.h"
 #include "model/deviations/endpoint_speech.h"
 #include "model/drive/drive.h"
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 #include "wire/mi/control.h"
 #include "wire/mi/events.h"
 

@@ -1,7 +1,7 @@
 // Management requesters that say requests wrongly, or believe too much or too little.
 #include "model/deviations/deviation.h"
 #include "model/drive/drive.h"
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 #include "wire/mi/tunnels.h"
 
 namespace fb::deviations {

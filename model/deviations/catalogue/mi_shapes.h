@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "model/deviations/deviation.h"
-#include "model/mi/departures.h"
+#include "model/mi/fault_points.h"
 #include "model/drive/drive.h"
 #include "wire/mi/control.h"
 #include "wire/mi/data_structures.h"

@@ -1,6 +1,6 @@
 // What a careless provider of NDK does with completion queues.
 #include "model/deviations/deviation.h"
-#include "sim/ndk/provider/departures.h"
+#include "sim/ndk/provider/fault_points.h"
 
 namespace fb::deviations {
 

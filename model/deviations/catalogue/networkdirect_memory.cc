@@ -1,6 +1,6 @@
 // What a careless provider of NetworkDirect does with memory.
 #include "model/deviations/deviation.h"
-#include "sim/networkdirect/provider/departures.h"
+#include "sim/networkdirect/provider/fault_points.h"
 
 namespace fb::deviations {
 

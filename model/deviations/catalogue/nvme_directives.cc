@@ -1,7 +1,7 @@
 // Directives, streams, and Command and Feature Lockdown.
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/directives.h"
 #include "wire/nvme/lockdown.h"

@@ -4,7 +4,7 @@
 
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
-#include "model/subsystem/association_departure_points.h"
+#include "model/subsystem/association_fault_points.h"
 #include "model/subsystem/controller.h"
 #include "wire/nvme/events.h"
 #include "wire/nvme/features.h"

@@ -3,7 +3,7 @@
 
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
-#include "model/subsystem/command_departure_points.h"
+#include "model/subsystem/command_fault_points.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/zones.h"
 

@@ -1,7 +1,7 @@
 // Identify of LBA formats and of what all namespaces have, and the granularity of namespaces.
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/identify_namespace.h"
 #include "wire/nvme/sqe.h"

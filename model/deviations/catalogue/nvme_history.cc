@@ -1,7 +1,7 @@
 // Telemetry and the persistent event log.
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/logs.h"

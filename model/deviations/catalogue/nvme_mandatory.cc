@@ -4,7 +4,7 @@
 
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/cqe.h"
 #include "wire/nvme/features.h"

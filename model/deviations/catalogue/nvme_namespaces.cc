@@ -5,7 +5,7 @@
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
 #include "model/subsystem/controller.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "model/subsystem/subsystem.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_namespace.h"

@@ -1,7 +1,7 @@
 // What products lose with power, and with resets that should lose nothing.
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/opcodes.h"
 

@@ -1,8 +1,8 @@
 // Metadata and protection information.
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
-#include "model/host/departures.h"
-#include "model/subsystem/departures.h"
+#include "model/host/fault_points.h"
+#include "model/subsystem/fault_points.h"
 #include "wire/nvme/identify_namespace.h"
 #include "wire/nvme/opcodes.h"
 

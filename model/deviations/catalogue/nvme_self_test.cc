@@ -3,7 +3,7 @@
 
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "wire/nvme/logs.h"
 #include "wire/nvme/opcodes.h"
 

@@ -1,7 +1,7 @@
 // Saved values of features, the timestamp, and limits of namespaces.
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "wire/nvme/features.h"
 #include "wire/nvme/identify_namespace.h"
 #include "wire/nvme/sqe.h"

@@ -1,7 +1,7 @@
 // Zoned namespaces.
 #include "model/deviations/alter.h"
 #include "model/deviations/deviation.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "wire/nvme/identify_controller.h"
 #include "wire/nvme/identify_misc.h"
 #include "wire/nvme/zones.h"

@@ -1,6 +1,6 @@
 // What a device does wrong that serves its peers well nearly always: the departures that break the finer rules.
 #include "model/deviations/deviation.h"
-#include "sim/rdma/softroce/finer_departure_points.h"
+#include "sim/rdma/softroce/finer_fault_points.h"
 #include "wire/rdma/headers.h"
 
 namespace fb::deviations {

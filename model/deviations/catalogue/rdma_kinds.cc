@@ -1,7 +1,7 @@
 // What a device and its connection manager do wrong somewhere among all requests, lengths, bits and codes.
 #include "model/deviations/deviation.h"
-#include "sim/rdma/softroce/cm_departures.h"
-#include "sim/rdma/softroce/finer_departure_points.h"
+#include "sim/rdma/softroce/cm_fault_points.h"
+#include "sim/rdma/softroce/finer_fault_points.h"
 
 namespace fb::deviations {
 

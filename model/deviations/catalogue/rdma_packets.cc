@@ -1,6 +1,6 @@
 // Packets that a careless device takes.
 #include "model/deviations/deviation.h"
-#include "sim/rdma/softroce/departures.h"
+#include "sim/rdma/softroce/fault_points.h"
 
 namespace fb::deviations {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <utility>
 
-#include "sim/ndk/provider/departures.h"
+#include "sim/ndk/provider/fault_points.h"
 
 namespace fb::ndk {
 

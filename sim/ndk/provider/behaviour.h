@@ -15,7 +15,7 @@ namespace fb::ndk {
 
 struct Switch {
   std::string_view name;
-  std::string_view point;  ///< of departure, in departures.h
+  std::string_view point;  ///< of departure, in fault_points.h
   bool legal;              ///< as the documentation has it
   std::string_view text;
 };

@@ -1,4 +1,4 @@
-// What a world may change in a provider. Deliberate departures: each point, in departures.h, breaks one rule by a small step,
+// What a world may change in a provider. Deliberate departures: each point, in fault_points.h, breaks one rule by a small step,
 // and conformance cases prove with them that they can fail. Addresses: peers name memory by its address, so packets would
 // depend on where memory lies; a world that wants the same packets each time gives other addresses on the wire, one table
 // for all its providers.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "sim/ndk/provider/departures.h"
+#include "sim/ndk/provider/fault_points.h"
 #include "sim/ndk/provider/ports.h"
 #include "sim/ndk/provider/provider.h"
 

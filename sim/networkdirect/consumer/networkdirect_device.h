@@ -37,7 +37,7 @@ namespace fb::networkdirect {
 class ConsumerHooks {
  public:
   virtual ~ConsumerHooks() = default;
-  /// True when the consumer shall break a rule of the interface at `point` (see kConsumerDepartures).
+  /// True when the consumer shall break a rule of the interface at `point` (see kConsumerFaultPoints).
   virtual bool departs(std::string_view point) {
     (void)point;
     return false;

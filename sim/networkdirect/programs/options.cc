@@ -20,7 +20,7 @@ const Option kOptions[] = {
     {'b', L"-b", nullptr, "block until something completes"},
     {'p', L"-p", nullptr, "poll for completions (as without -b)"},
     {'n', L"-n", "SGES", "pieces of a message (1)"},
-    {'q', L"-q", "DEPTH", "requests at once (64)"},
+    {'q', L"-q", "Fault pointH", "requests at once (64)"},
     {'t', L"-t", "THREADS", "threads (2)"},
     {'C', L"--count", "N", "client: how often; server: clients to serve (1)"},
     {'G', L"--largest", "BYTES", "no message above this (4194304)"},

@@ -3,7 +3,7 @@
 #include "sim/networkdirect/provider/addresses.h"
 #include "sim/networkdirect/provider/completion_queue.h"
 #include "sim/networkdirect/provider/connector.h"
-#include "sim/networkdirect/provider/departures.h"
+#include "sim/networkdirect/provider/fault_points.h"
 #include "sim/networkdirect/provider/listener.h"
 #include "sim/networkdirect/provider/memory.h"
 #include "sim/networkdirect/provider/queue_pair.h"

@@ -10,7 +10,7 @@
 #endif
 
 #include "base/rng.h"
-#include "sim/networkdirect/provider/departures.h"
+#include "sim/networkdirect/provider/fault_points.h"
 #include "sim/networkdirect/win32/overlapped_file.h"
 
 namespace fb::networkdirect {

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "sim/networkdirect/provider/departures.h"
+#include "sim/networkdirect/provider/fault_points.h"
 
 namespace fb::networkdirect {
 

@@ -34,7 +34,7 @@ enum class Order : std::uint8_t {
 
 struct Switch {
   std::string_view name;
-  std::string_view point;  ///< of departure, in departures.h
+  std::string_view point;  ///< of departure, in fault_points.h
   bool legal;              ///< as the document of the interface has it
   std::string_view text;
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/networkdirect/provider/departures.h"
+#include "sim/networkdirect/provider/fault_points.h"
 #include "sim/networkdirect/provider/queue_pair.h"
 
 namespace fb::networkdirect {

@@ -1,6 +1,6 @@
 #include "sim/networkdirect/provider/memory.h"
 
-#include "sim/networkdirect/provider/departures.h"
+#include "sim/networkdirect/provider/fault_points.h"
 
 namespace fb::networkdirect {
 

@@ -10,7 +10,7 @@
 
 #include <ndspi.h>
 
-#include "sim/networkdirect/provider/departures.h"
+#include "sim/networkdirect/provider/fault_points.h"
 
 namespace fb::networkdirect {
 

@@ -4,7 +4,7 @@
 
 #include "sim/networkdirect/provider/adapter.h"
 #include "sim/networkdirect/provider/addresses.h"
-#include "sim/networkdirect/provider/departures.h"
+#include "sim/networkdirect/provider/fault_points.h"
 
 namespace fb::networkdirect {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "sim/networkdirect/provider/connector.h"
-#include "sim/networkdirect/provider/departures.h"
+#include "sim/networkdirect/provider/fault_points.h"
 
 namespace fb::networkdirect {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sim/networkdirect/provider/adapter_core.h"
-#include "sim/networkdirect/provider/departures.h"
+#include "sim/networkdirect/provider/fault_points.h"
 
 namespace fb::networkdirect {
 

@@ -1,6 +1,6 @@
 #include "sim/networkdirect/provider/shared_receive_queue.h"
 
-#include "sim/networkdirect/provider/departures.h"
+#include "sim/networkdirect/provider/fault_points.h"
 #include "sim/networkdirect/provider/queue_pair.h"
 
 namespace fb::networkdirect {

@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "sim/rdma/softroce/cm_departures.h"
+#include "sim/rdma/softroce/cm_fault_points.h"
 #include "sim/rdma/softroce/cm_seam.h"
 #include "sim/rdma/softroce/cm_states.h"
 #include "wire/rdma/cm_messages.h"

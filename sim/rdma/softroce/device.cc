@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/rdma/softroce/finer_departure_points.h"
+#include "sim/rdma/softroce/finer_fault_points.h"
 #include "sim/rdma/softroce/queue_pair.h"
 #include "sim/rdma/softroce/softroce.h"
 

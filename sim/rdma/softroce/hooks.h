@@ -12,7 +12,7 @@ namespace fb::softroce {
 class SoftHooks {
  public:
   virtual ~SoftHooks() = default;
-  /// True when the device shall depart from the protocol at `point` (see kSoftDeparturePoints).
+  /// True when the device shall depart from the protocol at `point` (see kSoftFaultPoints).
   virtual bool departs(std::string_view point) {
     (void)point;
     return false;

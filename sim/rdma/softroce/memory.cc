@@ -1,6 +1,6 @@
 #include "sim/rdma/softroce/memory.h"
 
-#include "sim/rdma/softroce/finer_departure_points.h"
+#include "sim/rdma/softroce/finer_fault_points.h"
 
 namespace fb::softroce {
 

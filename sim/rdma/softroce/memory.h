@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/rdma/device.h"
-#include "sim/rdma/softroce/departures.h"
+#include "sim/rdma/softroce/fault_points.h"
 
 namespace fb::softroce {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/rdma/softroce/finer_departure_points.h"
+#include "sim/rdma/softroce/finer_fault_points.h"
 
 namespace fb::softroce {
 

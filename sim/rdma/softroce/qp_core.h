@@ -6,7 +6,7 @@
 #include "sim/rdma/softroce/cm_seam.h"
 #include "sim/rdma/softroce/completion_queue.h"
 #include "sim/rdma/softroce/counters.h"
-#include "sim/rdma/softroce/departures.h"
+#include "sim/rdma/softroce/fault_points.h"
 #include "sim/rdma/softroce/memory.h"
 #include "wire/rdma/headers.h"
 #include "wire/rdma/psn.h"

@@ -1,5 +1,5 @@
 // Posting and sending. What comes back is handled in requester_responses.cc.
-#include "sim/rdma/softroce/finer_departure_points.h"
+#include "sim/rdma/softroce/finer_fault_points.h"
 #include "sim/rdma/softroce/requester.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Acknowledgements, responses, and recovery: how the requester learns what became of its requests.
 #include <algorithm>
 
-#include "sim/rdma/softroce/finer_departure_points.h"
+#include "sim/rdma/softroce/finer_fault_points.h"
 #include "sim/rdma/softroce/requester.h"
 
 namespace fb::softroce {

@@ -1,6 +1,6 @@
 // SEND and WRITE in order, acknowledgements and NAKs. Reads, atomics and duplicates are in
 // responder_reads.cc.
-#include "sim/rdma/softroce/finer_departure_points.h"
+#include "sim/rdma/softroce/finer_fault_points.h"
 #include "sim/rdma/softroce/responder.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // replay of answers that were lost.
 #include <algorithm>
 
-#include "sim/rdma/softroce/finer_departure_points.h"
+#include "sim/rdma/softroce/finer_fault_points.h"
 #include "sim/rdma/softroce/responder.h"
 
 namespace fb::softroce {

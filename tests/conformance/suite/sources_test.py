@@ -15,7 +15,7 @@ import sys
 
 CASE = re.compile(r"^CONFORMANCE_CASE\(\s*(\w+)", re.MULTILINE)
 DEVIATION = re.compile(r"^DEVIATION\(\s*(\w+)", re.MULTILINE)
-# Lists of departure points and of named checks: X(identifier, "name", ...), `kIdentifier = "name"` or {..., "name", ...}.
+# Lists of fault points and of named checks: X(identifier, "name", ...), `kIdentifier = "name"` or {..., "name", ...}.
 POINT_LISTS = ("model/auth", "model/host", "model/mi", "model/subsystem", "model/transport", "sim/mctp",
                "sim/ndk/provider", "sim/networkdirect/consumer", "sim/networkdirect/provider", "sim/rdma/softroce")
 POINT = re.compile(r'(?:X\(\s*|std::string_view\s+|\{(?:\w+::)*)(\w+)(?:,|\s*=)\s*"([\w.]+)"|\{()"([\w.]+)",')
@@ -119,21 +119,21 @@ def catalogue(root):
 
 
 def unused(root):
-    """Departure points and checks that no deviation takes."""
+    """Fault points and checks that no deviation takes."""
     text, names = catalogue(root)
-    points = [match for folder in POINT_LISTS for path in sorted((root / folder).glob("*depart*.*"))
+    points = [match for folder in POINT_LISTS for path in sorted((root / folder).glob("*fault_points.*"))
               for match in POINT.finditer(path.read_text(encoding="utf-8"))]
     points = {match[2] or match[4]: match[1] for match in points}
     checks = [name for path in CHECK_LISTS for name in CHECK.findall((root / path).read_text(encoding="utf-8"))]
     if not points or not checks:
-        return ["no departure points or checks where they should be"]
+        return ["no fault points or checks where they should be"]
     taken = {name for name, identifier in points.items()
              if name in names or identifier and re.search(rf"(?:departure|Departure|point|at)::{identifier}\b", text)}
     taken.update(name for name in checks if name in names)
     known = {*points, *checks}
     faults = [f"{name} is left out by no deviation, and no reason is given" for name in known - taken - LEFT_OUT.keys()]
     faults += [f"{name} is left out by a deviation, and a reason is given why not" for name in taken & LEFT_OUT.keys()]
-    faults += [f"{name} is no departure point and no check" for name in LEFT_OUT.keys() - known]
+    faults += [f"{name} is no fault point and no check" for name in LEFT_OUT.keys() - known]
     return faults
 
 

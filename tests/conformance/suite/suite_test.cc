@@ -9,24 +9,24 @@
 #include "conformance/runner/case.h"
 #include "conformance/runner/runner.h"
 #include "model/tls/tls_side.h"
-#include "model/auth/departures.h"
+#include "model/auth/fault_points.h"
 #include "model/deviations/deviation.h"
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "model/mi/checks.h"
-#include "model/mi/departures.h"
-#include "model/subsystem/association_departure_points.h"
-#include "model/subsystem/command_departure_points.h"
+#include "model/mi/fault_points.h"
+#include "model/subsystem/association_fault_points.h"
+#include "model/subsystem/command_fault_points.h"
 #include "model/subsystem/checks.h"
-#include "model/subsystem/departures.h"
-#include "model/transport/departure_points.h"
-#include "model/transport/tcp_controller_departure_points.h"
-#include "model/transport/tcp_host_departure_points.h"
-#include "sim/mctp/departure_points.h"
-#include "sim/ndk/consumer/departures.h"
-#include "sim/networkdirect/consumer/departures.h"
-#include "sim/rdma/softroce/cm_departures.h"
-#include "sim/rdma/softroce/departures.h"
-#include "sim/rdma/softroce/finer_departure_points.h"
+#include "model/subsystem/fault_points.h"
+#include "model/transport/fault_points.h"
+#include "model/transport/tcp_controller_fault_points.h"
+#include "model/transport/tcp_host_fault_points.h"
+#include "sim/mctp/fault_points.h"
+#include "sim/ndk/consumer/fault_points.h"
+#include "sim/networkdirect/consumer/fault_points.h"
+#include "sim/rdma/softroce/cm_fault_points.h"
+#include "sim/rdma/softroce/fault_points.h"
+#include "sim/rdma/softroce/finer_fault_points.h"
 
 namespace fb::conformance {
 namespace {
@@ -65,49 +65,49 @@ TEST(Suite, EveryDeviationBreaksARequirementOfTheLedger) {
 std::set<std::string, std::less<>> points_of(Product product) {
   std::set<std::string, std::less<>> points;
   if (product == Product::controller || product == Product::host) {
-    for (const auto& one : tls::kDeparturePoints) points.insert("tcp.tls." + std::string(one.name));
+    for (const auto& one : tls::kFaultPoints) points.insert("tcp.tls." + std::string(one.name));
     for (const auto& one : transport::kTlsSidePoints) points.insert("tcp.tls." + std::string(one.name));
   }
   switch (product) {
     case Product::controller:
-      for (const auto& one : subsystem::kSubsystemDeparturePoints) points.emplace(one.name);
-      for (const auto& one : subsystem::kAssociationDeparturePoints) points.emplace(one.name);
-      for (const auto& one : subsystem::kCommandDeparturePoints) points.emplace(one.name);
-      for (const auto& one : transport::kTransportDeparturePoints) points.emplace(one.name);
-      for (const auto& one : transport::kTcpControllerDeparturePoints) points.emplace(one.name);
-      for (const auto& one : auth::kAuthDeparturePoints) points.emplace(one.name);
+      for (const auto& one : subsystem::kSubsystemFaultPoints) points.emplace(one.name);
+      for (const auto& one : subsystem::kAssociationFaultPoints) points.emplace(one.name);
+      for (const auto& one : subsystem::kCommandFaultPoints) points.emplace(one.name);
+      for (const auto& one : transport::kTransportFaultPoints) points.emplace(one.name);
+      for (const auto& one : transport::kTcpControllerFaultPoints) points.emplace(one.name);
+      for (const auto& one : auth::kAuthFaultPoints) points.emplace(one.name);
       break;
     case Product::host:
-      for (const auto& one : auth::kAuthDeparturePoints) points.emplace(one.name);
-      for (const auto& one : host::kHostDeparturePoints) points.emplace(one.name);
-      for (const auto& one : transport::kTransportDeparturePoints) points.emplace(one.name);
-      for (const auto& one : transport::kTcpHostDeparturePoints) points.emplace(one.name);
+      for (const auto& one : auth::kAuthFaultPoints) points.emplace(one.name);
+      for (const auto& one : host::kHostFaultPoints) points.emplace(one.name);
+      for (const auto& one : transport::kTransportFaultPoints) points.emplace(one.name);
+      for (const auto& one : transport::kTcpHostFaultPoints) points.emplace(one.name);
       break;
     case Product::rdma:
-      for (const auto& one : softroce::soft_departure_points()) points.emplace(one.name);
-      for (const auto& one : softroce::kFinerDeparturePoints) points.emplace(one.name);
+      for (const auto& one : softroce::soft_fault_points()) points.emplace(one.name);
+      for (const auto& one : softroce::kFinerFaultPoints) points.emplace(one.name);
       break;
     case Product::cm:
-      for (const auto& one : softroce::cm_departure_points()) points.emplace(one.name);
-      for (const auto& one : softroce::soft_departure_points()) points.emplace(one.name);
-      for (const auto& one : softroce::kFinerDeparturePoints) points.emplace(one.name);
+      for (const auto& one : softroce::cm_fault_points()) points.emplace(one.name);
+      for (const auto& one : softroce::soft_fault_points()) points.emplace(one.name);
+      for (const auto& one : softroce::kFinerFaultPoints) points.emplace(one.name);
       break;
     case Product::endpoint:
-      for (const auto& one : mi::kEndpointDeparturePoints) points.emplace(one.name);
-      for (const auto& one : mctp::kDeparturePoints) points.emplace(one.name);
+      for (const auto& one : mi::kEndpointFaultPoints) points.emplace(one.name);
+      for (const auto& one : mctp::kFaultPoints) points.emplace(one.name);
       break;
     case Product::management_requester:
-      for (const auto& one : mi::kRequesterDeparturePoints) points.emplace(one.name);
-      for (const auto& one : mctp::kDeparturePoints) points.emplace(one.name);
+      for (const auto& one : mi::kRequesterFaultPoints) points.emplace(one.name);
+      for (const auto& one : mctp::kFaultPoints) points.emplace(one.name);
       break;
     case Product::bus:
-      for (const auto& one : mctp::kDeparturePoints) points.emplace(one.name);
+      for (const auto& one : mctp::kFaultPoints) points.emplace(one.name);
       break;
     case Product::nd_consumer:
-      for (const auto& one : networkdirect::kConsumerDepartures) points.emplace(one.name);
+      for (const auto& one : networkdirect::kConsumerFaultPoints) points.emplace(one.name);
       break;
     case Product::ndk_consumer:
-      for (const auto& one : ndk::kConsumerDepartures) points.emplace(one.name);
+      for (const auto& one : ndk::kConsumerFaultPoints) points.emplace(one.name);
       break;
     // Deviations name these by the constants of their headers.
     case Product::nd_provider:

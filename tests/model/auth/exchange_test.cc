@@ -369,7 +369,7 @@ TEST(HostRefuses, SuccessThatIsNone) {
 
 TEST(Departures, HaveNamesOfTheirOwn) {
   std::vector<std::string_view> names;
-  for (const DeparturePoint& at : kAuthDeparturePoints) names.push_back(at.name);
+  for (const FaultPoint& at : kAuthFaultPoints) names.push_back(at.name);
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
 }

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "model/host/commands.h"
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "tests/model/host/fake_fabric.h"
 
 namespace fb::host {

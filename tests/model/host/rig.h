@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "model/host/host.h"
 #include "model/subsystem/target.h"
 #include "model/transport/loopback.h"

@@ -1,7 +1,7 @@
 // NVMe over RDMA, both sides, over each device there is.
 #include <gtest/gtest.h>
 
-#include "model/transport/departure_points.h"
+#include "model/transport/fault_points.h"
 #include "model/transport/rdma_rules.h"
 #include "tests/model/transport/rdma_bench.h"
 

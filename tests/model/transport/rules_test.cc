@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "model/transport/departure_points.h"
+#include "model/transport/fault_points.h"
 #include "model/transport/rdma_rules.h"
 #include "tests/model/transport/channel_bench.h"
 
@@ -178,9 +178,9 @@ TEST(QueueRequests, Table) {
   }
 }
 
-TEST(DeparturePoints, NamesAreUnique) {
+TEST(FaultPoints, NamesAreUnique) {
   std::set<std::string_view> names;
-  for (const TransportDeparture& point : kTransportDeparturePoints) {
+  for (const FaultPoint& point : kTransportFaultPoints) {
     EXPECT_TRUE(names.insert(point.name).second) << point.name;
     EXPECT_FALSE(point.breaks.empty());
   }

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "model/transport/departure_points.h"
+#include "model/transport/fault_points.h"
 #include "model/transport/rdma_rules.h"
 #include "tests/model/transport/rdma_bench.h"
 
@@ -134,8 +134,8 @@ TEST(RdmaSoft, CapsulesAreInTheTrace) {
   EXPECT_EQ(sink.lines, expected);
 }
 
-/// The table of departure points and the questions that the code asks are the same set.
-TEST(DeparturePoints, EachIsAskedFor) {
+/// The table of fault points and the questions that the code asks are the same set.
+TEST(FaultPoints, EachIsAskedFor) {
   struct Recorder final : TransportHooks {
     explicit Recorder(std::set<std::string, std::less<>>& a) : asked(a) {}
     bool departs(std::string_view point) override {
@@ -213,7 +213,7 @@ TEST(DeparturePoints, EachIsAskedFor) {
   victim.read(0, data, 1);
   world->run_until_idle(Duration::s(10));
   std::set<std::string, std::less<>> listed;
-  for (const TransportDeparture& point : kTransportDeparturePoints) listed.emplace(point.name);
+  for (const FaultPoint& point : kTransportFaultPoints) listed.emplace(point.name);
   for (const auto& name : asked) EXPECT_TRUE(listed.contains(name)) << name << " is not listed";
   for (const auto& name : listed) EXPECT_TRUE(asked.contains(name)) << name << " is not asked for";
   victim.channel.reset();

@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "sim/mctp/binding.h"
-#include "sim/mctp/departure_points.h"
+#include "sim/mctp/fault_points.h"
 
 namespace fb::mctp {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/rng.h"
-#include "sim/mctp/departure_points.h"
+#include "sim/mctp/fault_points.h"
 #include "sim/mctp/network.h"
 
 namespace fb::mctp {
@@ -387,9 +387,9 @@ TEST(ControlResponder, ADepartingEndpointTakesAnEidFromAnybody) {
   EXPECT_EQ(to_hex(b.requester().ask(there, Command::set_endpoint_id, {0, 20}).wait().data()), "001400");
 }
 
-TEST(ControlResponder, DeparturePointsHaveNamesOfTheirOwn) {
+TEST(ControlResponder, FaultPointsHaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
-  for (const DeparturePoint& point : kDeparturePoints) {
+  for (const FaultPoint& point : kFaultPoints) {
     EXPECT_TRUE(names.insert(point.name).second) << point.name;
     EXPECT_TRUE(point.name.starts_with("mctp.")) << point.name;
     EXPECT_FALSE(point.breaks.empty()) << point.name;

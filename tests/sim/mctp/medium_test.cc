@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "sim/mctp/departure_points.h"
+#include "sim/mctp/fault_points.h"
 #include "sim/mctp/hooks.h"
 #include "sim/mctp/pcie_fabric.h"
 #include "sim/mctp/serial_line.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sim/ndk/kernel/extension.h"
-#include "sim/ndk/provider/departures.h"
+#include "sim/ndk/provider/fault_points.h"
 #include "sim/ndk/provider/provider.h"
 #include "sim/net/network.h"
 #include "sim/rdma/softroce/softroce.h"

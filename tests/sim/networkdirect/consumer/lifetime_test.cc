@@ -2,7 +2,7 @@
 #include "tests/sim/networkdirect/consumer/rig.h"
 
 #include "base/result.h"
-#include "sim/networkdirect/consumer/departures.h"
+#include "sim/networkdirect/consumer/fault_points.h"
 
 namespace fb::networkdirect::testing {
 namespace {
@@ -155,17 +155,17 @@ TEST(Departures, AllAreReached) {
     work(rig);
     work_on(rig);
   }
-  for (const ConsumerDeparture& departure : kConsumerDepartures) {
+  for (const FaultPoint& departure : kConsumerFaultPoints) {
     EXPECT_TRUE(hooks.asked.contains(departure.name)) << departure.name;
   }
   std::set<std::string, std::less<>> known;
-  for (const ConsumerDeparture& departure : kConsumerDepartures) EXPECT_TRUE(known.emplace(departure.name).second) << departure.name;
+  for (const FaultPoint& departure : kConsumerFaultPoints) EXPECT_TRUE(known.emplace(departure.name).second) << departure.name;
   for (const std::string& point : hooks.asked) EXPECT_TRUE(known.contains(point)) << point;
 }
 
 /// Our provider survives all that does not touch freed memory, and says no where it can.
 TEST(Departures, TheProviderSurvivesThem) {
-  for (const ConsumerDeparture& departure : kConsumerDepartures) {
+  for (const FaultPoint& departure : kConsumerFaultPoints) {
     if (departure.dangerous) continue;
     SCOPED_TRACE(departure.name);
     for (const bool shared : {false, true}) {

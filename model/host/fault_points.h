@@ -5,10 +5,12 @@
 #include <span>
 #include <string_view>
 
+#include "base/fault_point.h"
+
 namespace fb::host {
 
 // clang-format off
-#define FB_HOST_DEPARTURES(X)                                                                        \
+#define FB_HOST_FAULT_POINTS(X)                                                                        \
   X(connect_property_first, "host.connect.property_first", "Property Get is sent before Connect") \
   X(connect_admin_qid, "host.connect.admin.qid", "the first Connect asks for queue 1") \
   X(connect_recfmt, "host.connect.recfmt", "Connect carries a RECFMT other than 0") \
@@ -162,18 +164,13 @@ namespace fb::host {
 /// The points by identifier.
 namespace point {
 #define FB_HOST_POINT(id, name, breaks) inline constexpr std::string_view id = name;
-FB_HOST_DEPARTURES(FB_HOST_POINT)
+FB_HOST_FAULT_POINTS(FB_HOST_POINT)
 #undef FB_HOST_POINT
 }  // namespace point
 
-struct DeparturePoint {
-  std::string_view name;
-  std::string_view breaks;
-};
-
-inline constexpr DeparturePoint kHostDeparturePoints[] = {
+inline constexpr FaultPoint kHostFaultPoints[] = {
 #define FB_HOST_POINT(id, name, breaks) {name, breaks},
-    FB_HOST_DEPARTURES(FB_HOST_POINT)
+    FB_HOST_FAULT_POINTS(FB_HOST_POINT)
 #undef FB_HOST_POINT
 };
 

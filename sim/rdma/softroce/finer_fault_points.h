@@ -1,9 +1,10 @@
-// Further named points at which the device can be told to depart from the protocol: see departures.h. Those that few
+// Further named points at which the device can be told to depart from the protocol: see fault_points.h. Those that few
 // sources ask for stand here.
 #pragma once
 
 #include <string_view>
 
+#include "base/fault_point.h"
 #include "sim/rdma/softroce/qp_core.h"
 
 namespace fb::softroce {
@@ -55,12 +56,7 @@ inline constexpr std::string_view kReplayUnderAnyAddress = "rc.responder.replay_
 inline constexpr std::string_view kReplayUnderAnyKey = "rc.responder.replay_under_any_key";
 }  // namespace finer
 
-struct FinerDeparturePoint {
-  std::string_view name;
-  std::string_view breaks;  ///< what the product then does wrong
-};
-
-inline constexpr FinerDeparturePoint kFinerDeparturePoints[] = {
+inline constexpr FaultPoint kFinerFaultPoints[] = {
     {finer::kAnswerOtherTransport, "answers a packet of another transport service"},
     {finer::kSgesInReverse, "goes through the pieces of a work request from the last to the first"},
     {finer::kResponderRangeOneMore, "a region ends a byte late"},

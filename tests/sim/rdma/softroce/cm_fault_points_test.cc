@@ -1,4 +1,4 @@
-// Every departure point does something that can be seen: with it, a fixed set of exchanges leaves
+// Every fault point does something that can be seen: with it, a fixed set of exchanges leaves
 // another record (messages and reports) than the honest manager does.
 #include <gtest/gtest.h>
 
@@ -210,7 +210,7 @@ TEST(CmDepartures, EachOneShows) {
   // suite have.
   const std::set<std::string_view> elsewhere = {cm_departure::kMtuOneMore, cm_departure::kRejectDataCut,
                                                 cm_departure::kUnansweredDreqSilent};
-  for (const CmDeparturePoint& point : cm_departure_points()) {
+  for (const FaultPoint& point : cm_fault_points()) {
     if (elsewhere.contains(point.name)) continue;
     OneDeparture hooks(point.name);
     EXPECT_NE(run_all(hooks), expected) << point.name << " changes nothing";
@@ -219,7 +219,7 @@ TEST(CmDepartures, EachOneShows) {
 
 TEST(CmDepartures, TheTableIsWellFormed) {
   std::set<std::string_view> names;
-  for (const CmDeparturePoint& point : cm_departure_points()) {
+  for (const FaultPoint& point : cm_fault_points()) {
     EXPECT_TRUE(names.insert(point.name).second) << point.name;
     EXPECT_TRUE(point.name.starts_with("cm."));
     EXPECT_FALSE(point.breaks.empty());

@@ -5,12 +5,9 @@
 #include <span>
 #include <string_view>
 
-namespace fb::softroce {
+#include "base/fault_point.h"
 
-struct CmDeparturePoint {
-  std::string_view name;
-  std::string_view breaks;  ///< what the product then does wrong
-};
+namespace fb::softroce {
 
 namespace cm_departure {
 // Reception.
@@ -77,7 +74,7 @@ inline constexpr std::string_view kDrepTidFresh = "cm.drep.tid.fresh";
 inline constexpr std::string_view kSidrSilent = "cm.sidr.silent";
 }  // namespace cm_departure
 
-inline constexpr CmDeparturePoint kCmDeparturePoints[] = {
+inline constexpr FaultPoint kCmFaultPoints[] = {
     {cm_departure::kBaseVersionUnchecked, "a MAD with another base version is processed"},
     {cm_departure::kClassUnchecked, "a MAD of another class or class version is processed"},
     {cm_departure::kMethodUnchecked, "a CM message with a method other than Send is processed"},
@@ -135,6 +132,6 @@ inline constexpr CmDeparturePoint kCmDeparturePoints[] = {
     {cm_departure::kSidrSilent, "a SIDR_REQ gets no SIDR_REP"},
 };
 
-inline std::span<const CmDeparturePoint> cm_departure_points() { return kCmDeparturePoints; }
+inline std::span<const FaultPoint> cm_fault_points() { return kCmFaultPoints; }
 
 }  // namespace fb::softroce

@@ -4,16 +4,13 @@
 
 #include <string_view>
 
-namespace fb::mi {
+#include "base/fault_point.h"
 
-struct DeparturePoint {
-  std::string_view name;
-  std::string_view breaks;
-};
+namespace fb::mi {
 
 // clang-format off
 
-#define FB_MI_ENDPOINT_DEPARTURES(X)                                                               \
+#define FB_MI_ENDPOINT_FAULT_POINTS(X)                                                               \
   X(reply_direction, "mi.reply.ror", "responses say that they are requests")                       \
   X(reply_slot, "mi.reply.csi", "responses name the other command slot")                           \
   X(reply_kind, "mi.reply.nmimt", "responses carry another NMIMT than the request")                \
@@ -120,7 +117,7 @@ struct DeparturePoint {
   X(event_tag, "mi.event.tag", "events go out without the tag owner bit")                          \
   X(event_integrity, "mi.event.mic", "events have a wrong integrity check")
 
-#define FB_MI_REQUESTER_DEPARTURES(X)                                                              \
+#define FB_MI_REQUESTER_FAULT_POINTS(X)                                                              \
   X(requester_tag_shared, "mi.requester.tag", "two requests to an endpoint share a tag")           \
   X(requester_slot_busy, "mi.requester.slot", "a command is sent to a slot that is in use")        \
   X(requester_mic_wrong, "mi.requester.mic", "requests carry a wrong integrity check")             \
@@ -148,19 +145,19 @@ struct DeparturePoint {
 
 namespace departure {
 #define FB_DEPARTURE(id, name, breaks) inline constexpr std::string_view id = name;
-FB_MI_ENDPOINT_DEPARTURES(FB_DEPARTURE)
-FB_MI_REQUESTER_DEPARTURES(FB_DEPARTURE)
+FB_MI_ENDPOINT_FAULT_POINTS(FB_DEPARTURE)
+FB_MI_REQUESTER_FAULT_POINTS(FB_DEPARTURE)
 #undef FB_DEPARTURE
 }  // namespace departure
 
-inline constexpr DeparturePoint kEndpointDeparturePoints[] = {
+inline constexpr FaultPoint kEndpointFaultPoints[] = {
 #define FB_DEPARTURE(id, name, breaks) {name, breaks},
-FB_MI_ENDPOINT_DEPARTURES(FB_DEPARTURE)
+FB_MI_ENDPOINT_FAULT_POINTS(FB_DEPARTURE)
 #undef FB_DEPARTURE
 };
-inline constexpr DeparturePoint kRequesterDeparturePoints[] = {
+inline constexpr FaultPoint kRequesterFaultPoints[] = {
 #define FB_DEPARTURE(id, name, breaks) {name, breaks},
-FB_MI_REQUESTER_DEPARTURES(FB_DEPARTURE)
+FB_MI_REQUESTER_FAULT_POINTS(FB_DEPARTURE)
 #undef FB_DEPARTURE
 };
 

@@ -1,6 +1,6 @@
 // Every departure does something: with it, a target sees something else than from the honest host in
 // at least one of these situations; and in none does the host hang or break.
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 
 #include <gtest/gtest.h>
 
@@ -560,7 +560,7 @@ Seen look(std::string_view departure) {
 TEST(Departures, EachIsAskedAboutAndEachShows) {
   const Seen honest = look("");
   EXPECT_EQ(look("no such point").digests, honest.digests);
-  for (const DeparturePoint& point : kHostDeparturePoints) {
+  for (const FaultPoint& point : kHostFaultPoints) {
     // TLS and RDMA: the self-test of the suite shows these.
     if (point.name.starts_with("tcp.") || point.name.starts_with("rdma.")) continue;
     EXPECT_TRUE(honest.asked.contains(std::string(point.name))) << point.name;
@@ -568,8 +568,8 @@ TEST(Departures, EachIsAskedAboutAndEachShows) {
   }
   for (const std::string& asked : honest.asked) {
     const bool known = asked.rfind("host.", 0) != 0 ||
-                       std::any_of(std::begin(kHostDeparturePoints), std::end(kHostDeparturePoints),
-                                   [&](const DeparturePoint& p) { return p.name == asked; });
+                       std::any_of(std::begin(kHostFaultPoints), std::end(kHostFaultPoints),
+                                   [&](const FaultPoint& p) { return p.name == asked; });
     EXPECT_TRUE(known) << asked;
   }
 }

@@ -1,5 +1,5 @@
 // What a queue does wrong on purpose to the entry that it is about to send.
-#include "model/host/departures.h"
+#include "model/host/fault_points.h"
 #include "model/host/queue.h"
 
 namespace fb::host {

@@ -5,14 +5,11 @@
 
 #include <string_view>
 
+#include "base/fault_point.h"
+
 namespace fb::ndk {
 
-struct ConsumerDeparture {
-  std::string_view name;
-  std::string_view breaks;  ///< what a provider may rely on
-};
-
-inline constexpr ConsumerDeparture kConsumerDepartures[] = {
+inline constexpr FaultPoint kConsumerFaultPoints[] = {
     // Closing.
     {"pd.closed_twice", "a protection domain is closed once"},
     {"cq.closed_twice", "a completion queue is closed once"},

@@ -33,8 +33,8 @@ struct Misbehaving final : EndpointHooks {
 
 TEST(Departures, NamesAreUnique) {
   std::set<std::string_view> names;
-  for (const DeparturePoint& point : kEndpointDeparturePoints) EXPECT_TRUE(names.insert(point.name).second) << point.name;
-  for (const DeparturePoint& point : kRequesterDeparturePoints) EXPECT_TRUE(names.insert(point.name).second) << point.name;
+  for (const FaultPoint& point : kEndpointFaultPoints) EXPECT_TRUE(names.insert(point.name).second) << point.name;
+  for (const FaultPoint& point : kRequesterFaultPoints) EXPECT_TRUE(names.insert(point.name).second) << point.name;
   for (const Check& check : kChecks) EXPECT_TRUE(names.insert(check.name).second) << check.name;
 }
 
@@ -100,7 +100,7 @@ TEST(Departures, EveryCheckMayBeLeftOut) {
 
 TEST(Departures, EveryPointMayBeTaken) {
   std::set<std::string> asked;
-  for (const DeparturePoint& point : kEndpointDeparturePoints) {
+  for (const FaultPoint& point : kEndpointFaultPoints) {
     Misbehaving hooks;
     hooks.departure = point.name;
     RigOptions options;
@@ -162,7 +162,7 @@ TEST(Departures, EveryPointMayBeTaken) {
     rig.world.run_for(Duration::s(5));
     asked.insert(hooks.asked.begin(), hooks.asked.end());
   }
-  for (const DeparturePoint& point : kEndpointDeparturePoints) {
+  for (const FaultPoint& point : kEndpointFaultPoints) {
     // Asked by the slave of the basic management command, beside the endpoint: the conformance case takes them.
     if (point.name.starts_with("mi.basic.")) continue;
     EXPECT_TRUE(asked.contains(std::string(point.name))) << point.name << " is asked nowhere on this way";

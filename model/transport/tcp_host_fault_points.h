@@ -4,14 +4,11 @@
 
 #include <string_view>
 
+#include "base/fault_point.h"
+
 namespace fb::transport {
 
-struct TcpHostDeparture {
-  std::string_view name;
-  std::string_view breaks;  ///< what a controller may rely on and does not get
-};
-
-inline constexpr TcpHostDeparture kTcpHostDeparturePoints[] = {
+inline constexpr FaultPoint kTcpHostFaultPoints[] = {
     {"tcp.host.ic_req.pfv", "ICReq has PFV 0"},
     {"tcp.host.ic_req.hpda", "HPDA is at most 31"},
     {"tcp.host.early_capsule", "nothing but ICReq comes before ICResp"},

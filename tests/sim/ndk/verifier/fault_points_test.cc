@@ -1,7 +1,7 @@
 // The consumer departs at one point at a time: each is found, by the rule that it breaks.
 #include <map>
 
-#include "sim/ndk/consumer/departures.h"
+#include "sim/ndk/consumer/fault_points.h"
 #include "tests/leaks_on_purpose.h"
 #include "tests/sim/ndk/consumer/rig.h"
 #include "tests/sim/ndk/verifier/watch.h"
@@ -166,7 +166,7 @@ class NdkConsumerDeparture : public ::testing::TestWithParam<std::string_view> {
 
 std::vector<std::string_view> points() {
   std::vector<std::string_view> names;
-  for (const ConsumerDeparture& departure : kConsumerDepartures) names.push_back(departure.name);
+  for (const FaultPoint& departure : kConsumerFaultPoints) names.push_back(departure.name);
   return names;
 }
 
@@ -191,7 +191,7 @@ TEST_P(NdkConsumerDeparture, IsFound) {
 }
 
 TEST(NdkConsumerDepartures, TheTableIsThatOfTheConsumer) {
-  EXPECT_EQ(kRuleOf.size(), std::size(kConsumerDepartures));
+  EXPECT_EQ(kRuleOf.size(), std::size(kConsumerFaultPoints));
 }
 
 }  // namespace

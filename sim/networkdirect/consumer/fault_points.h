@@ -4,16 +4,11 @@
 
 #include <string_view>
 
+#include "base/fault_point.h"
+
 namespace fb::networkdirect {
 
-struct ConsumerDeparture {
-  std::string_view name;
-  std::string_view breaks;  ///< what a provider may rely on
-  /// It touches what has been freed unless something that judges stands between consumer and provider.
-  bool dangerous = false;
-};
-
-inline constexpr ConsumerDeparture kConsumerDepartures[] = {
+inline constexpr FaultPoint kConsumerFaultPoints[] = {
     // The adapter.
     {"adapter.info_version", "InfoVersion is 1 or ND_VERSION_2 when an adapter is queried"},
     {"adapter.leaked", "the adapter is released at the end"},

@@ -5,20 +5,17 @@
 #include <functional>
 #include <string_view>
 
+#include "base/fault_point.h"
+
 namespace fb::auth {
 
 /// Whether a side misbehaves at a point of that name. Empty: never.
 using Departs = std::function<bool(std::string_view point)>;
 
-struct DeparturePoint {
-  std::string_view name;
-  std::string_view breaks;
-};
-
 // clang-format off
 
 // The controller's checks that may be left out ...
-#define FB_AUTH_CONTROLLER_DEPARTURES(X)                                                               \
+#define FB_AUTH_CONTROLLER_FAULT_POINTS(X)                                                               \
   X(negotiate_payload, "auth.negotiate.payload", "a truncated AUTH_Negotiate is taken")                \
   X(negotiate_sc_c, "auth.negotiate.sc_c", "any SC_C is taken")                                        \
   X(negotiate_protocol, "auth.negotiate.protocol", "any authentication protocol is taken")             \
@@ -77,7 +74,7 @@ struct DeparturePoint {
   X(challenge_again, "auth.challenge.again", "C1 and S1 stay the same when a host authenticates again") \
   X(timeout_again, "auth.timeout.again", "a second transaction that times out ends the connection")
 
-#define FB_AUTH_HOST_DEPARTURES(X)                                                                     \
+#define FB_AUTH_HOST_FAULT_POINTS(X)                                                                     \
   /* Checks that may be left out ... */                                                                \
   X(host_takes_t_id, "host.auth.takes.t_id", "the T_ID of answers is not compared")                    \
   X(host_takes_hl, "host.auth.takes.hl", "the HL of a Challenge is not compared")                      \
@@ -129,15 +126,15 @@ struct DeparturePoint {
 
 namespace point {
 #define FB_AUTH_POINT(id, name, breaks) inline constexpr std::string_view id = name;
-FB_AUTH_CONTROLLER_DEPARTURES(FB_AUTH_POINT)
-FB_AUTH_HOST_DEPARTURES(FB_AUTH_POINT)
+FB_AUTH_CONTROLLER_FAULT_POINTS(FB_AUTH_POINT)
+FB_AUTH_HOST_FAULT_POINTS(FB_AUTH_POINT)
 #undef FB_AUTH_POINT
 }  // namespace point
 
-inline constexpr DeparturePoint kAuthDeparturePoints[] = {
+inline constexpr FaultPoint kAuthFaultPoints[] = {
 #define FB_AUTH_POINT(id, name, breaks) {name, breaks},
-FB_AUTH_CONTROLLER_DEPARTURES(FB_AUTH_POINT)
-FB_AUTH_HOST_DEPARTURES(FB_AUTH_POINT)
+FB_AUTH_CONTROLLER_FAULT_POINTS(FB_AUTH_POINT)
+FB_AUTH_HOST_FAULT_POINTS(FB_AUTH_POINT)
 #undef FB_AUTH_POINT
 };
 

@@ -1,11 +1,11 @@
-// Every check can be left out and every departure point taken: each must change what a host sees in
+// Every check can be left out and every fault point taken: each must change what a host sees in
 // at least one session of these, and none may bring the target down.
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "model/subsystem/checks.h"
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 #include "tests/model/subsystem/ana_session.h"
 #include "tests/model/subsystem/copy_session.h"
 #include "tests/model/subsystem/history_session.h"
@@ -711,7 +711,7 @@ bool about_tls(std::string_view name) { return name.find("tls") != std::string_v
 
 TEST_F(Departures, EveryPointShows) {
   std::set<std::string_view> names;
-  for (const DeparturePoint& point : kSubsystemDeparturePoints) {
+  for (const FaultPoint& point : kSubsystemFaultPoints) {
     EXPECT_TRUE(names.insert(point.name).second) << point.name << " twice";
     if (about_tls(point.name)) continue;
     Skips hooks;

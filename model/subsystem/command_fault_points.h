@@ -1,8 +1,8 @@
-// More of what departures.h lists: single commands and what they leave behind. The self-test of the suite shows that each
+// More of what fault_points.h lists: single commands and what they leave behind. The self-test of the suite shows that each
 // of these is asked for.
 #pragma once
 
-#include "model/subsystem/departures.h"
+#include "model/subsystem/fault_points.h"
 
 namespace fb::subsystem {
 
@@ -19,7 +19,7 @@ inline constexpr std::string_view zone_all_opens = "sub.zone.all.opens";
 inline constexpr std::string_view zone_all_closed = "sub.zone.all.closed";
 }  // namespace departure
 
-inline constexpr DeparturePoint kCommandDeparturePoints[] = {
+inline constexpr FaultPoint kCommandFaultPoints[] = {
     {departure::copy_cached, "Copy leaves what it wrote in the cache, whatever FUA says"},
     {departure::copy_limits_short, "a Copy may have one block less than MSSRL and MCL say"},
     {departure::event_types_shared, "an event of one type holds those of all types back"},

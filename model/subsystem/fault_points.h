@@ -4,16 +4,13 @@
 
 #include <string_view>
 
-namespace fb::subsystem {
+#include "base/fault_point.h"
 
-struct DeparturePoint {
-  std::string_view name;
-  std::string_view breaks;
-};
+namespace fb::subsystem {
 
 // clang-format off
 
-#define FB_SUBSYSTEM_DEPARTURES(X)                                                                 \
+#define FB_SUBSYSTEM_FAULT_POINTS(X)                                                                 \
   X(cntlid_reused, "sub.cntlid.reused", "every association gets controller identifier 1, taken or not") \
   X(cntlid_reserved, "sub.cntlid.reserved", "Connect gives an identifier of the reserved range")   \
   X(cntlid_other_in_identify, "sub.cntlid.identify", "Identify names another controller than Connect did") \
@@ -381,13 +378,13 @@ struct DeparturePoint {
 
 namespace departure {
 #define FB_DEPARTURE(id, name, breaks) inline constexpr std::string_view id = name;
-FB_SUBSYSTEM_DEPARTURES(FB_DEPARTURE)
+FB_SUBSYSTEM_FAULT_POINTS(FB_DEPARTURE)
 #undef FB_DEPARTURE
 }  // namespace departure
 
-inline constexpr DeparturePoint kSubsystemDeparturePoints[] = {
+inline constexpr FaultPoint kSubsystemFaultPoints[] = {
 #define FB_DEPARTURE(id, name, breaks) {name, breaks},
-FB_SUBSYSTEM_DEPARTURES(FB_DEPARTURE)
+FB_SUBSYSTEM_FAULT_POINTS(FB_DEPARTURE)
 #undef FB_DEPARTURE
 };
 

@@ -1,8 +1,8 @@
-// The table of departure points and the questions that the code asks are the same set; and what an honest answer to all
+// The table of fault points and the questions that the code asks are the same set; and what an honest answer to all
 // of them costs: nothing.
 #include <set>
 
-#include "sim/ndk/consumer/departures.h"
+#include "sim/ndk/consumer/fault_points.h"
 #include "tests/sim/ndk/consumer/rig.h"
 
 namespace fb::ndk {
@@ -65,8 +65,8 @@ TEST(NdkDepartures, EachIsAskedFor) {
     }
   }
   std::set<std::string, std::less<>> listed;
-  for (const ConsumerDeparture& departure : kConsumerDepartures) listed.emplace(departure.name);
-  EXPECT_EQ(listed.size(), std::size(kConsumerDepartures));
+  for (const FaultPoint& departure : kConsumerFaultPoints) listed.emplace(departure.name);
+  EXPECT_EQ(listed.size(), std::size(kConsumerFaultPoints));
   for (const auto& name : recorder.asked) EXPECT_TRUE(listed.contains(name)) << name << " is not listed";
   for (const auto& name : listed) EXPECT_TRUE(recorder.asked.contains(name)) << name << " is not asked for";
 }
