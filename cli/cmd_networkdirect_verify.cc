@@ -15,7 +15,7 @@
 #include "cli/program.h"
 #include "cli/usage.h"
 #include "cli/verifier_report.h"
-#include "sim/networkdirect/verifier/rules.h"
+#include "networkdirect/verifier/rules.h"
 
 namespace fb::cli {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/common.h"
-#include "sim/networkdirect/ndutil/catalogue.h"
-#include "sim/networkdirect/ndutil/library.h"
+#include "networkdirect/ndutil/catalogue.h"
+#include "networkdirect/ndutil/library.h"
 
 namespace fb::cli {
 

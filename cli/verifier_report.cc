@@ -9,7 +9,7 @@
 
 #include "base/wrap.h"
 #include "cli/common.h"
-#include "sim/networkdirect/verifier/rules.h"
+#include "networkdirect/verifier/rules.h"
 
 namespace fb::cli {
 

@@ -13,7 +13,7 @@ set(FB_BATCH_BYTES 50000)
 
 # fb_batches(out path source...): what to compile in place of the sources of the folder.
 function(fb_batches out path)
-  if(NOT FABRICBENCH_BATCHES OR NOT ARGN OR path MATCHES "^sim/networkdirect/win32")
+  if(NOT FABRICBENCH_BATCHES OR NOT ARGN OR path MATCHES "^networkdirect/win32")
     set(${out} ${ARGN} PARENT_SCOPE)
     return()
   endif()

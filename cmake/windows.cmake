@@ -2,8 +2,8 @@
 set(FB_FOLDERS_ON_WINDOWS
     base wire wire/rdma wire/nvme wire/fabrics wire/tcp
     sim/core sim/net sim/rdma sim/rdma/softroce
-    sim/networkdirect/win32 sim/networkdirect/ndutil sim/networkdirect/provider sim/networkdirect/library
-    sim/networkdirect/consumer
+    networkdirect/win32 networkdirect/ndutil networkdirect/provider networkdirect/library
+    networkdirect/consumer
     model/auth model/transport model/subsystem model/host
     conformance/requirements)
 

@@ -12,8 +12,8 @@
 #include "model/subsystem/target.h"
 #include "model/transport/rdma_controller.h"
 #include "model/transport/rdma_host.h"
-#include "sim/networkdirect/consumer/networkdirect_device.h"
-#include "sim/networkdirect/provider/addresses.h"
+#include "networkdirect/consumer/networkdirect_device.h"
+#include "networkdirect/provider/addresses.h"
 
 namespace fb {
 namespace {

@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "conformance/runner/nd_bench.h"
-#include "sim/ndk/consumer/ndk_device.h"
-#include "sim/ndk/provider/provider.h"
-#include "sim/networkdirect/consumer/networkdirect_device.h"
-#include "sim/networkdirect/provider/provider.h"
+#include "networkdirect/ndk/consumer/ndk_device.h"
+#include "networkdirect/ndk/provider/provider.h"
+#include "networkdirect/consumer/networkdirect_device.h"
+#include "networkdirect/provider/provider.h"
 
 namespace fb::conformance {
 

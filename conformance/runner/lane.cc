@@ -11,8 +11,8 @@
 #include "conformance/runner/product.h"
 #include "conformance/runner/questions.h"
 #include "model/drive/variants.h"
-#include "sim/ndk/provider/provider.h"
-#include "sim/networkdirect/provider/behaviour.h"
+#include "networkdirect/ndk/provider/provider.h"
+#include "networkdirect/provider/behaviour.h"
 
 namespace fb::conformance {
 

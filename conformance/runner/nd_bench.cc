@@ -14,8 +14,8 @@
 
 #include "conformance/runner/nd_names.h"
 #include "conformance/runner/nd_simulated.h"
-#include "sim/networkdirect/ndutil/catalogue.h"
-#include "sim/networkdirect/provider/provider.h"
+#include "networkdirect/ndutil/catalogue.h"
+#include "networkdirect/provider/provider.h"
 
 namespace fb::conformance {
 

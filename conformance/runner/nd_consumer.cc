@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sim/networkdirect/consumer/networkdirect_device.h"
-#include "sim/networkdirect/provider/provider.h"
+#include "networkdirect/consumer/networkdirect_device.h"
+#include "networkdirect/provider/provider.h"
 
 namespace fb::conformance {
 

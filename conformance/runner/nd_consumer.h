@@ -9,8 +9,8 @@
 #include "conformance/runner/consumer_stage.h"
 #include "conformance/runner/embedded.h"
 #include "conformance/runner/nd_bench.h"
-#include "sim/networkdirect/provider/behaviour.h"
-#include "sim/networkdirect/verifier/verifier.h"
+#include "networkdirect/provider/behaviour.h"
+#include "networkdirect/verifier/verifier.h"
 
 namespace fb::conformance {
 

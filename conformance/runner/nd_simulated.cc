@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/networkdirect/provider/provider.h"
+#include "networkdirect/provider/provider.h"
 
 namespace fb::conformance {
 

@@ -6,7 +6,7 @@
 #include "conformance/runner/case_memory.h"
 #include "conformance/runner/environment.h"
 #include "conformance/runner/nd_bench.h"
-#include "sim/networkdirect/provider/fabric.h"
+#include "networkdirect/provider/fabric.h"
 
 namespace fb::conformance {
 

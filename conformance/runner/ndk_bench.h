@@ -16,8 +16,8 @@
 #include "conformance/runner/case_memory.h"
 #include "conformance/runner/check.h"
 #include "conformance/runner/environment.h"
-#include "sim/ndk/kernel/kernel.h"
-#include "sim/ndk/provider/provider.h"
+#include "networkdirect/ndk/kernel/kernel.h"
+#include "networkdirect/ndk/provider/provider.h"
 
 namespace fb::conformance {
 

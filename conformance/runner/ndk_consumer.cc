@@ -4,8 +4,8 @@
 
 #include "conformance/runner/check.h"
 #include "conformance/runner/embedded.h"
-#include "sim/ndk/consumer/ndk_device.h"
-#include "sim/ndk/provider/behaviour.h"
+#include "networkdirect/ndk/consumer/ndk_device.h"
+#include "networkdirect/ndk/provider/behaviour.h"
 
 namespace fb::conformance {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "conformance/runner/consumer_stage.h"
-#include "sim/ndk/provider/provider.h"
-#include "sim/ndk/verifier/verifier.h"
+#include "networkdirect/ndk/provider/provider.h"
+#include "networkdirect/ndk/verifier/verifier.h"
 
 namespace fb::conformance {
 

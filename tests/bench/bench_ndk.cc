@@ -5,8 +5,8 @@
 
 #include <stdexcept>
 
-#include "sim/ndk/kernel/kernel.h"
-#include "sim/ndk/provider/provider.h"
+#include "networkdirect/ndk/kernel/kernel.h"
+#include "networkdirect/ndk/provider/provider.h"
 #include "tests/bench/direct_rdma.h"
 
 namespace fb::ndk {

@@ -6,7 +6,7 @@
 #include <benchmark/benchmark.h>
 #include <ndspi.h>
 
-#include "sim/networkdirect/provider/provider.h"
+#include "networkdirect/provider/provider.h"
 #include "tests/bench/direct_rdma.h"
 #include "tests/bench/machine.h"
 

@@ -12,7 +12,7 @@
 
 #include <ndsupport.h>
 
-#include "sim/networkdirect/ndutil/catalogue.h"
+#include "networkdirect/ndutil/catalogue.h"
 
 namespace {
 

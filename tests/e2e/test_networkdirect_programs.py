@@ -245,5 +245,5 @@ def test_annotations_of_mingw_are_complete(tmp_path):
     command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
     alone = subprocess.run([*command, source], capture_output=True, text=True, check=False)
     assert alone.returncode != 0, "its own header is complete: ours is not needed any more"
-    done = subprocess.run([*command, f"-I{ROOT}/sim/networkdirect/mingw", source], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, f"-I{ROOT}/networkdirect/mingw", source], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

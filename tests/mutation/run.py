@@ -51,8 +51,8 @@ AREAS: list[tuple[str, str, str]] = [  # path, area, pattern of requirement ids
     (r"model/(mi|drive)|wire/mi", "mi", r"mi\.|mctp\."),
     (r"model/host", "host", r".*host|nvme\.|fabrics\.|tcp\.|auth\."),
     (r"model/subsystem|wire/(nvme|fabrics)", "subsystem", r"nvme\.|fabrics\.|tcp\.|auth\.|mi\."),
-    (r"sim/networkdirect/(provider|consumer)", "networkdirect", r"networkdirect\.|nd"),
-    (r"sim/ndk/(provider|consumer|kernel)", "ndk", r"ndk\.|networkdirect\."),
+    (r"networkdirect/(provider|consumer)", "networkdirect", r"networkdirect\.|nd"),
+    (r"networkdirect/ndk/(provider|consumer|kernel)", "ndk", r"ndk\.|networkdirect\."),
 ]
 # Never reached in virtual time, text for people, or what a product does when it is told to depart.
 LEFT_OUT = re.compile(r"_windows\.cc|sim/mctp/(socket_server|serial_fd|af_mctp)\.cc|model/drive/variants\.cc|_socket\.cc|block_store_file|names?\.cc|wire/.*/(opcodes|status|describe)\.cc|_text|/exports/|misdeeds\.cc")

@@ -12,8 +12,9 @@ SEES = {
     "wire": ["base"],
     "sim": ["base", "wire"],
     "model": ["base", "wire", "sim"],
-    "conformance": ["base", "wire", "sim", "model"],
-    "cli": ["base", "wire", "sim", "model", "conformance"],
+    "conformance": ["base", "wire", "sim", "model", "networkdirect"],
+    "networkdirect": ["base", "wire", "sim", "model", "conformance"],
+    "cli": ["base", "wire", "sim", "model", "conformance", "networkdirect"],
     "api": ["base", "wire", "sim", "model", "conformance"],
     "bindings": ["base", "wire", "sim", "model", "conformance"],
 }
@@ -30,14 +31,21 @@ HIDDEN = [
     ("sim/mctp", "wire/mi", "MCTP carries anybody's messages"),
     ("sim", "wire/nvme", "sim does not know NVMe"),
     ("sim", "wire/fabrics", "sim does not know NVMe"),
-    ("sim/networkdirect/win32", "sim/core", "it stands for the operating system and knows no world"),
-    ("sim/networkdirect/win32", "sim/net/", "it stands for the operating system and knows no network"),
-    ("sim/networkdirect/win32", "sim/rdma", "it stands for the operating system and knows no fabric"),
-    ("sim/networkdirect/win32", "wire/", "it stands for the operating system and knows no protocol"),
-    ("sim/networkdirect/include", "base/", "headers for other people's programs stand alone"),
-    ("sim/networkdirect/include", "sim/", "headers for other people's programs stand alone"),
-    ("sim/ndk/include", "base/", "headers for other people's programs stand alone"),
-    ("sim/ndk/include", "sim/", "headers for other people's programs stand alone"),
+    ("networkdirect/win32", "sim/core", "it stands for the operating system and knows no world"),
+    ("networkdirect/win32", "sim/net/", "it stands for the operating system and knows no network"),
+    ("networkdirect/win32", "sim/rdma", "it stands for the operating system and knows no fabric"),
+    ("networkdirect/win32", "wire/", "it stands for the operating system and knows no protocol"),
+    ("networkdirect/include", "base/", "headers for other people's programs stand alone"),
+    ("networkdirect/include", "sim/", "headers for other people's programs stand alone"),
+    ("networkdirect/ndk/include", "base/", "headers for other people's programs stand alone"),
+    ("networkdirect/ndk/include", "sim/", "headers for other people's programs stand alone"),
+    *((f"networkdirect/{part}", above, "providers and consumers know the fabric alone")
+      for part in ("consumer", "include", "library", "ndk", "ndutil", "programs", "provider", "verifier", "win32")
+      for above in ("wire/nvme", "model/", "conformance/")),
+    ("networkdirect/deviations", "conformance/", "a deviation knows no case"),
+    ("conformance/evidence", "networkdirect/", "evidence is what crossed the wire"),
+    ("conformance/monitors", "networkdirect/", "rules know the wire, no product"),
+    ("conformance/oracle", "networkdirect/", "a second opinion that shares code with the product shares its mistakes"),
     ("conformance/evidence", "model/", "evidence is what crossed the wire, whoever sent it"),
     ("conformance/monitors", "model/", "rules know the wire, no product"),
     ("conformance/reference", "wire/", "a second source shares nothing with the first"),
@@ -80,37 +88,36 @@ REAL_TIME_FILES = {"sim/core/real_loop_linux.cc"}
 # it. A provider is called from any thread, and its loadable library has a thread for its devices. Loadable
 # libraries have nobody but the environment to tell them anything.
 ROOMS = {
-    "sim/networkdirect/win32/": {"read time from the loop", "options come in as values", "one world, one thread"},
-    "sim/networkdirect/provider/": {"one world, one thread"},
-    "sim/networkdirect/library/": {"one world, one thread", "options come in as values", "draw from a named stream of the world"},
-    "sim/networkdirect/verifier/": {"one world, one thread"},
-    "sim/networkdirect/verifier/library/": {"options come in as values"},
+    "networkdirect/win32/": {"read time from the loop", "options come in as values", "one world, one thread"},
+    "networkdirect/provider/": {"one world, one thread"},
+    "networkdirect/library/": {"one world, one thread", "options come in as values", "draw from a named stream of the world"},
+    "networkdirect/verifier/": {"one world, one thread"},
+    "networkdirect/verifier/library/": {"options come in as values"},
 }
 BANNED = [
     (re.compile(r"\b(system_clock|steady_clock|high_resolution_clock)\b"), "read time from the loop",
-     {"base", "wire", "sim", "model"}),
+     {"base", "wire", "sim", "model", "networkdirect"}),
     (re.compile(r"\b(clock_gettime|gettimeofday|time\(nullptr\)|time\(NULL\))"),
-     "read time from the loop", {"base", "wire", "sim", "model"}),
+     "read time from the loop", {"base", "wire", "sim", "model", "networkdirect"}),
     (re.compile(r"\b(std::random_device|std::mt19937|[^_a-z]rand\(\)|_distribution<)"),
-     "draw from a named stream of the world", {"base", "wire", "sim", "model", "conformance"}),
-    (re.compile(r"\bgetenv\b"), "options come in as values", {"base", "wire", "sim", "model"}),
+     "draw from a named stream of the world", {"base", "wire", "sim", "model", "networkdirect", "conformance"}),
+    (re.compile(r"\bgetenv\b"), "options come in as values", {"base", "wire", "sim", "model", "networkdirect"}),
     (re.compile(r"\bunordered_(map|set)\b"), "iteration order must not depend on addresses or hashes",
-     {"base", "wire", "sim", "model", "conformance"}),
+     {"base", "wire", "sim", "model", "networkdirect", "conformance"}),
     (re.compile(r"\bstd::(thread|mutex|atomic)\b"), "one world, one thread",
-     {"base", "wire", "sim", "model"}),
+     {"base", "wire", "sim", "model", "networkdirect"}),
     (re.compile(r"__attribute__\s*\(\(\s*packed|#pragma pack"), "declare wire structures with Layout",
-     {"base", "wire", "sim", "model", "conformance", "cli"}),
+     {"base", "wire", "sim", "model", "networkdirect", "conformance", "cli"}),
     (re.compile(r"\bco_(await|return|yield)\b"), "g++ 12 miscompiles coroutines: use Op<T>",
-     {"base", "wire", "sim", "model", "conformance", "cli"}),
+     {"base", "wire", "sim", "model", "networkdirect", "conformance", "cli"}),
 ]
 # Names that headers of Windows define as macros. What the Windows build compiles, and what its programs may include, does not
 # use them: nobody but that build would notice. Where Windows' own interfaces are played the names in capitals are theirs.
 WINDOWS_MACROS = re.compile(r"\b(?:(interface|small|near|far|hyper|pascal|cdecl)|(?<![:\w.>])(min|max)(?=\()|"
                             r"(ERROR|IN|OUT|OPTIONAL|CONST|VOID|DELETE|STRICT|NEAR|FAR|PURE|THIS|CALLBACK))\b")
 # Beside the folders of cmake/windows.cmake.
-ON_WINDOWS = ["conformance/runner", "conformance/cases/networkdirect", "conformance/cases/ndk", "sim/ndk", "cli/windows"]
-WINDOWS_ITSELF = ("sim/networkdirect/", "sim/ndk/", "conformance/runner/nd", "conformance/cases/networkdirect/",
-                  "conformance/cases/ndk/", "cli/windows/", "base/windows/")
+ON_WINDOWS = ["conformance/runner", "cli/windows"]
+WINDOWS_ITSELF = ("networkdirect/", "conformance/runner/nd", "cli/windows/", "base/windows/")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 LINES_MAX = 600
 COLUMNS_MAX = 140
@@ -168,7 +175,7 @@ def main():
             if path.suffix in (".h", ".cc", ".js", ".css", ".html"):
                 count += 1
                 folder = path.parent.relative_to(root).as_posix() + "/"
-                on_windows = folder in windows or folder.startswith(("sim/ndk/", "sim/networkdirect/"))
+                on_windows = folder in windows or folder.startswith("networkdirect/")
                 check_file(root, path, on_windows, faults)
     for top in PYTHON:
         for path in sorted((root / top).rglob("*.py*")):

@@ -17,7 +17,7 @@ CASE = re.compile(r"^CONFORMANCE_CASE\(\s*(\w+)", re.MULTILINE)
 DEVIATION = re.compile(r"^DEVIATION\(\s*(\w+)", re.MULTILINE)
 # Lists of fault points and of named checks: X(identifier, "name", ...), `kIdentifier = "name"` or {..., "name", ...}.
 POINT_LISTS = ("model/auth", "model/host", "model/mi", "model/subsystem", "model/transport", "sim/mctp",
-               "sim/ndk/provider", "sim/networkdirect/consumer", "sim/networkdirect/provider", "sim/rdma/softroce")
+               "networkdirect/ndk/provider", "networkdirect/consumer", "networkdirect/provider", "sim/rdma/softroce")
 POINT = re.compile(r'(?:X\(\s*|std::string_view\s+|\{(?:\w+::)*)(\w+)(?:,|\s*=)\s*"([\w.]+)"|\{()"([\w.]+)",')
 CHECK_LISTS = ("model/subsystem/checks.h", "model/mi/checks.h")
 CHECK = re.compile(r'X\(\w+,\s*"([^"]+)"')
@@ -99,17 +99,18 @@ HEADER = """# Every case that was ever released, one a line. Names are stable fo
 """
 
 
-def names_in(root, folder, pattern):
+def names_in(root, folders, pattern):
     names = []
-    for path in sorted((root / folder).rglob("*.cc")):
-        names += pattern.findall(path.read_text(encoding="utf-8"))
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*.cc")):
+            names += pattern.findall(path.read_text(encoding="utf-8"))
     return set(names)
 
 
 def catalogue(root):
     """What the deviations name: the text of their sources, and all names in it."""
     text, names = "", set()
-    for path in sorted((root / "model/deviations").rglob("*.[ch]*")):
+    for path in sorted([*(root / "model/deviations").rglob("*.[ch]*"), *(root / "networkdirect/deviations").rglob("*.[ch]*")]):
         source = REQUIREMENT.sub(r"\1", path.read_text(encoding="utf-8"))
         literals = re.findall(r'"([^"\n]*)"', OTHER_ANSWER.sub("", source))
         prefixes = ["", *PREFIX.findall(source)]
@@ -148,8 +149,8 @@ def main():
         mustpass.write_text(HEADER + "".join(f"{name}\n" for name in sorted(cases)), encoding="utf-8")
     before = {line for line in mustpass.read_text(encoding="utf-8").splitlines()
               if line and not line.startswith("#")}
-    in_sources = names_in(root, "conformance/cases", CASE)
-    deviations_in_sources = names_in(root, "model/deviations/catalogue", DEVIATION)
+    in_sources = names_in(root, ("conformance/cases", "networkdirect/cases"), CASE)
+    deviations_in_sources = names_in(root, ("model/deviations/catalogue", "networkdirect/deviations"), DEVIATION)
     faults = [f"case {name} stands in the sources and not in the command" for name in in_sources - cases]
     faults += [f"case {name} stands in no source" for name in cases - in_sources]
     faults += [f"deviation {name} stands in the sources and not in the command"

@@ -1,0 +1,133 @@
+// What programs get of a device on a consumer of NetworkDirect.
+#include <array>
+#include <span>
+
+#include "networkdirect/cases/consumer_company.h"
+#include "networkdirect/cases/networkdirect/consumer_scene.h"
+
+namespace fb::conformance {
+namespace {
+
+/// A sweep on each of these kinds of provider, and the verifier's word on all of it.
+template <class Sweep>
+void judge(ConsumerBench& bench, Check& check, std::span<const std::string_view> kinds, Sweep&& sweep) {
+  for (const std::string_view kind : kinds) {
+    const auto nd = bench.make_nd({.behaviour = networkdirect::parse_behaviour(kind).value()});
+    judge_sweep(*nd, check, sweep);
+  }
+}
+
+/// All that a provider may be, as far as a consumer meets it in a case that is short. With data-anytime nobody gets the data of a refusal.
+constexpr std::array<std::string_view, 4> kEveryKind = {"document,answers=drawn", "document,answers=at-once,order=after-response",
+                                                        "connectx-3,-data-anytime", "strict"};
+/// Of cases that are long.
+constexpr std::array<std::string_view, 2> kTwoKinds = {"document,answers=drawn", "strict"};
+
+/// A window over a part of the program's region: bound, invalidated, and bound anew elsewhere.
+void use_window(ConsumerStage& stage, NdLine& line, const auto& step) {
+  NdProgram& program = stage.program();
+  const auto ends = [&](bool taken) {
+    if (!taken) throw CannotArrange{"it is not taken"};
+    const auto done = program.completion();
+    if (!done) throw NeverCame{{"a request does not complete"}};
+    if (done->status != rdma::CompletionStatus::success) throw CannotArrange{std::string(rdma::name_of(done->status))};
+    return true;
+  };
+  const auto window = step("a window", [&] {
+    auto made = std::shared_ptr<networkdirect::WindowRegion>(networkdirect::create_memory_window(program.device()));
+    if (made == nullptr) throw CannotArrange{"the consumer makes no window"};
+    return made;
+  });
+  for (const std::uint64_t offset : {0u, 5000u}) {
+    step("a Bind", [&] { return ends(window->bind(line.qp(), 501, program.region(), offset, 700, rdma::Access::remote_read)); });
+    // Nobody reads through it here: what a peer would say of it is where the heap put the program's memory.
+    step("an Invalidate", [&] { return ends(window->invalidate(line.qp(), 502)); });
+  }
+}
+
+}  // namespace
+
+CONFORMANCE_CASE(nd_consumer_moves_bytes_of_every_shape, "networkdirect.consumer.remote-token",
+                 roles::consumer) {
+  judge(bench, check, kTwoKinds, [&](ConsumerStage& stage) {
+    ConsumerSweep api(stage);
+    TransferSweep(api, check).run();
+  });
+}
+
+CONFORMANCE_CASE(nd_consumer_moves_bytes_to_who_asked_it, "networkdirect.consumer.buffer-unchanged",
+                 roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) {
+    ConsumerSweep api(stage, false, true);
+    TransferSweep sweep(api, check);
+    for (const int from : {0, 1}) sweep.bursts(from);
+  });
+}
+
+CONFORMANCE_CASE(nd_consumer_shares_receives, "networkdirect.consumer.buffer-token",
+                 roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_shared(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_connects_in_every_way, "networkdirect.consumer.complete-connect",
+                 roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_connections(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_answers_in_every_way, "networkdirect.consumer.listen-once",
+                 roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_listening(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_reports_failures, "networkdirect.consumer.buffer-range",
+                 roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_failures(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_tells_of_completions, "networkdirect.consumer.notify-type",
+                 roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_notices(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_tells_of_completions_in_any_order, "networkdirect.consumer.notify-type", roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_any_notices(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_tells_of_low_receives, "networkdirect.consumer.receive-shared", roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_low_limits(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_ends_at_any_moment, "networkdirect.consumer.disconnect-once", roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_endings(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_gives_up_an_attempt, "networkdirect.consumer.bind-first", roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_withdrawals(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_keeps_connections_apart, "networkdirect.consumer.notify-disconnect", roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_neighbours(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_tries_in_vain_and_again, "networkdirect.consumer.bind-first", roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_unreachable(stage, check, true); });
+}
+
+CONFORMANCE_CASE(nd_consumer_has_both_sides_of_each_limit, "networkdirect.consumer.inline-room", roles::consumer) {
+  judge(bench, check, kEveryKind, [&](ConsumerStage& stage) { sweep_limits(stage, check); });
+}
+
+CONFORMANCE_CASE(nd_consumer_survives_every_refusal, "networkdirect.consumer.release-all", roles::consumer) {
+  for (const std::string_view kind : {"document", "strict"}) {
+    sweep_refusals(
+        check, true,
+        [&](std::uint64_t number) {
+          return bench.make_nd({.behaviour = networkdirect::parse_behaviour(kind).value(), .refuses = number});
+        },
+        [&](ConsumerStage& stage, bool again) {
+          use_everything(stage, check, again, [&](NdLine& line, const auto& step) { use_window(stage, line, step); });
+        });
+  }
+}
+
+}  // namespace fb::conformance

@@ -1,0 +1,132 @@
+// Memory windows.
+#include "networkdirect/cases/networkdirect/scene.h"
+
+namespace fb::conformance {
+namespace {
+
+constexpr ULONG kBoth = ND_OP_FLAG_ALLOW_READ | ND_OP_FLAG_ALLOW_WRITE;
+
+/// A connection, and at its passive side a region without remote rights and a window.
+struct Scene {
+  explicit Scene(ProviderBench& b, ULONG flags = ND_MR_FLAG_ALLOW_LOCAL_WRITE)
+      : bench(b), c(b.nd().connect()), memory(c->b.end->memory(8192, flags)), window(c->b.end->window()) {}
+
+  UINT64 at(std::size_t offset) const { return memory->address(offset); }
+  HRESULT post_bind(IND2MemoryWindow& w, std::size_t offset, SIZE_T length, ULONG flags) {
+    return c->b.qp->Bind(nd_tag(21), memory->region.get(), &w, memory->bytes.data() + offset, length, flags);
+  }
+  bool bind(Check& check, IND2MemoryWindow& w, std::size_t offset, SIZE_T length, ULONG flags) {
+    return says(check, "Bind", post_bind(w, offset, length, flags), {ND_SUCCESS}) && ends_as(bench, check, c->b, "Bind", {ND_SUCCESS});
+  }
+  void bound(Check& check, std::size_t offset, SIZE_T length, ULONG flags) {
+    check.require(bind(check, *window, offset, length, flags), "the window is bound");
+  }
+  void invalidated(Check& check) {
+    check.require(says(check, "Invalidate", c->b.qp->Invalidate(nullptr, window.get(), 0), {ND_SUCCESS}), "Invalidate is taken");
+    ends_as(bench, check, c->b, "Invalidate", {ND_SUCCESS});
+  }
+  /// Refused in the call, or by the result.
+  void not_bound(Check& check, std::string_view what, HRESULT called) {
+    refused(check, what, called == ND_SUCCESS ? NdStatus(next_result(bench, check, c->b, what).Status) : NdStatus(called));
+  }
+  NdStatus access_of(Check& check, bool read, std::size_t offset, ULONG length = 16) {
+    return access(bench, check, *c, read, at(offset), window->GetRemoteToken(), length);
+  }
+
+  ProviderBench& bench;
+  std::unique_ptr<NdConnection> c;
+  std::unique_ptr<NdMemory> memory;
+  NdRef<IND2MemoryWindow> window;
+};
+
+}  // namespace
+
+CONFORMANCE_CASE(nd_a_window_gives_access, "networkdirect.window.access", roles::provider) {
+  Scene s(bench);
+  s.bound(check, 4096, 1024, kBoth);
+  says(check, "a Read through the window", s.access_of(check, true, 4096, 1024), {ND_SUCCESS});
+  says(check, "a Write through the window", s.access_of(check, false, 4096, 1024), {ND_SUCCESS});
+}
+
+CONFORMANCE_CASE(nd_a_token_is_good_at_once, "networkdirect.window.token", roles::provider) {
+  Scene s(bench);
+  check.require(says(check, "Bind", s.post_bind(*s.window, 0, 1024, kBoth), {ND_SUCCESS}), "Bind is taken");
+  const UINT32 early = s.window->GetRemoteToken();
+  ends_as(bench, check, s.c->b, "Bind", {ND_SUCCESS});
+  check.equal("the token after the completion", s.window->GetRemoteToken(), early);
+  says(check, "a Read with the early token", access(bench, check, *s.c, true, s.at(0), early), {ND_SUCCESS});
+}
+
+CONFORMANCE_CASE(nd_a_window_has_its_rights, "networkdirect.window.rights", roles::provider) {
+  for (const bool read : {false, true}) {
+    Scene s(bench);
+    s.bound(check, 0, 1024, read ? ND_OP_FLAG_ALLOW_WRITE : ND_OP_FLAG_ALLOW_READ);
+    refused(check, read ? "a Read through a window for writing" : "a Write through a window for reading",
+            s.access_of(check, read, 0));
+  }
+}
+
+CONFORMANCE_CASE(nd_a_window_has_an_end, "networkdirect.window.range", roles::provider) {
+  Scene s(bench);
+  s.bound(check, 0, 1024, kBoth);
+  says(check, "a Read of the whole window", s.access_of(check, true, 0, 1024), {ND_SUCCESS});
+  refused(check, "a Read beyond the window", s.access_of(check, true, 1, 1024));
+}
+
+CONFORMANCE_CASE(nd_a_window_is_within_its_region, "networkdirect.window.bind-range", roles::provider) {
+  Scene s(bench);
+  s.not_bound(check, "a window beyond its region", s.post_bind(*s.window, 8192 - 8, 64, ND_OP_FLAG_ALLOW_READ));
+}
+
+CONFORMANCE_CASE(nd_a_window_for_writing_wants_local_write, "networkdirect.window.bind-rights", roles::provider) {
+  Scene s(bench, 0);
+  s.not_bound(check, "a window for writing in a region for reading", s.post_bind(*s.window, 0, 64, ND_OP_FLAG_ALLOW_WRITE));
+}
+
+CONFORMANCE_CASE(nd_a_window_may_have_no_right, "networkdirect.window.no-rights", roles::provider) {
+  Scene s(bench);
+  s.bind(check, *s.window, 0, 64, 0);
+}
+
+CONFORMANCE_CASE(nd_a_window_is_for_one_pair, "networkdirect.window.own-pair", roles::provider) {
+  Scene s(bench);
+  const auto other = bench.nd().connect();
+  s.bound(check, 0, 1024, kBoth);
+  refused(check, "a Read of another queue pair's peer",
+          access(bench, check, *other, true, s.at(0), s.window->GetRemoteToken()));
+  says(check, "a Read of the own peer", s.access_of(check, true, 0), {ND_SUCCESS});
+}
+
+CONFORMANCE_CASE(nd_windows_may_overlap, "networkdirect.window.overlap", roles::provider) {
+  Scene s(bench);
+  const auto second = s.c->b.end->window();
+  s.bound(check, 0, 1024, kBoth);
+  check.require(s.bind(check, *second, 512, 1024, kBoth), "the second window is bound");
+  says(check, "a Read through the first", s.access_of(check, true, 512), {ND_SUCCESS});
+  says(check, "a Read through the second", access(bench, check, *s.c, true, s.at(512), second->GetRemoteToken()), {ND_SUCCESS});
+}
+
+CONFORMANCE_CASE(nd_an_invalidated_window_is_closed, "networkdirect.window.invalidate", roles::provider) {
+  Scene s(bench);
+  s.bound(check, 0, 1024, kBoth);
+  const UINT32 token = s.window->GetRemoteToken();
+  s.invalidated(check);
+  refused(check, "a Read through a window that was invalidated", access(bench, check, *s.c, true, s.at(0), token));
+}
+
+CONFORMANCE_CASE(nd_what_is_not_bound_is_not_invalidated, "networkdirect.window.invalidate-unbound", roles::provider) {
+  Scene s(bench);
+  const HRESULT called = s.c->b.qp->Invalidate(nullptr, s.window.get(), 0);
+  says(check, "Invalidate of a window that is not bound", called, {ND_SUCCESS, ND_INVALID_DEVICE_REQUEST});
+  if (called == ND_SUCCESS) ends_as(bench, check, s.c->b, "Invalidate of a window that is not bound", {ND_INVALID_DEVICE_REQUEST});
+}
+
+CONFORMANCE_CASE(nd_a_window_is_bound_again, "networkdirect.window.rebind", roles::provider) {
+  Scene s(bench);
+  s.bound(check, 0, 1024, kBoth);
+  s.invalidated(check);
+  s.bound(check, 4096, 1024, kBoth);
+  says(check, "a Read through the window", s.access_of(check, true, 4096, 1024), {ND_SUCCESS});
+}
+
+}  // namespace fb::conformance

@@ -1,3 +1,0 @@
-#define NDK_HEADER_VERSION 0x0102
-#define SIZES sizes_of_1_2
-#include "tests/sim/ndk/sizes.inc"
